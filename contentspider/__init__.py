@@ -1,0 +1,34 @@
+"""contentspider: learn a website's main content from its own pages, and crawl it into clean items."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from contentspider.crawl.addon import Addon
+    from contentspider.crawl.items import ContentItem
+    from contentspider.page.document import Page
+    from contentspider.site.learner import SiteLearner
+    from contentspider.site.model import Extraction, SiteModel
+
+__version__ = "0.1.0"
+
+# Where each public name lives; imported on first use, so that `import contentspider` loads neither
+# scikit-learn nor Scrapy.
+_HOMES = {
+    "Addon": "contentspider.crawl.addon",
+    "ContentItem": "contentspider.crawl.items",
+    "Extraction": "contentspider.site.model",
+    "Page": "contentspider.page.document",
+    "SiteLearner": "contentspider.site.learner",
+    "SiteModel": "contentspider.site.model",
+}
+__all__ = ["Addon", "ContentItem", "Extraction", "Page", "SiteLearner", "SiteModel"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'contentspider' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,195 @@
+"""The command line: ``contentspider crawl``, ``extract``, ``models``, ``evaluate``, ``train-prior``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import contentspider
+from contentspider.errors import ContentSpiderError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def _not_negative(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+    return number
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(prog="contentspider", description="Learn websites' main content from their own pages, and crawl them into clean items.")
+    parser.add_argument("--version", action="version", version=f"contentspider {contentspider.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    crawl = commands.add_parser("crawl", help="crawl websites to clean items", description="Crawl the sites of the given addresses to clean items.")
+    crawl.add_argument("urls", nargs="+", metavar="URL", help="where to start; https:// is assumed")
+    crawl.add_argument(
+        "-o", "--output", action="append", metavar="FILE",
+        help="write items to FILE, in the format of its ending (jsonl, json, csv, xml, ...); replaced if it exists; default pages.jsonl",
+    )  # fmt: skip
+    crawl.add_argument("--models", default="models", metavar="DIR", help="the models' folder (default: models)")
+    crawl.add_argument("--max-pages", type=_not_negative, default=0, metavar="N", help="stop after N pages (0: no limit)")
+    crawl.add_argument("--max-depth", type=_not_negative, default=0, metavar="N", help="follow links N steps from the start (0: no limit)")
+    crawl.add_argument("--no-sitemaps", action="store_true", help="do not read robots.txt's sitemaps and /sitemap.xml")
+    crawl.add_argument("--own-site", action="store_true", help="the site is yours: no delay, 16 requests at a time (robots.txt is still obeyed)")
+    crawl.add_argument("--relearn", action="store_true", help="learn the sites anew, even if there are models")
+    crawl.add_argument("-s", "--set", action="append", type=_assignment, default=[], metavar="NAME=VALUE", help="set a Scrapy or contentspider setting")
+    crawl.add_argument("--log-level", default="WARNING", choices=["DEBUG", "INFO", "WARNING", "ERROR"], help="what to log (default: WARNING)")
+
+    extract = commands.add_parser(
+        "extract", help="extract pages that you have", description="Learn from HTML files that you have and extract their content; each folder is a site."
+    )
+    extract.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="folders of HTML files, or single files (files of one folder are one site)")
+    extract.add_argument("-o", "--output", type=Path, metavar="FILE", help="write JSON lines to FILE (default: standard output)")
+    extract.add_argument("--labels", default="votes", choices=["votes", "paper"], help="how blocks are labelled (default: votes)")
+
+    models = commands.add_parser("models", help="show what was learned", description="Show what was learned of sites.")
+    models.add_argument("--models", default="models", type=Path, metavar="DIR", help="the models' folder (default: models)")
+    actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="list the sites that have a model")
+    show = actions.add_parser("show", help="print a site's content and noise signatures with their weights")
+    show.add_argument("site")
+    show.add_argument("--most", type=_not_negative, default=20, metavar="N", help="signatures of each kind (default: 20)")
+
+    evaluate = commands.add_parser(
+        "evaluate", help="predict the gold pages of corpora", description="Learn each site of CORPORA without its gold, and write what is extracted of its gold pages."
+    )
+    evaluate.add_argument("corpora", type=Path, metavar="CORPORA", help="a folder of site folders with site.json, gold.jsonl and html/")
+    evaluate.add_argument("-o", "--output", type=Path, required=True, metavar="PREDICTIONS", help="write JSON lines of site, path and text")
+    evaluate.add_argument("--labels", default="votes", choices=["votes", "paper"], help="how blocks are labelled (default: votes)")
+    evaluate.add_argument("--crawl", action="store_true", help="serve each crawlable site on loopback and crawl it for real")
+    evaluate.add_argument("--alone", action="store_true", help="judge every page by itself, without the rest of its site")
+    evaluate.add_argument("--cross-fit", action="store_true", help="judge each site with a prior that was trained without it")
+    evaluate.add_argument("--folds", type=_not_negative, default=7, metavar="N", help="folds of --cross-fit (default: 7)")
+    evaluate.add_argument("--prior", type=Path, metavar="FILE", help="use this prior in place of the shipped one")
+
+    train = commands.add_parser("train-prior", help="train the general prior on corpora with gold text")
+    train.add_argument("corpora", type=Path, metavar="CORPORA")
+    train.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="write the prior to FILE (npz)")
+    train.add_argument("--seed", type=int, default=0)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    options = build_parser().parse_args(arguments)
+    if options.command != "crawl":
+        logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s", stream=sys.stderr)
+    run = {"crawl": _crawl, "extract": _extract, "models": _models, "evaluate": _evaluate, "train-prior": _train_prior}[options.command]
+    try:
+        return run(options)
+    except ContentSpiderError as error:
+        print(f"contentspider: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"contentspider: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+    except BrokenPipeError:
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        print("contentspider: stopped", file=sys.stderr)
+    return EXIT_FAILED
+
+
+def _crawl(options: argparse.Namespace) -> int:
+    from contentspider.crawl.run import crawl
+
+    return crawl(options)
+
+
+def _extract(options: argparse.Namespace) -> int:
+    from contentspider.extract import extract_paths
+
+    missing = [str(path) for path in options.paths if not path.exists()]
+    if missing:
+        raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
+    written = 0
+    output = options.output.open("w", encoding="utf-8", errors="replace") if options.output else sys.stdout
+    try:
+        for item in extract_paths(options.paths, options.labels):
+            output.write(json.dumps(item, ensure_ascii=False) + "\n")
+            written += 1
+    finally:
+        if options.output:
+            output.close()
+    if not written:
+        raise ContentSpiderError(f"no HTML files ({', '.join('*' + suffix for suffix in ('.html', '.htm', '.xhtml'))}) with text under {', '.join(map(str, options.paths))}")
+    print(f"{written} pages" + (f" -> {options.output}" if options.output else ""), file=sys.stderr)
+    return EXIT_OK
+
+
+def _models(options: argparse.Namespace) -> int:
+    from contentspider.storage.models import ModelStore
+
+    store = ModelStore(options.models)
+    if options.action == "list":
+        for site in store.sites():
+            print(site)
+        return EXIT_OK
+    try:
+        model = store.read(options.site)
+    except FileNotFoundError as error:
+        known = ", ".join(store.sites()) or "none yet"
+        raise ContentSpiderError(f"{options.models} has no model of {options.site!r}; it has: {known}") from error
+    print(f"{model.site}: model {model.version}, learned from {model.pages} pages (labels: {model.labels})")
+    for title, chosen in (("content", [slot for slot in model.summary if slot.weight > 0]), ("noise", [slot for slot in model.summary if slot.weight <= 0])):
+        print(f"\n{title} ({len(chosen)} signatures)\n{'weight':>8} {'score':>7} {'blocks':>7} {'pages':>6}  signature | example")
+        for slot in chosen[: options.most]:
+            example = " ".join(slot.example.split())
+            print(f"{slot.weight:8.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6}  {slot.slot} | {example}")
+    return EXIT_OK
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from contentspider.evaluation.corpora import find_corpora
+    from contentspider.evaluation.predict import predict_by_crawl, predict_site
+    from contentspider.evaluation.training import cross_fit
+    from contentspider.site.prior import Prior
+
+    corpora = find_corpora(options.corpora)
+    shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
+    priors = cross_fit(corpora, options.folds) if options.cross_fit else {}
+    with options.output.open("w", encoding="utf-8") as output:
+        for number, corpus in enumerate(corpora, 1):
+            prior = priors.get(corpus.name, shared)
+            if options.crawl:
+                if not corpus.crawlable:
+                    logging.info("%s: its pages are not linked to each other; left out", corpus.name)
+                    continue
+                rows = predict_by_crawl(corpus, options.labels, prior)
+            else:
+                rows = predict_site(corpus, options.labels, prior, alone=options.alone)
+            count = 0
+            for row in rows:
+                output.write(json.dumps(row, ensure_ascii=False) + "\n")
+                count += 1
+            print(f"[{number}/{len(corpora)}] {corpus.name}: {count} pages", file=sys.stderr)
+    return EXIT_OK
+
+
+def _train_prior(options: argparse.Namespace) -> int:
+    from contentspider.evaluation.corpora import find_corpora
+    from contentspider.evaluation.training import train_prior
+
+    prior = train_prior(find_corpora(options.corpora), options.seed)
+    options.output.write_bytes(prior.dump())
+    print(f"prior {prior.digest}: {prior.card['blocks']} blocks of {len(prior.card['trained_on'])} sites -> {options.output}", file=sys.stderr)
+    return EXIT_OK

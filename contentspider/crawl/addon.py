@@ -1,0 +1,33 @@
+"""The Scrapy add-on: ``ADDONS = {"contentspider.Addon": 500}`` is all that a project needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.crawl.middleware import BlocksMiddleware, PagesMiddleware
+from contentspider.crawl.pipeline import ContentPipeline
+from contentspider.crawl.progress import Progress
+from contentspider.crawl.settings import DEFAULTS
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+# Below 550, so that responses come decompressed and redirected; above the cache, so that it stays lean.
+BLOCKS_ORDER = 540
+# Next to the spider, so that nothing between the callback and us replaces an item.
+PAGES_ORDER = 950
+PIPELINE_ORDER = 300
+
+
+class Addon:
+    """Enables contentspider's middlewares, pipeline and progress, and sets its defaults."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Add the components, and the default of each of our settings that the project leaves out."""
+        for name, default in DEFAULTS.items():
+            if name not in settings:
+                settings.set(name, default, "default")
+        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, BLOCKS_ORDER)
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", PagesMiddleware, PAGES_ORDER)
+        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", ContentPipeline, PIPELINE_ORDER)
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", Progress, 500)

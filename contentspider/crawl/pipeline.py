@@ -1,0 +1,255 @@
+"""The item pipeline: hold items until their site is learned, then filter their content."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, signals
+from scrapy.exceptions import DontCloseSpider, DropItem, NotConfigured
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.project import data_path
+
+from contentspider.crawl.items import FieldMap, page_fields
+from contentspider.crawl.middleware import PagesMiddleware
+from contentspider.crawl.sites import SiteKeys
+from contentspider.errors import NotEnoughText
+from contentspider.storage.ledger import Ledger, LedgerFull
+from contentspider.storage.models import ModelStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from contentspider.page.document import Page
+    from contentspider.site.learner import SiteLearner
+    from contentspider.site.model import SiteModel
+
+logger = logging.getLogger(__name__)
+
+# Held items come back before anything else is fetched.
+RELEASE_PRIORITY = 1_000_000
+
+
+@dataclass(slots=True)
+class SiteState:
+    """What the crawl knows of a site: its model, once there is one, and whether it is being learned."""
+
+    key: str
+    model: SiteModel | None = None
+    version: str = ""
+    held: int = 0
+    learning: asyncio.Task[None] | None = None
+    failed: bool = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether items need not be held (any more)."""
+        return self.model is not None or self.failed
+
+
+class ContentPipeline:
+    """Fills the content of items; holds those of a site that has not been learned yet.
+
+    A held item is dropped (at level DEBUG) and comes back, through every later pipeline and the feeds,
+    when its site has been learned: after ``CONTENTSPIDER_LEARN_PAGES`` pages or when the spider is idle.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings = crawler.settings
+        if not settings.getbool("CONTENTSPIDER_ENABLED", True):
+            raise NotConfigured("CONTENTSPIDER_ENABLED is False")
+        assert crawler.stats
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self.learn_pages = max(1, settings.getint("CONTENTSPIDER_LEARN_PAGES"))
+        self.relearn = settings.getbool("CONTENTSPIDER_RELEARN")
+        self.labels = settings["CONTENTSPIDER_LABELS"]
+        self.prior_file = settings["CONTENTSPIDER_PRIOR_FILE"]
+        self.field_map = FieldMap(settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
+        self.keys = SiteKeys(settings["CONTENTSPIDER_SITE_BY"])
+        self.store = ModelStore(Path(settings["CONTENTSPIDER_MODELS_DIR"]))
+        self.sites: dict[str, SiteState] = {}
+        self.ledger: Ledger | None = None
+        self.closing = False
+        self.warned: set[str] = set()
+        crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ContentPipeline:
+        """Return the pipeline of a crawler."""
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        """Find the middleware that knows the items' pages."""
+        middleware = self.crawler.get_spider_middleware(PagesMiddleware)
+        if middleware is None:
+            raise NotConfigured("ContentPipeline needs contentspider.crawl.middleware.PagesMiddleware in SPIDER_MIDDLEWARES; the add-on sets both")
+        self.item_pages = middleware.pages
+
+    async def process_item(self, item: Any) -> Any:
+        """Fill an item, hold it, or pass it on if it asks for nothing."""
+        if self.field_map.fields(item) is None:
+            return item
+        page = self.item_pages.take(item)
+        if page is None:
+            self._warn_once(
+                "untagged", "An item of %s came without its page (its response was not HTML, or another component replaced it): it passes as it is", type(item).__name__
+            )
+            self.stats.inc_value("contentspider/items/untagged")
+            return item
+        state = self._site(page.url)
+        if not state.is_ready and not self.closing and self._hold(state, item, page):
+            raise DropItem(f"held until {state.key} has been learned", log_level="DEBUG")
+        self._fill(item, page, state)
+        return item
+
+    def _site(self, url: str) -> SiteState:
+        key = self.keys.key(url)
+        state = self.sites.get(key)
+        if state is None:
+            state = self.sites[key] = SiteState(key)
+            model = None if self.relearn else self.store.load(key)
+            if model is not None and model.labels == self.labels:
+                state.model, state.version = model, model.version
+                self.stats.inc_value("contentspider/models/loaded")
+                logger.info("%s: loaded model %s, learned from %d pages", key, state.version, model.pages)
+        return state
+
+    def _fill(self, item: Any, page: Page, state: SiteState) -> None:
+        try:
+            extraction = state.model.extract(page) if state.model else None
+        except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
+            self.stats.inc_value(f"contentspider/pages/failed/{type(error).__name__}")
+            self._warn_once(f"extract {type(error).__name__}", "%s: its content could not be filtered (%r); it passes unfiltered. Please report this page", page.url, error)
+            extraction = None
+        values = page_fields(page, state.key, extraction, state.version)
+        self.field_map.fill(item, values)
+        total = sum(len(block.text) for block in page.content.blocks)
+        kept = sum(len(block.text) for block in extraction.blocks) if extraction else total
+        self.stats.inc_value("contentspider/chars/kept", kept)
+        self.stats.inc_value("contentspider/chars/dropped", total - kept)
+        self.stats.inc_value("contentspider/items/filtered" if extraction else "contentspider/items/unfiltered")
+        self.stats.inc_value(f"contentspider/page_type/{values['page_type']}")
+
+    def _hold(self, state: SiteState, item: Any, page: Page) -> bool:
+        """Hold an item on disk and start to learn when there are enough; tell whether it could be held."""
+        try:
+            if self.ledger is None:
+                name = f"{self.crawler.spider.name if self.crawler.spider else 'crawl'}-{os.getpid()}-{time.time_ns()}.sqlite"
+                self.ledger = Ledger(Path(data_path("contentspider", createdir=True)) / name)
+            self.ledger.hold(state.key, item, page)
+        except (LedgerFull, OSError) as error:
+            self._warn_once("ledger", "Items cannot be held (%s): the site is learned from what there is. Free some space for more", error)
+            if state.held:
+                self._start_learning(state)
+            else:
+                state.failed = True
+            return False
+        state.held += 1
+        self.stats.inc_value("contentspider/items/held")
+        if state.held >= self.learn_pages:
+            self._start_learning(state)
+        return True
+
+    def _start_learning(self, state: SiteState) -> None:
+        if state.learning is None and not state.is_ready:
+            state.learning = asyncio.get_running_loop().create_task(self._learn_and_release(state))
+
+    async def _learn_and_release(self, state: SiteState) -> None:
+        await self._learn(state)
+        engine = self.crawler.engine
+        if not self.closing and engine is not None and engine.spider is not None:
+            meta = {"dont_obey_robotstxt": True, "dont_cache": True, "dont_redirect": True, "download_slot": "contentspider"}
+            engine.crawl(
+                Request("data:text/plain,", callback=self._release, cb_kwargs={"state": state}, meta=meta, dont_filter=True, priority=RELEASE_PRIORITY)
+            )
+
+    def _learner(self, key: str) -> SiteLearner:
+        from contentspider.site.learner import SiteLearner
+        from contentspider.site.prior import Prior
+
+        prior = Prior.from_file(Path(self.prior_file)) if self.prior_file else None
+        return SiteLearner(key, self.labels, prior)
+
+    async def _learn(self, state: SiteState) -> None:
+        """Learn a site from its held pages; on failure its items will pass unfiltered."""
+        assert self.ledger is not None
+        started = time.monotonic()
+        try:
+            model = await run_in_thread(lambda: self._learner(state.key).fit(self.ledger.pages(state.key)))  # type: ignore[union-attr]
+        except NotEnoughText as error:
+            logger.warning("%s; its items pass unfiltered", error)
+            state.failed = True
+            return
+        except Exception:
+            logger.exception("%s could not be learned from its %d pages: its items pass unfiltered, marked model_version 'unfiltered'", state.key, state.held)
+            self.stats.inc_value("contentspider/sites/failed")
+            state.failed = True
+            return
+        state.model, state.version = model, model.version
+        self.stats.inc_value("contentspider/sites/learned")
+        logger.info("%s: learned model %s from %d pages in %.1f s", state.key, state.version, model.pages, time.monotonic() - started)
+        try:
+            self.store.save(model)
+        except OSError as error:
+            logger.error("%s: its model could not be saved in %s (%s): the next crawl will learn it again", state.key, self.store.folder, error.strerror)
+
+    def _release(self, response: Response, state: SiteState) -> Iterator[Any]:
+        """Yield the held items of a learned site, each with its page."""
+        assert self.ledger is not None
+        for held in self.ledger.release(state.key):
+            self.item_pages.put(held.item, held.page)
+            self.stats.inc_value("contentspider/items/released")
+            yield held.item
+        state.held = 0
+
+    def _on_idle(self) -> None:
+        """Learn the sites that were too small to be learned before; the spider stays open meanwhile."""
+        busy = False
+        for state in self.sites.values():
+            if state.held or state.learning:
+                self._start_learning(state)
+                if state.held or (state.learning and not state.learning.done()):
+                    busy = True
+        if busy:
+            raise DontCloseSpider
+
+    async def close_spider(self) -> None:
+        """Let the items go that are still held when the crawl is ended from outside."""
+        self.closing = True
+        for state in self.sites.values():
+            if state.learning and not state.learning.done():
+                await state.learning
+            if state.held and self.ledger is not None:
+                await self._emit_held(state)
+        if self.ledger is not None:
+            self.ledger.close()
+
+    async def _emit_held(self, state: SiteState) -> None:
+        """Pass held items through the pipelines and feeds of a crawl that is closing.
+
+        Scrapy takes no more requests then; the feeds are still open.
+        """
+        assert self.ledger is not None and self.crawler.engine is not None
+        if not state.is_ready:
+            await self._learn(state)
+        for held in self.ledger.release(state.key):
+            self.item_pages.put(held.item, held.page)
+            self.stats.inc_value("contentspider/items/released")
+            await self.crawler.engine.scraper.start_itemproc_async(held.item, response=None)
+        state.held = 0
+
+    def _warn_once(self, key: str, message: str, *values: object) -> None:
+        if key not in self.warned:
+            self.warned.add(key)
+            logger.warning(message, *values)
+
+

@@ -1,0 +1,91 @@
+"""``contentspider crawl``: a crawl from the command line, with a summary at its end."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.settings import Settings
+
+from contentspider.crawl import project
+from contentspider.crawl.spider import SiteSpider
+from contentspider.errors import ContentSpiderError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.crawler import Crawler
+
+OWN_SITE = {"DOWNLOAD_DELAY": 0, "AUTOTHROTTLE_ENABLED": False, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
+
+
+def crawl_settings(options: argparse.Namespace) -> Settings:
+    """Return the settings of a crawl: those of the project, then of the options, then of ``-s``."""
+    settings = Settings()
+    settings.setmodule(project, priority="project")
+    outputs = options.output or ["pages.jsonl"]
+    settings.setdict(
+        {
+            "FEEDS": {output: {"format": _feed_format(output), "overwrite": True} for output in outputs},
+            "CONTENTSPIDER_MODELS_DIR": options.models,
+            "CONTENTSPIDER_RELEARN": options.relearn,
+            "LOG_LEVEL": options.log_level,
+        },
+        priority="cmdline",
+    )
+    if options.own_site:
+        settings.setdict(OWN_SITE, priority="cmdline")
+    settings.setdict(dict(options.set), priority="cmdline")
+    return settings
+
+
+def _feed_format(output: str) -> str:
+    """Return Scrapy's name of the format that a file's ending means."""
+    ending = output.rsplit("/", 1)[-1].rpartition(".")[2].lower()
+    formats = {"jsonl": "jsonlines", "jl": "jsonlines", "jsonlines": "jsonlines", "json": "json", "csv": "csv", "xml": "xml", "pickle": "pickle", "marshal": "marshal"}
+    if ending not in formats:
+        raise ContentSpiderError(f"-o {output}: its ending names no format; use one of .{', .'.join(formats)}")
+    return formats[ending]
+
+
+def crawl(options: argparse.Namespace) -> int:
+    """Run the crawl, print a summary, and return the exit code: 1 if no page could be read."""
+    settings = crawl_settings(options)
+    for output in options.output or ["pages.jsonl"]:
+        if "://" not in output and not Path(output).resolve().parent.is_dir():
+            raise ContentSpiderError(f"-o {output}: its folder does not exist")
+    process = AsyncCrawlerProcess(settings)
+    # Our progress and summary say what the user needs; what goes wrong is still logged.
+    logging.getLogger("contentspider.crawl.progress").setLevel(logging.INFO)
+    crawler = process.create_crawler(SiteSpider)
+    process.crawl(
+        crawler, url=" ".join(options.urls), max_pages=options.max_pages, max_depth=options.max_depth, sitemaps=not options.no_sitemaps
+    )
+    process.start()
+    return _summarise(crawler, options)
+
+
+def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
+    assert crawler.stats
+    get = crawler.stats.get_value
+    items = get("item_scraped_count", 0)
+    kept, dropped = get("contentspider/chars/kept", 0), get("contentspider/chars/dropped", 0)
+    failures = getattr(crawler.spider, "failures", {})
+    tell = sys.stderr.write
+    for address, reason in failures.items():
+        tell(f"contentspider: {address} could not be read: {reason}\n")
+    if not items:
+        if not failures:
+            tell("contentspider: no page was read; is the address that of an HTML page, and does robots.txt allow it? --log-level INFO says more\n")
+        return 1
+    tell(
+        f"{get('contentspider/pages/tagged', 0)} pages read, {get('contentspider/pages/failed', 0)} failed, "
+        f"{get('contentspider/pages/skipped/duplicate', 0)} duplicates; {items} items\n"
+        f"{kept:,} characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)\n"
+        f"items:  {', '.join(options.output or ['pages.jsonl'])}\n"
+        f"models: {options.models}/ ({get('contentspider/sites/learned', 0)} learned, {get('contentspider/models/loaded', 0)} loaded)\n"
+    )
+    return 0

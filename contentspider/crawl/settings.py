@@ -1,0 +1,29 @@
+"""The settings of contentspider: one table, from which the defaults come and the docs are checked."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Setting(NamedTuple):
+    """A Scrapy setting: its name, its default, and what it does in one line."""
+
+    name: str
+    default: Any
+    meaning: str
+
+
+SETTINGS = (
+    Setting("CONTENTSPIDER_ENABLED", True, "False switches contentspider off without taking the add-on out."),
+    Setting("CONTENTSPIDER_MODELS_DIR", "models", "Folder of the sites' models, one folder a site."),
+    Setting("CONTENTSPIDER_LEARN_PAGES", 200, "Pages of a site that are held until its model is learned; a smaller site is learned at the end."),
+    Setting("CONTENTSPIDER_RELEARN", False, "True learns every site anew, whatever is in the models' folder."),
+    Setting("CONTENTSPIDER_LABELS", "votes", "How blocks are labelled: 'votes', or 'paper' (Algorithm 1 to the letter)."),
+    Setting("CONTENTSPIDER_PRIOR_FILE", "", "A prior from 'contentspider train-prior' in place of the shipped one."),
+    Setting("CONTENTSPIDER_SITE_BY", "domain", "What a site is: 'domain' (the registered domain) or 'host' (each subdomain apart)."),
+    Setting("CONTENTSPIDER_ITEM_FIELDS", {}, "Item classes of yours and which of their fields take ours: {'my.Item': {'content': 'body'}}."),
+    Setting("CONTENTSPIDER_MAX_BLOCKS", 20_000, "Blocks of a page that are read; what follows is left out and logged."),
+    Setting("CONTENTSPIDER_PROGRESS_SECS", 10.0, "Seconds between progress lines in a log; a terminal's line is renewed each second. 0 is none."),
+)
+
+DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}

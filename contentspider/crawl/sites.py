@@ -1,0 +1,42 @@
+"""What belongs to one site: the registered domain, or the host."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import tldextract
+
+SITE_BY = ("domain", "host")
+
+
+class SiteKeys:
+    """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000`` where there is no domain.
+
+    The list of public suffixes is the one that tldextract ships: nothing is fetched.
+    """
+
+    def __init__(self, by: str = "domain") -> None:
+        if by not in SITE_BY:
+            raise ValueError(f"CONTENTSPIDER_SITE_BY={by!r} is unknown; use one of {', '.join(map(repr, SITE_BY))}")
+        self._by = by
+        self._extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+        self._known: dict[str, str] = {}
+
+    def key(self, url: str) -> str:
+        """Return the site's key; it is safe as the name of a folder."""
+        netloc = urlsplit(url).netloc.rpartition("@")[2].lower()
+        key = self._known.get(netloc)
+        if key is None:
+            if len(self._known) > 10_000:
+                self._known.clear()
+            key = self._known[netloc] = self._compute(netloc)
+        return key
+
+    def _compute(self, netloc: str) -> str:
+        host, _, port = netloc.rpartition(":") if ":" in netloc.rpartition("]")[2] else (netloc, "", "")
+        host = host.strip("[]").rstrip(".")
+        name = host if self._by == "host" else self._extract(host).top_domain_under_public_suffix or host
+        if port and port not in ("80", "443"):
+            name += "-" + port
+        safe = "".join(character if character.isalnum() or character in ".-" else "_" for character in name)
+        return safe.strip(".") or "site"

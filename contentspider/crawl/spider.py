@@ -1,0 +1,209 @@
+"""The site spider: crawls whole websites, follows links and sitemaps, and yields each page once."""
+
+from __future__ import annotations
+
+import logging
+import re
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+from scrapy import Request, Spider
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response
+from scrapy.utils.gz import gunzip, gzip_magic_number
+from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+
+from contentspider.crawl.items import ContentItem, page_id
+from contentspider.crawl.links import page_links
+from contentspider.crawl.middleware import PAGE_META_KEY
+from contentspider.crawl.sites import SiteKeys
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.crawler import Crawler
+    from twisted.python.failure import Failure
+
+logger = logging.getLogger(__name__)
+
+# A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
+MAX_SITEMAP_BYTES = 60_000_000
+SITEMAP_DEPTH = 3
+
+
+class SiteSpider(Spider):
+    """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
+
+    Arguments: *url*, one or several addresses, separated by commas or spaces; *max_pages* and *max_depth*
+    (0: no limit); *sitemaps*, whether to read robots.txt's sitemaps and /sitemap.xml (yes).
+    """
+
+    name = "site"
+
+    def __init__(self, url: str = "", max_pages: int | str = 0, max_depth: int | str = 0, sitemaps: bool | str = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = [_with_scheme(part) for part in re.split(r"[\s,]+", url) if part]
+        if not self.start_urls:
+            raise ValueError("the site spider needs an address: scrapy crawl site -a url=https://example.org")
+        self.max_pages = int(max_pages)
+        self.max_depth = int(max_depth)
+        self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
+        self.pages = 0
+        self.failures: dict[str, str] = {}
+        # By canonical id: what its page said, so that copies of a page under other addresses are told
+        # from pages that wrongly name another one canonical.
+        self._emitted: dict[str, bytes] = {}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> SiteSpider:
+        """Return the spider of a crawler; sites are told apart as in the pipeline."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
+        spider.allowed_keys = {spider.keys.key(address) for address in spider.start_urls}
+        return spider
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Yield the start addresses and their sites' robots.txt and sitemaps."""
+        seen = set()
+        for address in self.start_urls:
+            yield Request(address, callback=self.parse, errback=self.start_failed, dont_filter=True, priority=10)
+            root = urljoin(address, "/")
+            if self.sitemaps and root not in seen:
+                seen.add(root)
+                yield Request(urljoin(root, "/robots.txt"), callback=self.parse_robots, errback=self.ignore, meta={"dont_obey_robotstxt": True})
+                yield self._sitemap_request(urljoin(root, "/sitemap.xml"), 1)
+
+    def is_own(self, address: str) -> bool:
+        """Tell whether an address is on one of the sites that are crawled."""
+        return self.keys.key(address) in self.allowed_keys
+
+    def parse_robots(self, response: Response) -> Iterator[Request]:
+        """Follow the sitemaps that robots.txt names."""
+        for address in sitemap_urls_from_robots(response.body, base_url=response.url):
+            if self.is_own(address):
+                yield self._sitemap_request(address, 1)
+
+    def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
+        """Follow a sitemap's pages, and the sitemaps of an index."""
+        body = response.body
+        try:
+            if gzip_magic_number(response):
+                body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
+            entries = Sitemap(body) if body.strip() else None
+        except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
+            logger.warning("%s: the sitemap cannot be read (%s); its pages are found by links only", response.url, error)
+            return
+        if entries is None or entries.type not in ("urlset", "sitemapindex"):
+            return
+        for entry in entries:
+            address = urljoin(response.url, entry.get("loc", "").strip())
+            if not address.startswith(("http://", "https://")) or not self.is_own(address):
+                continue
+            if entries.type == "urlset":
+                yield from self._page_request(address, 1)
+            elif level < SITEMAP_DEPTH:
+                yield self._sitemap_request(address, level + 1)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        """Yield the page's item and requests for the pages that it links to."""
+        page = response.meta.get(PAGE_META_KEY)
+        if not isinstance(response, HtmlResponse) or page is None:
+            self._count("skipped/not_html")
+            return
+        if not self.is_own(response.url):
+            self._count("skipped/offsite_redirect")
+            return
+        if self.max_pages and self.pages >= self.max_pages:
+            self._count("skipped/max_pages")
+            return
+        # A page without any markup has no tree.
+        root = response.selector.root if response.body.strip() else None
+        address = self._claim(response.url, page.hints.canonical, "\n".join(block.text for block in page.content.blocks))
+        if address:
+            self.pages += 1
+            item = ContentItem.from_response(response)
+            item.url, item.id = address, page_id(address)
+            yield item
+        else:
+            self._count("skipped/duplicate")
+        if root is None or not hasattr(root, "iter"):
+            return
+        depth = response.meta.get("depth", 0) + 1
+        if self.max_depth and depth > self.max_depth:
+            return
+        for link in page_links(root, response.url):
+            if self.is_own(link):
+                yield from self._page_request(link, 0)
+
+    def _page_request(self, address: str, priority: int) -> Iterator[Request]:
+        if not (self.max_pages and self.pages >= self.max_pages):
+            yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
+
+    def _sitemap_request(self, address: str, level: int) -> Request:
+        return Request(
+            address, callback=self.parse_sitemap, errback=self.ignore, cb_kwargs={"level": level}, priority=5, meta={"dont_obey_robotstxt": False}
+        )
+
+    def _claim(self, address: str, canonical: str, text: str) -> str:
+        """Return the address to emit a page under, or nothing if it has been emitted.
+
+        The page's canonical address counts if it is on the site. Should another page have claimed it with
+        another text, the page is no copy but wrong about its address, and keeps its own.
+        """
+        digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+        candidates = [address]
+        if canonical:
+            try:
+                named = urljoin(address, canonical).partition("#")[0]
+                if urlsplit(named).scheme in ("http", "https") and self.is_own(named):
+                    candidates.insert(0, named)
+            except ValueError:
+                logger.debug("%s names %r canonical, which is no address", address, canonical)
+        for candidate in candidates:
+            key = page_id(candidate)
+            known = self._emitted.get(key)
+            if known is None:
+                self._emitted[key] = digest
+                return candidate
+            if known == digest:
+                return ""
+        return ""
+
+    def _count(self, name: str) -> None:
+        if self.crawler.stats:
+            self.crawler.stats.inc_value(f"contentspider/pages/{name}")
+
+    def start_failed(self, failure: Failure) -> None:
+        """Note why a start address could not be read."""
+        request = failure.request  # type: ignore[attr-defined]
+        self.failures[request.url] = _reason(failure)
+        logger.error("%s could not be read: %s", request.url, self.failures[request.url])
+        self._count("failed")
+
+    def page_failed(self, failure: Failure) -> None:
+        """Count a page that could not be read."""
+        if failure.check(IgnoreRequest) and "response" not in vars(failure.value):
+            self._count("skipped/robots")
+            return
+        logger.info("%s could not be read: %s", failure.request.url, _reason(failure))  # type: ignore[attr-defined]
+        self._count("failed")
+
+    def ignore(self, failure: Failure) -> None:
+        """Do without a robots.txt or sitemap that is not there."""
+        logger.debug("%s is not there: %s", failure.request.url, _reason(failure))  # type: ignore[attr-defined]
+
+
+def _with_scheme(address: str) -> str:
+    return address if "://" in address else "https://" + address
+
+
+def _reason(failure: Failure) -> str:
+    """Return what went wrong in a few words."""
+    response = getattr(failure.value, "response", None)
+    if response is not None:
+        return f"the server answered {response.status}"
+    if failure.check(IgnoreRequest):
+        return f"it may not be fetched ({failure.value}); robots.txt is obeyed by default, -s ROBOTSTXT_OBEY=False on a site of your own"
+    text = str(failure.value).strip() or type(failure.value).__name__
+    return re.sub(r"\s+", " ", text)[:200]

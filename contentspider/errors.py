@@ -1,0 +1,16 @@
+"""Errors that contentspider raises."""
+
+
+class ContentSpiderError(Exception):
+    """Base of all errors of contentspider; its message says what happened, where, and what to do."""
+
+
+class StateError(ContentSpiderError):
+    """A file that contentspider wrote (a model, a prior, held pages) cannot be used.
+
+    Raised by the stores; who opens them sets the file aside, warns once, and goes on without it.
+    """
+
+
+class NotEnoughText(ContentSpiderError):
+    """The pages given to a learner hold no text at all, so that there is nothing to learn from."""

@@ -1,0 +1,107 @@
+"""Corpora: folders of a website's pages with gold text, as `contentspider evaluate` reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contentspider.errors import ContentSpiderError
+from contentspider.page.document import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
+
+
+class CorpusError(ContentSpiderError):
+    """A folder given as a corpus is none; the message says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldPage:
+    """The text that people marked as a page's content, and text on which they disagree."""
+
+    path: str
+    text: str
+    optional: str
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """One site: its folder, what ``site.json`` says of it, and its pages under ``html/``."""
+
+    folder: Path
+    about: dict[str, object]
+
+    @property
+    def name(self) -> str:
+        """Return the site's id, the name of its folder."""
+        return self.folder.name
+
+    @property
+    def group(self) -> str:
+        """Return what sites of one owner share: the id without a year (``news-2005-bbc``)."""
+        return re.sub(r"-(?:19|20)\d\d(?=-|$)", "", self.name)
+
+    @property
+    def start_paths(self) -> list[str]:
+        """Return where a crawl of the site starts."""
+        paths = self.about.get("start_paths")
+        return [str(path) for path in paths] if isinstance(paths, list) else []
+
+    @property
+    def crawlable(self) -> bool:
+        """Tell whether the site's pages are linked to each other."""
+        return bool(self.about.get("crawlable")) and bool(self.start_paths)
+
+    def pages(self) -> Iterator[Page]:
+        """Yield every HTML page in order of its path; a page's address is its path below ``html/``."""
+        for path in html_files(self.folder / "html"):
+            yield Page.from_html(path.read_bytes(), path.relative_to(self.folder / "html").as_posix())
+
+    def gold(self) -> list[GoldPage]:
+        """Return the gold pages; their paths have no leading slash."""
+        file = self.folder / "gold.jsonl"
+        pages = []
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                pages.append(GoldPage(row["path"].lstrip("/"), row["text"], row.get("optional_text") or ""))
+            except (ValueError, KeyError, AttributeError) as error:
+                raise CorpusError(f"{file}:{number}: not a gold page ({error!r}); a line is an object with path and text") from error
+        return pages
+
+    def gold_paths(self) -> list[str]:
+        """Return the paths of the gold pages as the gold writes them."""
+        return [json.loads(line)["path"] for line in (self.folder / "gold.jsonl").read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def html_files(folder: Path) -> Iterator[Path]:
+    """Yield the HTML files below *folder* in order of their paths."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in PAGE_SUFFIXES and path.is_file():
+            yield path
+
+
+def find_corpora(folder: Path) -> list[Corpus]:
+    """Return the corpora in *folder* (or *folder* itself, if it is one), by name."""
+    candidates = [folder] if (folder / "gold.jsonl").is_file() else sorted(folder.iterdir()) if folder.is_dir() else []
+    found = []
+    for path in candidates:
+        if not (path / "gold.jsonl").is_file():
+            continue
+        if not (path / "html").is_dir():
+            raise CorpusError(f"{path} has no html/ folder; unpack the corpora first (shared/unpack.py DEST)")
+        about = {}
+        if (path / "site.json").is_file():
+            about = json.loads((path / "site.json").read_text(encoding="utf-8"))
+        found.append(Corpus(path, about))
+    if not found:
+        raise CorpusError(f"{folder} has no corpora: each is a folder with gold.jsonl and html/")
+    return found

@@ -1,0 +1,78 @@
+"""Predictions on corpora: learn each site from its pages without the gold, and extract its gold pages."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from contentspider.errors import ContentSpiderError
+from contentspider.evaluation.serve import SiteServer
+from contentspider.site.learner import SiteLearner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.evaluation.corpora import Corpus
+    from contentspider.page.document import Page
+    from contentspider.site.prior import Prior
+
+logger = logging.getLogger(__name__)
+
+
+def predict_site(corpus: Corpus, labels: str, prior: Prior | None, *, alone: bool = False) -> Iterator[dict[str, str]]:
+    """Yield ``{"site", "path", "text"}`` for each gold page of a site.
+
+    With *alone* every page is learned from by itself, as if it were a site of one page.
+    """
+    pages: dict[str, Page] = {page.url: page for page in corpus.pages()}
+    model = None if alone else SiteLearner(corpus.name, labels, prior).fit(pages.values())
+    for path in corpus.gold_paths():
+        page = pages.get(path.lstrip("/"))
+        if page is None:
+            logger.warning("%s: the gold names %s, which is not among the pages", corpus.name, path)
+            continue
+        text = ""
+        if page.content.blocks:
+            judge = model or SiteLearner(corpus.name, labels, prior).fit([page])
+            text = judge.extract(page).text
+        yield {"site": corpus.name, "path": path, "text": text}
+
+
+def predict_by_crawl(corpus: Corpus, labels: str, prior: Prior) -> Iterator[dict[str, str]]:
+    """Serve a site on loopback, crawl it as a user would, and yield its gold pages from the crawl's output.
+
+    A gold page that the crawl did not reach is missing, and said.
+    """
+    bases = [str(base) for base in [corpus.about.get("base_url"), *_list(corpus.about.get("host_aliases"))] if base]
+    with TemporaryDirectory(prefix="contentspider-") as folder, SiteServer(corpus.folder / "html", bases) as server:
+        scratch = Path(folder)
+        (scratch / "prior.npz").write_bytes(prior.dump())
+        output = scratch / "pages.jsonl"
+        command = [sys.executable, "-m", "contentspider", "crawl", *(server.url.rstrip("/") + path for path in corpus.start_paths)]
+        command += ["-o", str(output), "--models", str(scratch / "models"), "--own-site", "--log-level", "ERROR"]
+        command += ["-s", f"CONTENTSPIDER_PRIOR_FILE={scratch / 'prior.npz'}", "-s", f"CONTENTSPIDER_LABELS={labels}", "-s", "CONTENTSPIDER_PROGRESS_SECS=0"]
+        done = subprocess.run(command, cwd=scratch, stderr=subprocess.PIPE, check=False)  # noqa: S603 - our own command
+        if done.returncode:
+            raise ContentSpiderError(f"{corpus.name}: the crawl failed: {done.stderr.decode(errors='replace')[-500:]}")
+        texts: dict[str, str] = {}
+        for line in output.read_text(encoding="utf-8").splitlines():
+            item = json.loads(line)
+            if file := server.file_of(item["url"]):
+                texts[file.relative_to(server.folder).as_posix()] = item["content"]
+    missing = 0
+    for path in corpus.gold_paths():
+        if path.lstrip("/") in texts:
+            yield {"site": corpus.name, "path": path, "text": texts[path.lstrip("/")]}
+        else:
+            missing += 1
+    if missing:
+        logger.warning("%s: %d gold pages were not reached by the crawl", corpus.name, missing)
+
+
+def _list(value: object) -> list[object]:
+    return list(value) if isinstance(value, list) else []

@@ -1,0 +1,155 @@
+"""Training the prior on corpora with gold text."""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rapidfuzz.distance import LCSseq
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+from contentspider.page.document import Page
+from contentspider.page.features import FeatureExtractor, tokens
+from contentspider.site.prior import Prior
+from contentspider.site.trees import Trees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.evaluation.corpora import Corpus, GoldPage
+    from contentspider.page.blocks import Block
+
+logger = logging.getLogger(__name__)
+
+# Pages of a site beyond this number show the same templates again.
+PAGES_PER_SITE = 40
+# Corpora of fewer pages than this are a sample of a site: they count less, so that nine folders of one
+# genre do not outvote whole sites.
+SMALL_CORPUS_PAGES = 20
+SMALL_CORPUS_WEIGHT = 0.6
+HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
+
+
+def _matched(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
+    """Return for each block how many of its tokens the longest common subsequence with *gold* takes."""
+    counts = np.zeros(len(blocks))
+    ids: dict[str, int] = {}
+    flat = [ids.setdefault(token, len(ids)) for block in blocks for token in block]
+    wanted = [ids.setdefault(token, len(ids)) for token in gold]
+    owners = [number for number, block in enumerate(blocks) for _ in block]
+    if flat and wanted:
+        for operation in LCSseq.opcodes(flat, wanted):
+            if operation.tag == "equal":
+                for index in range(operation.src_start, operation.src_end):
+                    counts[owners[index]] += 1
+    return counts
+
+
+def _settle_repeats(blocks: Sequence[Block], texts: list[list[str]], matched: NDArray[np.float64]) -> None:
+    """Give a text that the page has more often than the gold to the place where it is a heading, or last.
+
+    A title stands in the bread crumbs, in the table of contents and above the article; an alignment
+    takes the first, which is hardly ever the one that people meant.
+    """
+    groups: dict[str, list[int]] = {}
+    for number, text in enumerate(texts):
+        if text:
+            groups.setdefault(" ".join(text), []).append(number)
+    for members in groups.values():
+        taken = [number for number in members if matched[number] >= 0.5 * len(texts[number])]
+        if not taken or len(taken) == len(members):
+            continue
+        best = sorted(members, key=lambda number: (blocks[number].tag in HEADINGS, number), reverse=True)[: len(taken)]
+        for number in members:
+            matched[number] = len(texts[number]) if number in best else 0
+
+
+def label_blocks(page: Page, gold: GoldPage) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return for each block whether the gold has it, and its weight: the root of its tokens.
+
+    Blocks of which people disagree weigh nothing.
+    """
+    blocks = page.content.blocks
+    texts = [tokens(block.text) for block in blocks]
+    sizes = np.maximum([len(text) for text in texts], 1)
+    matched = _matched(texts, tokens(gold.text))
+    _settle_repeats(blocks, texts, matched)
+    labels = matched / sizes >= 0.5
+    optional = _matched(texts, tokens(gold.optional)) / sizes
+    weights = np.sqrt(sizes)
+    weights[(optional >= 0.7) & (matched / sizes < 0.7)] = 0
+    weights[[not text for text in texts]] = 0.01
+    return labels, weights
+
+
+def training_rows(corpus: Corpus, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.float64]]:
+    """Return features, labels and weights of the blocks of a sample of a corpus' gold pages."""
+    gold = {page.path: page for page in corpus.gold()}
+    chosen = sorted(gold)
+    if len(chosen) > PAGES_PER_SITE:
+        chosen = sorted(random.Random(seed).sample(chosen, PAGES_PER_SITE))
+    extractor = FeatureExtractor()
+    features, labels, weights = [], [], []
+    for path in chosen:
+        file = corpus.folder / "html" / path
+        page = Page.from_html(file.read_bytes(), path)
+        if not page.content.blocks:
+            continue
+        page_labels, page_weights = label_blocks(page, gold[path])
+        features.append(extractor.features(page.content, page.hints))
+        labels.append(page_labels)
+        weights.append(page_weights / np.sqrt(page_weights.sum() + 1))
+    all_weights = np.concatenate(weights)
+    all_weights *= 1_000 / all_weights.sum()
+    if len(gold) < SMALL_CORPUS_PAGES:
+        all_weights *= SMALL_CORPUS_WEIGHT
+    return np.vstack(features), np.concatenate(labels), all_weights
+
+
+Rows = tuple["NDArray[np.float32]", "NDArray[np.bool_]", "NDArray[np.float64]"]
+
+
+def fit_prior(rows: Iterable[Rows], card: dict[str, object], seed: int = 0) -> Prior:
+    """Fit a prior on the rows of several sites."""
+    features, labels, weights = (np.concatenate(column) for column in zip(*rows, strict=True))
+    classifier = HistGradientBoostingClassifier(
+        max_iter=200, learning_rate=0.08, max_leaf_nodes=24, min_samples_leaf=40, l2_regularization=5.0, max_features=0.3,
+        early_stopping=False, random_state=seed,
+    )  # fmt: skip
+    classifier.fit(features, labels, sample_weight=weights / weights.mean())
+    return Prior(Trees.from_classifier(classifier), card | {"blocks": len(labels), "seed": seed})
+
+
+def train_prior(corpora: Sequence[Corpus], seed: int = 0) -> Prior:
+    """Return the prior learned from the gold text of *corpora*; the same one for the same seed."""
+    rows = []
+    for corpus in corpora:
+        rows.append(training_rows(corpus, seed))
+        logger.info("%s: %d blocks", corpus.name, len(rows[-1][1]))
+    card: dict[str, object] = {
+        "trained_on": [corpus.name for corpus in corpora],
+        "languages": sorted({str(corpus.about.get("language", "?")) for corpus in corpora}),
+        "types": sorted({str(corpus.about.get("type", "?")) for corpus in corpora}),
+    }
+    return fit_prior(rows, card, seed)
+
+
+def cross_fit(corpora: Sequence[Corpus], folds: int, seed: int = 0) -> dict[str, Prior]:
+    """Return for each corpus a prior that has not seen its site, nor the same site in another year."""
+    groups = sorted({corpus.group for corpus in corpora})
+    random.Random(seed).shuffle(groups)
+    fold_of = {group: index % folds for index, group in enumerate(groups)}
+    rows = {corpus.name: training_rows(corpus, seed) for corpus in corpora}
+    priors: dict[str, Prior] = {}
+    for fold in range(min(folds, len(groups))):
+        kept = [corpus.name for corpus in corpora if fold_of[corpus.group] != fold]
+        prior = fit_prior([rows[name] for name in kept], {"trained_on": kept, "fold": fold}, seed)
+        logger.info("fold %d of %d: prior trained on %d sites", fold + 1, folds, len(kept))
+        for corpus in corpora:
+            if fold_of[corpus.group] == fold:
+                priors[corpus.name] = prior
+    return priors

@@ -1,0 +1,58 @@
+"""Extraction of HTML files that are already there: each folder is a site, no crawl needed."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contentspider.crawl.items import page_fields
+from contentspider.evaluation.corpora import html_files
+from contentspider.page.document import Page
+from contentspider.site.learner import MAX_SAMPLE, SiteLearner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+logger = logging.getLogger(__name__)
+
+
+def _read_pages(root: Path, files: Iterable[Path]) -> Iterator[Page]:
+    for path in files:
+        try:
+            body = path.read_bytes()
+        except OSError as error:
+            logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
+            continue
+        yield Page.from_html(body, path.relative_to(root).as_posix())
+
+
+def extract_site(root: Path, files: Sequence[Path], labels: str = "votes") -> Iterator[dict[str, object]]:
+    """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files alone.
+
+    ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_SAMPLE`, so that memory stays bounded.
+    """
+    site = root.resolve().name or "site"
+    kept = list(_read_pages(root, files)) if len(files) <= MAX_SAMPLE else None
+    with_text = any(page.content.blocks for page in (kept if kept is not None else _read_pages(root, files)))
+    if not with_text:
+        return
+    model = SiteLearner(site, labels).fit(kept if kept is not None else _read_pages(root, files))
+    version = model.version
+    for page in kept if kept is not None else _read_pages(root, files):
+        if not page.content.blocks:
+            logger.warning("%s/%s holds no text; it is left out", root, page.url)
+            continue
+        yield page_fields(page, site, model.extract(page), version)
+
+
+def extract_paths(paths: Sequence[Path], labels: str = "votes") -> Iterator[dict[str, object]]:
+    """Yield the items of every site in *paths*: a folder is a site, single files of one folder are one, too."""
+    singles: dict[Path, list[Path]] = {}
+    for path in paths:
+        if path.is_dir():
+            yield from extract_site(path, list(html_files(path)), labels)
+        else:
+            singles.setdefault(path.parent, []).append(path)
+    for folder, files in singles.items():
+        yield from extract_site(folder, files, labels)

@@ -1,0 +1,100 @@
+"""One page as the rest of contentspider sees it: its address, blocks and hints, and no markup."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from parsel import Selector
+from w3lib.encoding import html_to_unicode
+
+from contentspider.errors import StateError
+from contentspider.page.blocks import Block, PageBlocks, extract_blocks
+from contentspider.page.hints import Hints, extract_hints
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+# What a page without any markup is parsed from: an empty document has no tree at all.
+EMPTY_HTML = "<html></html>"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page's address (an URL or a path), its blocks, and its hints."""
+
+    url: str
+    content: PageBlocks
+    hints: Hints
+
+    @classmethod
+    def from_html(cls, html: bytes | str, url: str = "", content_type: str | None = None) -> Page:
+        """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed)."""
+        if isinstance(html, bytes):
+            html = html_to_unicode(content_type, html, auto_detect_fun=_guess_encoding)[1]
+        if not html.strip("\x00 \t\r\n\ufeff"):
+            html = EMPTY_HTML
+        return cls.from_selector(Selector(text=html, type="html"), url)
+
+    @classmethod
+    def from_selector(cls, selector: Selector, url: str = "") -> Page:
+        """Read the tree that *selector* has already parsed (``response.selector``)."""
+        root: _Element | None = selector.root
+        if root is None or not hasattr(root, "iter"):
+            return cls(url, PageBlocks(), Hints())
+        return cls(url, extract_blocks(root), extract_hints(root))
+
+    def dump(self) -> bytes:
+        """Return the page as compressed JSON, for `load`."""
+        content = self.content
+        blocks = [
+            [b.text, b.container, b.link_chars, b.links, b.bold_chars, b.row, b.item, b.spans] for b in content.blocks
+        ]
+        record = {
+            "url": self.url,
+            "hints": asdict(self.hints),
+            "blocks": blocks,
+            "parents": content.parents,
+            "tags": content.tags,
+            "paths": content.paths,
+            "positions": content.positions,
+            "truncated": content.truncated,
+        }
+        return zlib.compress(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 5)
+
+    @classmethod
+    def load(cls, data: bytes) -> Page:
+        """Return the page that `dump` wrote; a damaged one raises `StateError`."""
+        try:
+            record = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+            content = PageBlocks(
+                parents=record["parents"],
+                tags=record["tags"],
+                paths=record["paths"],
+                positions=record["positions"],
+                truncated=record["truncated"],
+            )
+            for text, container, link_chars, links, bold_chars, row, item, spans in record["blocks"]:
+                content.blocks.append(
+                    Block(
+                        text, content.paths[container], content.tags[container], container,
+                        link_chars, links, bold_chars, row, item, tuple((start, end, mark) for start, end, mark in spans),
+                    )  # fmt: skip
+                )
+            hints = record["hints"]
+            hints["titles"], hints["descriptions"] = tuple(hints["titles"]), tuple(hints["descriptions"])
+            return cls(record["url"], content, Hints(**hints))
+        except (zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
+            raise StateError(f"a held page cannot be read ({error!r}): it was cut short or written by another version") from error
+
+
+def _guess_encoding(body: bytes) -> str:
+    """Return the encoding of a page that names none: UTF-8 if it decodes, else the web's old default."""
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.end < len(body) - 4:  # not merely cut in the middle of a character
+            return "cp1252"
+    return "utf-8"

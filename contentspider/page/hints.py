@@ -1,0 +1,116 @@
+"""Hints of a page: what it says it is about (titles and descriptions in its head)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from contentspider.page.blocks import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.etree import _Element
+
+DESCRIPTION_NAMES = (
+    "description",
+    "og:description",
+    "twitter:description",
+    "dc.description",
+    "dcterms.description",
+    "dcterms.abstract",
+    "sailthru.description",
+)
+TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailthru.title")
+
+# JSON-LD beyond this is a product feed, not a page's description.
+MAX_JSON_LD_CHARS = 500_000
+MAX_HINT_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """Titles and descriptions that a page gives of itself, most trusted first, without repeats."""
+
+    titles: tuple[str, ...] = ()
+    descriptions: tuple[str, ...] = ()
+    language: str = ""
+    canonical: str = ""
+    og_type: str = ""
+
+    def texts(self) -> tuple[str, ...]:
+        """Return every title and description."""
+        return self.titles + self.descriptions
+
+
+def _json_ld_objects(value: object, depth: int = 0) -> Iterator[dict[str, object]]:
+    if depth > 6:
+        return
+    if isinstance(value, dict):
+        yield value
+        for key in ("@graph", "mainEntity", "mainEntityOfPage"):
+            if key in value:
+                yield from _json_ld_objects(value[key], depth + 1)
+    elif isinstance(value, list):
+        for entry in value[:100]:
+            yield from _json_ld_objects(entry, depth + 1)
+
+
+# Types that describe the site or its owner, not the page.
+SITE_TYPES = frozenset(["WebSite", "Organization", "Person", "BreadcrumbList", "ImageObject", "SiteNavigationElement", "NewsMediaOrganization", "SearchAction"])
+
+
+def _json_ld(root: _Element) -> tuple[list[str], list[str]]:
+    titles: list[str] = []
+    descriptions: list[str] = []
+    for script in root.iter("script"):
+        if (script.get("type") or "").strip().lower() != "application/ld+json":
+            continue
+        text = script.text or ""
+        if len(text) > MAX_JSON_LD_CHARS:
+            continue
+        try:
+            value = json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            continue  # half of the web's JSON-LD is broken; the other hints remain
+        for entry in _json_ld_objects(value):
+            kinds = entry.get("@type")
+            if SITE_TYPES.intersection(kinds if isinstance(kinds, list) else [str(kinds)]):
+                continue
+            for names, found in ((("headline", "name"), titles), (("description", "abstract"), descriptions)):
+                found.extend(entry[name] for name in names if isinstance(entry.get(name), str))  # type: ignore[misc]
+    return titles, descriptions
+
+
+def _unique(texts: list[str]) -> tuple[str, ...]:
+    cleaned = (clean_text(text)[:MAX_HINT_CHARS] for text in texts)
+    return tuple(dict.fromkeys(text for text in cleaned if text))
+
+
+def extract_hints(root: _Element) -> Hints:
+    """Return the hints in the head of the page (and its JSON-LD, wherever it stands)."""
+    named: dict[str, list[str]] = {}
+    for meta in root.iter("meta"):
+        name = (meta.get("name") or meta.get("property") or meta.get("itemprop") or "").strip().lower()
+        if name and (content := meta.get("content")):
+            named.setdefault(name, []).append(content)
+    titles = [title.text for title in root.iter("title") if title.text][:1]
+    titles += [text for name in TITLE_NAMES for text in named.get(name, ())]
+    descriptions = [text for name in DESCRIPTION_NAMES for text in named.get(name, ())]
+    ld_titles, ld_descriptions = _json_ld(root)
+    canonical = ""
+    for link in root.iter("link"):
+        if "canonical" in (link.get("rel") or "").lower().split():
+            canonical = (link.get("href") or "").strip()
+            break
+    language = (root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or "").strip()
+    if not language:
+        language = next((text for name in ("og:locale", "content-language", "language") for text in named.get(name, ())), "")
+    return Hints(
+        titles=_unique(titles + ld_titles),
+        descriptions=_unique(descriptions + ld_descriptions),
+        language=language[:35],
+        canonical=canonical,
+        og_type=(named.get("og:type") or [""])[0].strip().lower()[:40],
+    )

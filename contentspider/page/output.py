@@ -1,0 +1,125 @@
+"""Text and Markdown of the blocks that were kept."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from contentspider.page.blocks import CODE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contentspider.page.blocks import Block
+
+HEADING_TAGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+CELL_TAGS = frozenset(["td", "th"])
+# What Markdown would read as markup where plain text stands.
+ESCAPED = re.compile(r"([\\`*_\[\]<>])")
+LINE_START = re.compile(r"^(\s*)([#+-]|\d+[.)])(?=\s)")
+SAFE_LINK = re.compile(r"^(?:https?://|/|\.|#|\?|mailto:|[\w%-]+(?:[/.?#]|$))", re.IGNORECASE)
+
+
+def to_text(blocks: Sequence[Block]) -> str:
+    """Return the text of the blocks, one block a line; the cells of a table row share a line."""
+    lines: list[str] = []
+    row = 0
+    for block in blocks:
+        if block.row and block.row == row and block.tag in CELL_TAGS:
+            lines[-1] += "\t" + block.text
+        else:
+            lines.append(block.text)
+        row = block.row if block.tag in CELL_TAGS else 0
+    return "\n".join(lines)
+
+
+def _escape(text: str) -> str:
+    return ESCAPED.sub(r"\\\1", text)
+
+
+def _inline(block: Block) -> str:
+    """Return the block's text with its links and code as Markdown."""
+    parts: list[str] = []
+    end = 0
+    text = block.text
+    for start, stop, mark in block.spans:
+        if start < end:
+            continue  # code inside a link, or the other way round: the outer one stands
+        parts.append(_escape(text[end:start]))
+        inside = text[start:stop]
+        if mark == CODE:
+            fence = "``" if "`" in inside else "`"
+            parts.append(f"{fence}{inside}{fence}")
+        elif SAFE_LINK.match(mark):
+            target = mark.replace(" ", "%20").replace("(", "%28").replace(")", "%29").replace("<", "%3C").replace(">", "%3E")
+            parts.append(f"[{_escape(inside)}]({target})")
+        else:
+            parts.append(_escape(inside))
+        end = stop
+    parts.append(_escape(text[end:]))
+    return LINE_START.sub(r"\1\\\2", "".join(parts))
+
+
+def _list_depth(path: str) -> tuple[int, bool]:
+    """Return how deep in lists the path is, and whether the innermost list is ordered."""
+    tags = [re.split(r"[#.\[]", step, maxsplit=1)[0] for step in path.split("/")]
+    depth = sum(tag in ("ul", "ol", "menu", "dir") for tag in tags)
+    innermost = next((tag for tag in reversed(tags) if tag in ("ul", "ol", "menu", "dir")), "ul")
+    return depth, innermost == "ol"
+
+
+def to_markdown(blocks: Sequence[Block]) -> str:
+    """Return the blocks as Markdown: headings, lists, quotes, tables, code and links survive.
+
+    Text is escaped; a link whose scheme could run something (``javascript:``) is left as text.
+    """
+    lines: list[str] = []
+    item = row = 0
+    columns = 0
+    in_list = False
+    for block in blocks:
+        tag = block.tag
+        if tag in CELL_TAGS and block.row:
+            cell = _inline(block).replace("|", "\\|").replace("\n", " ")
+            if block.row == row:
+                lines[-1] += f" {cell} |"
+                continue
+            if not columns:
+                lines.append("")
+            elif columns == 1:
+                lines.append("|" + " --- |" * max(1, lines[-1].count(" |")))
+            columns += 1
+            lines.append(f"| {cell} |")
+            row, in_list = block.row, False
+            continue
+        if columns == 1:
+            lines.append("|" + " --- |" * max(1, lines[-1].count(" |")))
+        row = columns = 0
+        if tag in ("pre", "listing", "xmp", "plaintext"):
+            longest = max((len(run) for run in re.findall(r"`+", block.text)), default=0)
+            fence = "`" * max(3, longest + 1)
+            lines += ["", fence, block.text, fence]
+            item, in_list = 0, False
+            continue
+        text = _inline(block).replace("\n", " ")
+        if tag in HEADING_TAGS:
+            lines += ["", "#" * HEADING_TAGS[tag] + " " + text]
+            in_list = False
+        elif block.item:
+            depth, ordered = _list_depth(block.path)
+            indent = "    " * max(0, depth - 1)
+            if not in_list:
+                lines.append("")
+            if block.item != item:
+                lines.append(f"{indent}{'1.' if ordered else '-'} {text}")
+            else:
+                lines += ["", f"{indent}    {text}"]
+            in_list = True
+        else:
+            prefix = "> " if "blockquote" in block.path else ""
+            lines += ["", prefix + text]
+            in_list = False
+        item = block.item
+    if columns == 1:
+        lines.append("|" + " --- |" * max(1, lines[-1].count(" |")))
+    return "\n".join(lines).strip("\n")

@@ -1,0 +1,162 @@
+"""Learning one site without labels: pages in, a model of the site out."""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.errors import NotEnoughText
+from contentspider.site.classifier import BlockClassifier, BlockNames, text_key
+from contentspider.site.model import SiteModel, SlotSummary
+from contentspider.site.paper import label_like_the_paper
+from contentspider.site.prior import Prior
+from contentspider.site.votes import count_pages, gather, group_mean, vote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.document import Page
+    from contentspider.site.votes import SiteBlocks
+
+logger = logging.getLogger(__name__)
+
+LABEL_METHODS = ("votes", "paper")
+# A sample of this size has every slot that matters; beyond it learning only takes longer.
+MAX_SAMPLE = 400
+# Blocks that the SVM is trained on: about 1.5 s of liblinear.
+MAX_TRAINING_BLOCKS = 60_000
+MAX_NOISE_TEXTS = 5_000
+EXAMPLE_CHARS = 80
+
+
+class SiteLearner:
+    """Learns what is content on one site from the site's own pages.
+
+    *labels* is how blocks are labelled: ``"votes"``, the site's votes over the prior, the relevance to
+    the hints and the repetition of text; or ``"paper"``, Algorithm 1 to the letter. *prior* is the
+    general judge (the shipped one by default). *site* names the site in the model.
+
+    >>> from contentspider.page.document import Page
+    >>> learner = SiteLearner(site="example.org")
+    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves, and of hot water. " * 3
+    >>> model = learner.fit([Page.from_html(html)])
+    >>> model.pages
+    1
+    """
+
+    def __init__(self, site: str = "", labels: str = "votes", prior: Prior | None = None) -> None:
+        if labels not in LABEL_METHODS:
+            raise ValueError(f"labels={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
+        self.site = site
+        self.labels = labels
+        self.prior = prior
+
+    def fit(self, pages: Iterable[Page]) -> SiteModel:
+        """Return the model of the site whose *pages* these are.
+
+        Of more than `MAX_SAMPLE` pages a random sample of that size is learned from (the same one
+        for the same pages). Raises `NotEnoughText` if no page has any text.
+        """
+        sample = _reservoir((page for page in pages if page.content.blocks), MAX_SAMPLE)
+        if not sample:
+            raise NotEnoughText(f"{self.site or 'the site'}: none of the pages has any text to learn from; are they HTML pages, and not empty?")
+        site = gather([page.content for page in sample], [page.hints for page in sample])
+        prior = ""
+        if self.labels == "paper":
+            probabilities, site.clusters, _ = label_like_the_paper(sample)
+        else:
+            judge = self.prior or Prior.shipped()
+            prior = judge.digest
+            probabilities = label_by_votes(sample, site, judge)
+        return self._train(sample, site, probabilities, prior)
+
+    def _train(self, sample: list[Page], site: SiteBlocks, probabilities: NDArray[np.float32], prior: str) -> SiteModel:
+        labels = probabilities >= 0.5
+        noise_texts = set() if self.labels == "paper" else _noise_texts(sample, site, labels)
+        names = BlockNames(site.table)
+        rows = [row for page in sample for row in names.page(page.content, noise_texts)]
+        # A block counts by its length and by how sure its label is.
+        weights = np.sqrt(site.chars) * (0.1 + np.abs(2 * probabilities - 1))
+        chosen = np.arange(len(rows))
+        if len(rows) > MAX_TRAINING_BLOCKS:
+            chosen = np.sort(np.random.default_rng(0).choice(len(rows), MAX_TRAINING_BLOCKS, replace=False))
+        classifier = BlockClassifier.train([rows[index] for index in chosen], labels[chosen], weights[chosen])
+        margins = classifier.decide(rows)
+        agreement = float((np.sqrt(site.chars) * ((margins > 0) == labels)).sum() / np.sqrt(site.chars).sum())
+        logger.info("%s: learned from %d pages, %d blocks; the SVM agrees with %.2f %% of its labels", self.site or "site", len(sample), len(rows), 100 * agreement)
+        return SiteModel(
+            site=self.site,
+            labels=self.labels,
+            pages=len(sample),
+            names=site.table.kept,
+            noise_texts=frozenset(noise_texts),
+            classifier=classifier,
+            summary=_summary(sample, site, margins, probabilities),
+            prior=prior,
+        )
+
+
+def label_by_votes(sample: list[Page], site: SiteBlocks, prior: Prior) -> NDArray[np.float32]:
+    """Return for each block of the sample how probably it is content, by the votes of the whole site."""
+    return vote(site, np.concatenate(prior.page_probabilities(sample)))
+
+
+def _reservoir(pages: Iterable[Page], size: int) -> list[Page]:
+    """Return a uniform sample of *pages* in one pass, in the order in which they came."""
+    draw = random.Random(0)
+    sample: list[tuple[int, Page]] = []
+    for number, page in enumerate(pages):
+        if len(sample) < size:
+            sample.append((number, page))
+        elif (place := draw.randrange(number + 1)) < size:
+            sample[place] = (number, page)
+    return [page for _, page in sorted(sample, key=lambda entry: entry[0])]
+
+
+def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]) -> set[str]:
+    """Return the keys of texts that recur on the site's pages as boilerplate, most frequent first."""
+    pages = count_pages(site.texts, site.pages)
+    noisy = np.bincount(site.texts, ~labels) / np.bincount(site.texts)
+    chosen = np.flatnonzero((pages >= 2) & (noisy > 0.5))
+    chosen = chosen[np.argsort(-pages[chosen], kind="stable")][:MAX_NOISE_TEXTS]
+    wanted = set(chosen.tolist())
+    texts = {}
+    for number, block in zip(site.texts.tolist(), (block for page in sample for block in page.content.blocks), strict=True):
+        if number in wanted:
+            texts[number] = block.text
+    return {text_key(text) for text in texts.values()}
+
+
+def _summary(sample: list[Page], site: SiteBlocks, margins: NDArray[np.float32], probabilities: NDArray[np.float32]) -> list[SlotSummary]:
+    """Describe the slots, those with the most text first."""
+    ids: dict[str, int] = {}
+    slots = np.array([ids.setdefault(slot, len(ids)) for slot in site.slots])
+    weights = np.sqrt(site.chars)
+    mean = group_mean(slots, margins, weights)
+    score = np.bincount(slots, probabilities * weights)
+    total = max(float(score.sum()), 1e-9)
+    blocks = np.bincount(slots)
+    pages = count_pages(slots, site.pages)
+    chars = np.bincount(slots, site.chars)
+    texts = [block.text for page in sample for block in page.content.blocks]
+    # The longest of a slot's first texts shows best what stands there.
+    example: dict[int, int] = {}
+    for index, slot in enumerate(slots.tolist()):
+        if slot not in example or (index < 2_000 and len(texts[index]) > len(texts[example[slot]])):
+            example[slot] = index
+    return [
+        SlotSummary(
+            slot=site.slots[example[number]],
+            weight=round(float(mean[example[number]]), 3),
+            score=round(float(score[number]) / total, 5),
+            blocks=int(blocks[number]),
+            pages=int(pages[number]),
+            example=texts[example[number]][:EXAMPLE_CHARS],
+        )
+        for number in np.argsort(-chars, kind="stable").tolist()[:500]
+    ]

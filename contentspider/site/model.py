@@ -1,0 +1,165 @@
+"""The model of one site: what was learned from its pages, and how it filters a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.errors import StateError
+from contentspider.page.output import to_markdown, to_text
+from contentspider.site.classifier import BlockClassifier, BlockNames
+from contentspider.site.pagetype import page_type
+from contentspider.site.slots import SlotTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from contentspider.page.blocks import Block
+    from contentspider.page.document import Page
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SlotSummary:
+    """A slot of the site's template, for people: where it is, how much of it is content, an example.
+
+    *weight* is the SVM's mean margin over its blocks (above 0 is content), *score* the slot's share in
+    the global score of Algorithm 1, *blocks* and *pages* how often it was seen.
+    """
+
+    slot: str
+    weight: float
+    score: float
+    blocks: int
+    pages: int
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a model makes of a page.
+
+    *kept* tells for each block whether it is content; *text* is the kept blocks, one a line;
+    *confidence* is from 0 to 1; *page_type* is article, listing, form or other.
+    """
+
+    page: Page
+    kept: NDArray[np.bool_]
+    confidence: float
+    page_type: str
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Return the kept blocks in reading order."""
+        return [block for block, kept in zip(self.page.content.blocks, self.kept, strict=True) if kept]
+
+    @property
+    def text(self) -> str:
+        """Return the kept text, one block a line."""
+        return to_text(self.blocks)
+
+    @property
+    def markdown(self) -> str:
+        """Return the kept blocks as Markdown."""
+        return to_markdown(self.blocks)
+
+
+@dataclass(slots=True)
+class SiteModel:
+    """A site's slots and the weights of its linear SVM; `extract` filters a page with them."""
+
+    site: str
+    labels: str
+    pages: int
+    names: frozenset[str]
+    noise_texts: frozenset[str]
+    classifier: BlockClassifier
+    summary: list[SlotSummary]
+    prior: str = ""
+    _rows: BlockNames = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._rows = BlockNames(SlotTable.of_names(self.names))
+
+    @property
+    def version(self) -> str:
+        """Return a short digest of what decides: two models with one version filter alike."""
+        return sha256(self.dump_weights()).hexdigest()[:12]
+
+    def margins(self, page: Page) -> NDArray[np.float32]:
+        """Return the SVM's margin for each block of the page: above 0 is content."""
+        return self.classifier.decide(self._rows.page(page.content, self.noise_texts))
+
+    def extract(self, page: Page) -> Extraction:
+        """Return which blocks of the page are content."""
+        margins = self.margins(page)
+        kept = margins > 0
+        return Extraction(page, kept, self._confidence(page, margins), page_type(page, kept))
+
+    def _confidence(self, page: Page, margins: NDArray[np.float32]) -> float:
+        """Return how sure the decision is: the mean probability of being right, by length of text.
+
+        A margin of 1 is where the SVM puts its own training examples. Slots that the site had not shown
+        when the model was learned count half: their margin comes from what they share with others.
+        """
+        blocks = page.content.blocks
+        if not blocks:
+            return 0.0
+        weights = np.sqrt([len(block.text) for block in blocks])
+        known = np.array([1.0 if self._knows(block.path) else 0.5 for block in blocks])
+        sure = 1 / (1 + np.exp(-3 * np.abs(margins)))
+        return round(float((weights * known * sure).sum() / weights.sum()), 4)
+
+    def _knows(self, path: str) -> bool:
+        return f"slot {self._rows.static(path)[0]}" in self.classifier.weights or not self.classifier.weights
+
+    def dump_weights(self) -> bytes:
+        """Return what decides as canonical JSON, for `load`."""
+        record = {
+            "schema": SCHEMA,
+            "names": sorted(self.names),
+            "noise_texts": sorted(self.noise_texts),
+            "weights": dict(sorted(self.classifier.weights.items())),
+            "intercept": self.classifier.intercept,
+        }
+        return json.dumps(record, ensure_ascii=False, indent=0).encode("utf-8", "surrogatepass")
+
+    def manifest(self) -> dict[str, object]:
+        """Return what a person wants to know of the model, as JSON values."""
+        return {
+            "schema": SCHEMA,
+            "site": self.site,
+            "version": self.version,
+            "labels": self.labels,
+            "pages": self.pages,
+            "prior": self.prior,
+            "slots": [asdict(slot) for slot in self.summary],
+        }
+
+    @classmethod
+    def load(cls, manifest: dict[str, object], weights: bytes) -> SiteModel:
+        """Return the model saved as *manifest* and *weights*; damaged ones raise `StateError`."""
+        try:
+            record = json.loads(weights.decode("utf-8", "surrogatepass"))
+            if manifest["schema"] != SCHEMA or record["schema"] != SCHEMA:
+                raise ValueError(f"its schema is {manifest['schema']!r}, this version reads {SCHEMA}")
+            slots = manifest["slots"]
+            if not isinstance(slots, list) or not isinstance(manifest["pages"], int):
+                raise TypeError("its manifest is malformed")
+            return cls(
+                site=str(manifest["site"]),
+                labels=str(manifest["labels"]),
+                pages=manifest["pages"],
+                names=frozenset(record["names"]),
+                noise_texts=frozenset(record["noise_texts"]),
+                classifier=BlockClassifier({name: float(weight) for name, weight in record["weights"].items()}, float(record["intercept"])),
+                summary=[SlotSummary(**slot) for slot in slots],
+                prior=str(manifest.get("prior", "")),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StateError(f"the model cannot be used: {error}") from error

@@ -1,0 +1,88 @@
+"""The prior: a general judge of blocks, trained once on sites with gold text, shipped as data.
+
+It gives each block a probability from its page alone, and knows no site; over a site's pages these
+probabilities are summed as Algorithm 1 sums relevance (`contentspider.site.votes`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from contentspider.errors import StateError
+from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.site.trees import Trees
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.document import Page
+
+SCHEMA = 1
+RESOURCE = "prior.npz"
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on."""
+
+    trees: Trees
+    card: dict[str, Any]
+
+    def page_probabilities(self, pages: list[Page]) -> list[NDArray[np.float32]]:
+        """Return for each page the probability of each of its blocks to be content."""
+        extractor = FeatureExtractor()
+        rows = [extractor.features(page.content, page.hints) for page in pages]
+        if not rows:
+            return []
+        probabilities = self.trees.probabilities(np.vstack(rows))
+        return np.split(probabilities, np.cumsum([len(row) for row in rows])[:-1])
+
+    def dump(self) -> bytes:
+        """Return the prior as an npz file (arrays and one JSON text), for `load`."""
+        arrays = self.trees.arrays()
+        head = {"schema": SCHEMA, "features": FEATURE_NAMES, "card": self.card}
+        arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+        return buffer.getvalue()
+
+    @classmethod
+    def load(cls, data: bytes, source: str = "the prior") -> Prior:
+        """Read what `dump` wrote; a damaged file, or one for other features, raises `StateError`."""
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                head = json.loads(arrays["head"].tobytes())
+                if head["schema"] != SCHEMA or head["features"] != FEATURE_NAMES:
+                    raise ValueError("it was trained for other features than this version computes")
+                return cls(Trees.from_arrays(arrays), head["card"])
+        except (ValueError, KeyError, EOFError, OSError, BadZipFile, TypeError, IndexError) as error:
+            raise StateError(f"{source} cannot be used: {error}; train one with 'contentspider train-prior', or reinstall contentspider") from error
+
+    @classmethod
+    def shipped(cls) -> Prior:
+        """Return the prior that comes with the package."""
+        return cls.load(files("contentspider.site").joinpath(RESOURCE).read_bytes(), f"the shipped prior ({RESOURCE})")
+
+    @classmethod
+    def from_file(cls, path: Path) -> Prior:
+        """Return the prior saved at *path*."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise StateError(f"the prior {str(path)!r} cannot be read: {error.strerror}; give the file that 'contentspider train-prior' wrote") from error
+        return cls.load(data, f"the prior {str(path)!r}")
+
+    @property
+    def digest(self) -> str:
+        """Return a short name of this prior's contents."""
+        return sha256(self.trees.value.tobytes()).hexdigest()[:12]

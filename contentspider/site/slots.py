@@ -1,0 +1,109 @@
+"""Slots of a template: which selector paths of a site's pages are the same place.
+
+The selector paths of one template differ from page to page: a class on ``body`` names the page, an
+id carries its number, odd and even rows alternate. Names that few pages use are dropped, and
+what is left is clustered with DBSCAN.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.cluster import DBSCAN
+from sklearn.preprocessing import normalize
+
+from contentspider.page.names import step_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+NAME = re.compile(r"[#.\[][^#.\[]+")
+# A name that fewer pages use than this share belongs to a page, a post or a category, not the template.
+MIN_NAME_SHARE = 0.05
+# Cosine distance between two slots' steps up to which they are one: an odd and an even row, not a
+# paragraph and a list item. Measured on the open corpora; see docs/how-it-works.md.
+CLUSTER_DISTANCE = 0.06
+# DBSCAN's neighbourhoods are computed pairwise; slots beyond this number stand alone.
+MAX_CLUSTERED = 4_000
+
+
+def step_names(step: str) -> list[str]:
+    """Return the names in a step of a selector path: ``#id``, ``.class``, ``[role]``."""
+    return NAME.findall(step)
+
+
+class SlotTable:
+    """Maps raw selector paths to the slots of one site.
+
+    *name_pages* counts on how many of the site's *pages* each name is used.
+    """
+
+    def __init__(self, name_pages: Mapping[str, int], pages: int) -> None:
+        self.kept = frozenset(name for name, count in name_pages.items() if count >= max(2, MIN_NAME_SHARE * pages) or pages == 1)
+        self._steps: dict[str, str] = {}
+
+    @classmethod
+    def of_names(cls, kept: Iterable[str]) -> SlotTable:
+        """Return a table that keeps just these names."""
+        return cls(dict.fromkeys(kept, 2), 2)
+
+    def _step(self, step: str) -> str:
+        slot = self._steps.get(step)
+        if slot is None:
+            names = sorted(name for name in step_names(step) if name in self.kept)
+            slot = self._steps[step] = step_tag(step) + "".join(names)
+        return slot
+
+    def body(self, path: str) -> str:
+        """Return the path's first step with only the names that the site's template uses."""
+        return self._step(path.split("/", 1)[0])
+
+    def slot(self, path: str) -> str:
+        """Return the path with only the names that the site's template uses, without body's."""
+        steps = path.split("/")
+        return "/".join([step_tag(steps[0]), *map(self._step, steps[1:])])
+
+
+def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:
+    """Return on how many pages each name of a step is used; a page is given by its paths."""
+    counts: dict[str, int] = {}
+    for paths in pages:
+        names = {name for step in {step for path in paths for step in path.split("/")} for name in step_names(step)}
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def cluster_slots(slots: Sequence[str], weights: Sequence[float]) -> NDArray[np.int64]:
+    """Return the cluster number of each slot: DBSCAN over their steps, by cosine distance.
+
+    A slot's vector has one entry a tag and name of each of its steps, by the step's distance
+    from the end, so that slots which differ only far up are nearer than those which differ at the end.
+    With ``min_samples=1`` every slot has a cluster, as in the paper. Beyond `MAX_CLUSTERED` slots only
+    the heaviest are clustered.
+    """
+    order = np.argsort(-np.asarray(weights, dtype=float), kind="stable")
+    clustered = order[:MAX_CLUSTERED]
+    columns: dict[tuple[int, str], int] = {}
+    rows, cols, data = [], [], []
+    for row, index in enumerate(clustered):
+        steps = slots[index].split("/")
+        for distance, step in enumerate(reversed(steps)):
+            strength = 1.0 / (1 + distance) ** 0.5
+            tag = step_tag(step)
+            for name in {tag, *step_names(step)}:
+                rows.append(row)
+                cols.append(columns.setdefault((distance, name), len(columns)))
+                data.append(strength * (1.5 if name == tag else 1.0))
+    matrix = normalize(csr_matrix((data, (rows, cols)), shape=(len(clustered), max(len(columns), 1))))
+    found = DBSCAN(eps=float(np.sqrt(2 * CLUSTER_DISTANCE)), min_samples=1).fit_predict(matrix)
+    clusters = np.empty(len(slots), dtype=np.int64)
+    clusters[clustered] = found
+    rest = order[MAX_CLUSTERED:]
+    clusters[rest] = np.arange(len(rest)) + (found.max() + 1 if len(found) else 0)
+    return clusters

@@ -1,0 +1,278 @@
+"""What the whole site says of each block: the votes of Algorithm 1, by slot, cluster and text.
+
+The paper sums the relevance of a cluster's blocks over all pages of the site. Here three voters are
+summed the same way: relevance to the page's own hints against its relevance to other pages' (the
+contrast), the prior's probability, and how often the text recurs at its place. They are taken at
+several widths (the exact slot, the cluster, the tag path, the slots above), since a narrow one is
+precise and a wide one has seen more blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.page.names import NAME_GROUPS, name_groups
+from contentspider.site.classifier import places
+from contentspider.site.relevance import relevance, squeeze
+from contentspider.site.slots import SlotTable, cluster_slots, count_names
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.hints import Hints
+
+    Floats = NDArray[np.float32]
+    Ints = NDArray[np.int64]
+
+# How many other pages' hints a block is compared with: their mean is what any text would reach.
+CONTRAST_PAGES = 3
+# A hint that this share of the pages gives (and at least two pages) is the site's, not the page's.
+SHARED_HINT = 0.1
+
+
+def _group(keys: Iterable[Hashable]) -> Ints:
+    ids: dict[Hashable, int] = {}
+    return np.fromiter((ids.setdefault(key, len(ids)) for key in keys), dtype=np.int64)
+
+
+def group_mean(groups: Ints, values: Floats, weights: Floats) -> Floats:
+    """Return for each entry the weighted mean of *values* over its group."""
+    sums = np.bincount(groups, values * weights)
+    totals = np.bincount(groups, weights)
+    return (sums / np.maximum(totals, 1e-9))[groups].astype(np.float32)
+
+
+def count_pages(groups: Ints, pages: Ints) -> Ints:
+    """Return for each group on how many pages it occurs."""
+    pairs = np.unique(groups * (pages.max() + 1) + pages)
+    return np.bincount(pairs // (pages.max() + 1), minlength=groups.max() + 1)
+
+
+@dataclass(slots=True)
+class SiteBlocks:
+    """All blocks of a sample of a site's pages, side by side; every array has one entry a block.
+
+    *pages* numbers the page, *texts* the text, *clusters* the cluster of slots. *exact* is the slot together
+    with its place in the layout and the names on ``body``, *around* the same of the element above.
+    *contrast* is the relevance to the page's own hints less that to other pages' hints.
+    """
+
+    pages: Ints
+    slots: list[str]
+    clusters: Ints
+    exact: Ints
+    around: Ints
+    texts: Ints
+    chars: Floats
+    link_share: Floats
+    contrast: Floats
+    table: SlotTable
+
+    @property
+    def page_count(self) -> int:
+        return int(self.pages.max()) + 1 if len(self.pages) else 0
+
+
+def own_hints(hints: Sequence[Hints]) -> list[list[str]]:
+    """Return each page's hints, squeezed, without those that many pages share.
+
+    A title shared in part (the name of the site behind a dash) is harmless: the contrast takes it off.
+    """
+    counts: dict[str, int] = {}
+    for page in hints:
+        for text in set(page.texts()):
+            counts[text] = counts.get(text, 0) + 1
+    limit = max(2, SHARED_HINT * len(hints))
+    return [[squeeze(text) for text in page.texts() if counts[text] < limit or len(hints) == 1][:6] for page in hints]
+
+
+def _contrast(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> Floats:
+    own = own_hints(hints)
+    count = len(pages)
+    values: list[float] = []
+    for number, page in enumerate(pages):
+        mine = own[number]
+        # Others at fixed distances: the same pages for every block of a page, and no random state.
+        others = [own[(number + step * max(1, count // (CONTRAST_PAGES + 1))) % count] for step in range(1, CONTRAST_PAGES + 1)] if count > 1 else []
+        others = [other for other in others if other and other is not mine]
+        for block in page.blocks:
+            if not mine:
+                values.append(0.0)
+                continue
+            expected = sum(relevance(block.text, other) for other in others) / len(others) if others else 0.0
+            values.append(relevance(block.text, mine) - expected)
+    return np.array(values, dtype=np.float32)
+
+
+def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
+    """Lay the blocks of all pages side by side and find their slots, clusters and repeated texts."""
+    table = SlotTable(count_names({block.path for block in page.blocks} for page in pages), len(pages))
+    blocks = [block for page in pages for block in page.blocks]
+    paths = {block.path: "" for block in blocks}
+    for path in paths:
+        paths[path] = table.slot(path)
+    slots = [paths[block.path] for block in blocks]
+    chars = np.array([len(block.text) for block in blocks], dtype=np.float32)
+    slot_ids = _group(slots)
+    distinct = list(dict.fromkeys(slots))
+    clusters = slot_ids
+    if blocks:
+        clusters = cluster_slots(distinct, np.bincount(slot_ids, np.sqrt(chars)))[slot_ids]
+    spots = [(table.body(page.paths[0]), place) for page in pages for place in places(page)]
+    above = {slot: slot.rpartition("/")[0] for slot in distinct}
+    return SiteBlocks(
+        pages=np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages]),
+        slots=slots,
+        clusters=clusters,
+        exact=_group((spot, slot) for spot, slot in zip(spots, slots, strict=True)),
+        around=_group((spot, above[slot]) for spot, slot in zip(spots, slots, strict=True)),
+        texts=_group(block.text for block in blocks),
+        chars=chars,
+        link_share=np.array([block.link_chars / len(block.text) for block in blocks], dtype=np.float32),
+        contrast=_contrast(pages, hints),
+        table=table,
+    )
+
+
+# How much each voter counts; measured on the open corpora, see docs/how-it-works.md.
+VOTES = {"block": 1.0, "text": 1.0, "slot": 1.0, "articles": 2.0, "beside": 2.0}
+# Added to the log odds: of a site's content more is missed than wrongly kept.
+LENIENCY = 0.3
+# What a cluster's relevance to the hints adds where the others are undecided. More of it keeps teasers.
+RELEVANCE = 0.5
+# Taken from the log odds of a block that the site knows better than the prior.
+OVERRULED = 6.0
+# Blocks after which an exact slot speaks for itself as loudly as its cluster does.
+TRUSTED_BLOCKS = 8
+# Prose that this share of the slot's other pages repeat is part of the template.
+TEMPLATE_SHARE = 0.4
+FOREIGN_SHARE = 0.3
+# Text of this length is somebody's sentence: two pages that have it do not have it by chance.
+LONG_CHARS = 60
+# A page with this much text besides what is called comments is a text with comments below it.
+COMMENTED_CHARS = 500
+
+
+def _window(values: Floats, weights: Floats, pages: Ints, reach: int) -> Floats:
+    """Return the weighted mean over the *reach* blocks before and after, within the page."""
+    sums = np.concatenate([[0.0], np.cumsum(values * weights, dtype=np.float64)])
+    totals = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
+    index = np.arange(len(values))
+    first = np.searchsorted(pages, pages, side="left")
+    last = np.searchsorted(pages, pages, side="right")
+    low, high = np.maximum(index - reach, first), np.minimum(index + reach + 1, last)
+    return ((sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9)).astype(np.float32)
+
+
+def repeat_rates(site: SiteBlocks) -> tuple[Floats, Floats]:
+    """Return for each block on which share of its exact slot's other pages its text stands there too, and the slot's mean."""
+    exact = site.exact
+    place = _group(zip(exact.tolist(), site.texts.tolist(), strict=True))
+    others = count_pages(place, site.pages)[place] - 1
+    slot_pages = count_pages(exact, site.pages)[exact]
+    share = (others / np.maximum(slot_pages - 1, 1)).astype(np.float32)
+    repeated = (others > 0).astype(np.float32)
+    return share, group_mean(exact, repeated, np.where(site.chars >= LONG_CHARS, site.chars, 1e-3).astype(np.float32))
+
+
+def foreign_share(site: SiteBlocks) -> Floats:
+    """Return for each block how much of its slot's prose belongs to other pages, from 0 to 1.
+
+    An infinite scroll repeats whole articles of other pages, a listing their first lines. A long text that
+    several pages have is at home in the slot whose texts do not recur; at any other slot it is foreign.
+    A slot full of foreign texts is no page's own content, whatever stands there on this page.
+    """
+    exact = site.exact
+    _, rate = repeat_rates(site)
+    several = (count_pages(site.texts, site.pages)[site.texts] > 1) & (site.chars >= LONG_CHARS)
+    home = np.full(int(site.texts.max()) + 1, 2.0, dtype=np.float32)
+    np.minimum.at(home, site.texts, rate)
+    foreign = several & (rate - home[site.texts] > 0.25)
+    long_chars = np.where(site.chars >= LONG_CHARS, site.chars, 1e-3).astype(np.float32)
+    of_slot = group_mean(exact, foreign.astype(np.float32), long_chars)
+    of_place = group_mean(site.around, foreign.astype(np.float32), long_chars)
+    return np.maximum(np.maximum(foreign, of_slot), of_place).astype(np.float32)
+
+
+COMMENT_NAME = NAME_GROUPS.index("comment")
+
+
+def comment_blocks(site: SiteBlocks, prior: Floats) -> NDArray[np.bool_]:
+    """Tell which blocks are readers' comments below a text, as opposed to a discussion that is the page.
+
+    Blocks under an element called comment are comments if most pages that have them have enough
+    content besides; a forum's replies are all the content there is.
+    """
+    called: dict[str, bool] = {}
+    for slot in site.slots:
+        if slot not in called:
+            called[slot] = any(COMMENT_NAME in name_groups(step) for step in slot.split("/")[1:])
+    is_comment = np.fromiter((called[slot] for slot in site.slots), dtype=bool, count=len(site.slots))
+    if not is_comment.any():
+        return is_comment
+    share, _ = repeat_rates(site)
+    # Text that half of the pages repeat (a cookie notice) is nobody's article.
+    content = np.where((prior >= 0.5) & (share < 0.3), site.chars, 0)
+    beside = np.bincount(site.pages, np.where(is_comment, 0, content), minlength=site.page_count)
+    concerned = np.zeros(site.page_count, dtype=bool)
+    concerned[site.pages[is_comment & (content > 0)]] = True
+    if concerned.any() and np.median(beside[concerned]) < COMMENTED_CHARS:
+        return np.zeros_like(is_comment)
+    return is_comment
+
+
+def _log_odds(probability: Floats) -> Floats:
+    clipped = np.clip(probability, 0.01, 0.99)
+    return np.log(clipped / (1 - clipped)).astype(np.float32)
+
+
+def _page_ranks(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return for each page how much of an article it is, from 0 to 1, by the prior's share of its text.
+
+    On a listing the title of an article is a link among others: it must not outvote the one that
+    stands above the article on its own page.
+    """
+    total = site.page_count
+    share = np.bincount(site.pages, prior * site.chars, minlength=total) / np.bincount(site.pages, site.chars, minlength=total)
+    return (share / max(float(np.quantile(share, 0.9)), 0.05)).clip(0, 1).astype(np.float32)
+
+
+def vote(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return for each block the probability, from 0 to 1, that it is content by the vote of the whole site.
+
+    *prior* is each block's probability from its page alone. The result is the weighted mean of log odds:
+    of the block itself, of its text wherever the site repeats it there, of its slot (the exact one as far as
+    it has been seen often enough, else the cluster), of the cluster on the site's articles, and of the slots
+    beside it. Three facts that only the site knows overrule it: prose that most pages of the slot repeat
+    is the template's, prose at home on another page is that page's, and comments below a text are not it.
+    """
+    weights = np.sqrt(site.chars)
+    place = _group(zip(site.clusters.tolist(), site.texts.tolist(), strict=True))
+    at_place = count_pages(place, site.pages)[place]
+    cluster_pages = count_pages(site.clusters, site.pages)[site.clusters]
+    article_weights = (weights * _page_ranks(site, prior)[site.pages] ** 2 + 1e-6).astype(np.float32)
+    exact = site.exact
+    seen = np.bincount(exact)[exact]
+    trust = seen / (seen + TRUSTED_BLOCKS)
+    by_cluster = group_mean(site.clusters, prior, weights)
+    by_slot = trust * group_mean(exact, prior, weights) + (1 - trust) * by_cluster
+    voters = {
+        "block": prior,
+        "text": group_mean(place, prior, np.ones_like(weights)),
+        "slot": by_slot,
+        "articles": group_mean(site.clusters, prior, article_weights),
+        "beside": _window(by_cluster, weights, site.pages, 3),
+    }
+    odds = sum(VOTES[name] * _log_odds(probability) for name, probability in voters.items()) / sum(VOTES.values()) + LENIENCY
+    undecided = 1 - np.tanh(odds / 2) ** 2  # 4 p (1 - p)
+    odds += RELEVANCE * undecided * group_mean(site.clusters, site.contrast, weights).clip(-0.2, 0.5)
+    share, _ = repeat_rates(site)
+    repeated = np.maximum(share, (at_place - 1) / np.maximum(cluster_pages - 1, 1)) > TEMPLATE_SHARE
+    overruled = (repeated & (site.chars >= LONG_CHARS)) | (foreign_share(site) > FOREIGN_SHARE) | comment_blocks(site, prior)
+    return (1 / (1 + np.exp(-(odds - OVERRULED * overruled)))).astype(np.float32)
