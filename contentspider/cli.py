@@ -15,7 +15,9 @@ from contentspider.errors import ContentSpiderError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+logger = logging.getLogger(__name__)
+
+EXIT_OK, EXIT_FAILED = 0, 1
 
 
 def _assignment(text: str) -> tuple[str, str]:
@@ -72,7 +74,9 @@ def build_parser() -> argparse.ArgumentParser:
     show.add_argument("--most", type=_not_negative, default=20, metavar="N", help="signatures of each kind (default: 20)")
 
     evaluate = commands.add_parser(
-        "evaluate", help="predict the gold pages of corpora", description="Learn each site of CORPORA without its gold, and write what is extracted of its gold pages."
+        "evaluate",
+        help="predict the gold pages of corpora",
+        description="Learn each site of CORPORA without its gold, and write what is extracted of its gold pages.",
     )
     evaluate.add_argument("corpora", type=Path, metavar="CORPORA", help="a folder of site folders with site.json, gold.jsonl and html/")
     evaluate.add_argument("-o", "--output", type=Path, required=True, metavar="PREDICTIONS", help="write JSON lines of site, path and text")
@@ -131,7 +135,9 @@ def _extract(options: argparse.Namespace) -> int:
         if options.output:
             output.close()
     if not written:
-        raise ContentSpiderError(f"no HTML files ({', '.join('*' + suffix for suffix in ('.html', '.htm', '.xhtml'))}) with text under {', '.join(map(str, options.paths))}")
+        raise ContentSpiderError(
+            f"no HTML files ({', '.join('*' + suffix for suffix in ('.html', '.htm', '.xhtml'))}) with text under {', '.join(map(str, options.paths))}"
+        )
     print(f"{written} pages" + (f" -> {options.output}" if options.output else ""), file=sys.stderr)
     return EXIT_OK
 
@@ -172,7 +178,7 @@ def _evaluate(options: argparse.Namespace) -> int:
             prior = priors.get(corpus.name, shared)
             if options.crawl:
                 if not corpus.crawlable:
-                    logging.info("%s: its pages are not linked to each other; left out", corpus.name)
+                    logger.info("%s: its pages are not linked to each other; left out", corpus.name)
                     continue
                 rows = predict_by_crawl(corpus, options.labels, prior)
             else:

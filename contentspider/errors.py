@@ -12,5 +12,5 @@ class StateError(ContentSpiderError):
     """
 
 
-class NotEnoughText(ContentSpiderError):
+class NotEnoughTextError(ContentSpiderError):
     """The pages given to a learner hold no text at all, so that there is nothing to learn from."""

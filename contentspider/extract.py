@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.items import page_fields
@@ -13,6 +12,7 @@ from contentspider.site.learner import MAX_SAMPLE, SiteLearner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""The Scrapy shell: add-on, spider, middlewares, pipeline."""

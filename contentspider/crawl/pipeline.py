@@ -18,8 +18,8 @@ from scrapy.utils.project import data_path
 from contentspider.crawl.items import FieldMap, page_fields
 from contentspider.crawl.middleware import PagesMiddleware
 from contentspider.crawl.sites import SiteKeys
-from contentspider.errors import NotEnoughText
-from contentspider.storage.ledger import Ledger, LedgerFull
+from contentspider.errors import NotEnoughTextError
+from contentspider.storage.ledger import Ledger, LedgerFullError
 from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ class ContentPipeline:
         page = self.item_pages.take(item)
         if page is None:
             self._warn_once(
-                "untagged", "An item of %s came without its page (its response was not HTML, or another component replaced it): it passes as it is", type(item).__name__
+                "untagged",
+                "An item of %s came without its page (its response was not HTML, or another component replaced it): it passes as it is",
+                type(item).__name__,
             )
             self.stats.inc_value("contentspider/items/untagged")
             return item
@@ -128,7 +130,9 @@ class ContentPipeline:
             extraction = state.model.extract(page) if state.model else None
         except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
             self.stats.inc_value(f"contentspider/pages/failed/{type(error).__name__}")
-            self._warn_once(f"extract {type(error).__name__}", "%s: its content could not be filtered (%r); it passes unfiltered. Please report this page", page.url, error)
+            self._warn_once(
+                f"extract {type(error).__name__}", "%s: its content could not be filtered (%r); it passes unfiltered. Please report this page", page.url, error
+            )
             extraction = None
         values = page_fields(page, state.key, extraction, state.version)
         self.field_map.fill(item, values)
@@ -146,7 +150,7 @@ class ContentPipeline:
                 name = f"{self.crawler.spider.name if self.crawler.spider else 'crawl'}-{os.getpid()}-{time.time_ns()}.sqlite"
                 self.ledger = Ledger(Path(data_path("contentspider", createdir=True)) / name)
             self.ledger.hold(state.key, item, page)
-        except (LedgerFull, OSError) as error:
+        except (LedgerFullError, OSError) as error:
             self._warn_once("ledger", "Items cannot be held (%s): the site is learned from what there is. Free some space for more", error)
             if state.held:
                 self._start_learning(state)
@@ -185,7 +189,7 @@ class ContentPipeline:
         started = time.monotonic()
         try:
             model = await run_in_thread(lambda: self._learner(state.key).fit(self.ledger.pages(state.key)))  # type: ignore[union-attr]
-        except NotEnoughText as error:
+        except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
             return
@@ -251,5 +255,3 @@ class ContentPipeline:
         if key not in self.warned:
             self.warned.add(key)
             logger.warning(message, *values)
-
-

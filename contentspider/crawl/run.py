@@ -45,7 +45,16 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
 def _feed_format(output: str) -> str:
     """Return Scrapy's name of the format that a file's ending means."""
     ending = output.rsplit("/", 1)[-1].rpartition(".")[2].lower()
-    formats = {"jsonl": "jsonlines", "jl": "jsonlines", "jsonlines": "jsonlines", "json": "json", "csv": "csv", "xml": "xml", "pickle": "pickle", "marshal": "marshal"}
+    formats = {
+        "jsonl": "jsonlines",
+        "jl": "jsonlines",
+        "jsonlines": "jsonlines",
+        "json": "json",
+        "csv": "csv",
+        "xml": "xml",
+        "pickle": "pickle",
+        "marshal": "marshal",
+    }
     if ending not in formats:
         raise ContentSpiderError(f"-o {output}: its ending names no format; use one of .{', .'.join(formats)}")
     return formats[ending]
@@ -58,12 +67,12 @@ def crawl(options: argparse.Namespace) -> int:
         if "://" not in output and not Path(output).resolve().parent.is_dir():
             raise ContentSpiderError(f"-o {output}: its folder does not exist")
     process = AsyncCrawlerProcess(settings)
-    # Our progress and summary say what the user needs; what goes wrong is still logged.
-    logging.getLogger("contentspider.crawl.progress").setLevel(logging.INFO)
+    if options.log_level in ("WARNING", "ERROR"):  # the log leaves progress out, its reader still wants it
+        progress = logging.getLogger("contentspider.crawl.progress")
+        progress.addHandler(logging.StreamHandler())
+        progress.setLevel(logging.INFO)
     crawler = process.create_crawler(SiteSpider)
-    process.crawl(
-        crawler, url=" ".join(options.urls), max_pages=options.max_pages, max_depth=options.max_depth, sitemaps=not options.no_sitemaps
-    )
+    process.crawl(crawler, url=" ".join(options.urls), max_pages=options.max_pages, max_depth=options.max_depth, sitemaps=not options.no_sitemaps)
     process.start()
     return _summarise(crawler, options)
 

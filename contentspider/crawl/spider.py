@@ -13,6 +13,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from w3lib.url import canonicalize_url
 
 from contentspider.crawl.items import ContentItem, page_id
 from contentspider.crawl.links import page_links
@@ -40,6 +41,8 @@ class SiteSpider(Spider):
     """
 
     name = "site"
+    keys: SiteKeys
+    allowed_keys: set[str]
 
     def __init__(self, url: str = "", max_pages: int | str = 0, max_depth: int | str = 0, sitemaps: bool | str = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -51,9 +54,8 @@ class SiteSpider(Spider):
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
         self.pages = 0
         self.failures: dict[str, str] = {}
-        # By canonical id: what its page said, so that copies of a page under other addresses are told
-        # from pages that wrongly name another one canonical.
-        self._emitted: dict[str, bytes] = {}
+        self._emitted: set[str] = set()  # ids
+        self._claimed: set[str] = set()  # addresses, own and canonical, each with what its page said
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> SiteSpider:
@@ -141,34 +143,33 @@ class SiteSpider(Spider):
             yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
 
     def _sitemap_request(self, address: str, level: int) -> Request:
-        return Request(
-            address, callback=self.parse_sitemap, errback=self.ignore, cb_kwargs={"level": level}, priority=5, meta={"dont_obey_robotstxt": False}
-        )
+        return Request(address, callback=self.parse_sitemap, errback=self.ignore, cb_kwargs={"level": level}, priority=5, meta={"dont_obey_robotstxt": False})
 
     def _claim(self, address: str, canonical: str, text: str) -> str:
-        """Return the address to emit a page under, or nothing if it has been emitted.
+        """Return the address to emit a page under, or nothing if the same page has been emitted.
 
-        The page's canonical address counts if it is on the site. Should another page have claimed it with
-        another text, the page is no copy but wrong about its address, and keeps its own.
+        Two addresses are one page if they lead to one text and either differ in form only (``/`` and
+        ``/index.html``) or name the same canonical address. The canonical address is taken over where it
+        differs from the page's own in form or query; one with another path is often wrong (every page of
+        a pagination naming the first), and pages must not be lost to it.
         """
-        digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
-        candidates = [address]
+        digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        named = ""
         if canonical:
             try:
                 named = urljoin(address, canonical).partition("#")[0]
-                if urlsplit(named).scheme in ("http", "https") and self.is_own(named):
-                    candidates.insert(0, named)
+                if urlsplit(named).scheme not in ("http", "https") or not self.is_own(named):
+                    named = ""
             except ValueError:
                 logger.debug("%s names %r canonical, which is no address", address, canonical)
-        for candidate in candidates:
-            key = page_id(candidate)
-            known = self._emitted.get(key)
-            if known is None:
-                self._emitted[key] = digest
-                return candidate
-            if known == digest:
-                return ""
-        return ""
+        claims = {f"{_plain(candidate)} {digest}" for candidate in (address, named) if candidate}
+        if not claims.isdisjoint(self._claimed):
+            return ""
+        self._claimed |= claims
+        if named and _plain(named).partition("?")[0] == _plain(address).partition("?")[0] and page_id(named) not in self._emitted:
+            address = named
+        self._emitted.add(page_id(address))
+        return address
 
     def _count(self, name: str) -> None:
         if self.crawler.stats:
@@ -183,7 +184,7 @@ class SiteSpider(Spider):
 
     def page_failed(self, failure: Failure) -> None:
         """Count a page that could not be read."""
-        if failure.check(IgnoreRequest) and "response" not in vars(failure.value):
+        if isinstance(failure.value, IgnoreRequest) and "response" not in vars(failure.value):
             self._count("skipped/robots")
             return
         logger.info("%s could not be read: %s", failure.request.url, _reason(failure))  # type: ignore[attr-defined]
@@ -192,6 +193,16 @@ class SiteSpider(Spider):
     def ignore(self, failure: Failure) -> None:
         """Do without a robots.txt or sitemap that is not there."""
         logger.debug("%s is not there: %s", failure.request.url, _reason(failure))  # type: ignore[attr-defined]
+
+
+INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
+
+
+def _plain(address: str) -> str:
+    """Return an address without what differs between the forms of one address: scheme, www, index name, last slash."""
+    parts = urlsplit(canonicalize_url(address))
+    path = INDEX_NAME.sub("/", parts.path).rstrip("/")
+    return parts.netloc.removeprefix("www.") + path + ("?" + parts.query if parts.query else "")
 
 
 def _with_scheme(address: str) -> str:
@@ -203,7 +214,7 @@ def _reason(failure: Failure) -> str:
     response = getattr(failure.value, "response", None)
     if response is not None:
         return f"the server answered {response.status}"
-    if failure.check(IgnoreRequest):
+    if isinstance(failure.value, IgnoreRequest):
         return f"it may not be fetched ({failure.value}); robots.txt is obeyed by default, -s ROBOTSTXT_OBEY=False on a site of your own"
     text = str(failure.value).strip() or type(failure.value).__name__
     return re.sub(r"\s+", " ", text)[:200]

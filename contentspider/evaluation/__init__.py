@@ -1,0 +1,1 @@
+"""Corpora with gold text: predictions, training of the prior, serving a folder as a site."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
@@ -13,6 +12,7 @@ from contentspider.page.document import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from typing_extensions import Self
+
 REWRITTEN_TYPES = frozenset(["text/html", "text/xml", "application/xml", "application/xhtml+xml"])
 NOT_FOUND = b"<html><body><p>not found</p></body></html>"
 
@@ -38,7 +40,7 @@ class SiteServer:
         ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
         self._own = re.compile(rf"(?:https?:)?//(?:{ordered})(?=[/\"'<>\s?#]|$)".encode(), re.IGNORECASE) if names else None
 
-    def __enter__(self) -> SiteServer:
+    def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         return self
 
@@ -71,7 +73,7 @@ def _handler(site: SiteServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+        def do_GET(self) -> None:
             found = site.answer(self.path)
             body, kind, etag = found or (NOT_FOUND, "text/html", "")
             status = 404 if not found else 304 if self.headers.get("If-None-Match") == etag else 200

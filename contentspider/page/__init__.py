@@ -1,0 +1,1 @@
+"""One page: blocks, hints, features, text and Markdown out."""

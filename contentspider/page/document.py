@@ -49,9 +49,7 @@ class Page:
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`."""
         content = self.content
-        blocks = [
-            [b.text, b.container, b.link_chars, b.links, b.bold_chars, b.row, b.item, b.spans] for b in content.blocks
-        ]
+        blocks = [[b.text, b.container, b.link_chars, b.links, b.bold_chars, b.row, b.item, b.spans] for b in content.blocks]
         record = {
             "url": self.url,
             "hints": asdict(self.hints),
@@ -77,12 +75,9 @@ class Page:
                 truncated=record["truncated"],
             )
             for text, container, link_chars, links, bold_chars, row, item, spans in record["blocks"]:
-                content.blocks.append(
-                    Block(
-                        text, content.paths[container], content.tags[container], container,
-                        link_chars, links, bold_chars, row, item, tuple((start, end, mark) for start, end, mark in spans),
-                    )  # fmt: skip
-                )
+                marks = tuple((start, end, mark) for start, end, mark in spans)
+                tag, path = content.tags[container], content.paths[container]
+                content.blocks.append(Block(text, path, tag, container, link_chars, links, bold_chars, row, item, marks))
             hints = record["hints"]
             hints["titles"], hints["descriptions"] = tuple(hints["titles"]), tuple(hints["descriptions"])
             return cls(record["url"], content, Hints(**hints))

@@ -8,7 +8,7 @@ it, and how much of the page's hints it repeats.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from contentspider.page.hints import Hints
 
 # Chinese, Japanese, Korean and Thai write no spaces between words: each character is a token.
-TOKEN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+TOKEN = re.compile(
+    r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W_\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+"
+)
 SENTENCE_END = frozenset(".!?…。！？؟।\"”»'’)")
 DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b")
 PUNCTUATION = re.compile(r"[,.;:!?،؛。，、；：！？]")
@@ -44,30 +46,75 @@ NOISE_PHRASES: dict[str, re.Pattern[str]] = {
 }
 
 TEXT_FEATURES = [
-    "log_chars", "log_words", "link_share", "links", "word_chars", "punctuation", "commas", "ends_sentence",
-    "digit_share", "upper_share", "starts_upper", "date", "separators", "ends_colon", "question", "bold_share",
-    "starts_digit", "url", "spans", "in_row", "in_item", "repeats_on_page",
+    "log_chars",
+    "log_words",
+    "link_share",
+    "links",
+    "word_chars",
+    "punctuation",
+    "commas",
+    "ends_sentence",
+    "digit_share",
+    "upper_share",
+    "starts_upper",
+    "date",
+    "separators",
+    "ends_colon",
+    "question",
+    "bold_share",
+    "starts_digit",
+    "url",
+    "spans",
+    "in_row",
+    "in_item",
+    "repeats_on_page",
 ] + [f"says_{name}" for name in NOISE_PHRASES]
 POSITION_FEATURES = [
-    "index_share", "index_log", "from_end_log", "chars_before", "long_before", "depth",
-    "after_h1", "from_h1", "since_heading", "heading_level", "heading_related", "heading_comment",
-    "first_of_path", "path_blocks_log", "path_char_share", "path_link_share", "path_mean_chars", "position_in_parent",
-    "in_first_long_container", "h1_before", "long_h1_before",
+    "index_share",
+    "index_log",
+    "from_end_log",
+    "chars_before",
+    "long_before",
+    "depth",
+    "after_h1",
+    "from_h1",
+    "since_heading",
+    "heading_level",
+    "heading_related",
+    "heading_comment",
+    "first_of_path",
+    "path_blocks_log",
+    "path_char_share",
+    "path_link_share",
+    "path_mean_chars",
+    "position_in_parent",
+    "in_first_long_container",
+    "h1_before",
+    "long_h1_before",
 ]
 PAGE_FEATURES = ["page_blocks", "page_chars", "page_link_share", "page_long_share", "page_h1"]
 LEVELS = (0, 1, 2, 3, 4, 6)
-LEVEL_FEATURES = [
-    f"{name}_{level}" for level in LEVELS for name in ("char_share", "link_share", "blocks", "mean_chars", "long_share", "position", "sibling")
-]
+LEVEL_FEATURES = [f"{name}_{level}" for level in LEVELS for name in ("char_share", "link_share", "blocks", "mean_chars", "long_share", "position", "sibling")]
 TRUNK_FEATURES = ["in_trunk", "trunk_depth", "trunk_share", "trunk_before", "trunk_after", "trunk_link_share", "in_stem", "stem_share"]
 NEIGHBOURS = (-2, -1, 1, 2)
-NEIGHBOUR_FEATURES = [
-    f"{name}_{offset:+d}" for offset in NEIGHBOURS for name in ("log_chars", "link_share", "same_path", "heading", "ends_sentence")
-] + ["window_chars", "window_links", "window_sentence", "wide_chars", "wide_links"]
+NEIGHBOUR_FEATURES = [f"{name}_{offset:+d}" for offset in NEIGHBOURS for name in ("log_chars", "link_share", "same_path", "heading", "ends_sentence")] + [
+    "window_chars",
+    "window_links",
+    "window_sentence",
+    "wide_chars",
+    "wide_links",
+]
 HINT_FEATURES = ["in_title", "of_title", "in_description", "of_description"]
 FEATURE_NAMES: list[str] = (
-    TEXT_FEATURES + POSITION_FEATURES + PAGE_FEATURES + LEVEL_FEATURES + TRUNK_FEATURES + NEIGHBOUR_FEATURES + HINT_FEATURES
-    + [f"tag_{name}" for name in LEAF_TAGS] + [f"inside_{name}" for name in ANCESTOR_TAGS]
+    TEXT_FEATURES
+    + POSITION_FEATURES
+    + PAGE_FEATURES
+    + LEVEL_FEATURES
+    + TRUNK_FEATURES
+    + NEIGHBOUR_FEATURES
+    + HINT_FEATURES
+    + [f"tag_{name}" for name in LEAF_TAGS]
+    + [f"inside_{name}" for name in ANCESTOR_TAGS]
     + [f"{place}_{name}" for place in ("own", "near", "far") for name in NAME_GROUPS]
 )
 
@@ -161,9 +208,7 @@ class FeatureExtractor:
         level, trunk = _container_rows(page, weight, links, is_long)
         neighbour = _neighbour_rows(blocks, text, heading, weight, links)
         total = weight.sum()
-        page_row = np.array(
-            [np.log1p(count), np.log1p(total), links.sum() / total, weight[is_long].sum() / total, (heading == 1).sum()], dtype=np.float32
-        )
+        page_row = np.array([np.log1p(count), np.log1p(total), links.sum() / total, weight[is_long].sum() / total, (heading == 1).sum()], dtype=np.float32)
         return np.hstack([text, position, np.tile(page_row, (count, 1)), level, trunk, neighbour, hint, names]).astype(np.float32)
 
     def _position_rows(
@@ -248,10 +293,8 @@ def _container_rows(
         linked[parent] += linked[element]
         number[parent] += number[element]
         prose[parent] += prose[element]
-        if first[element] < first[parent]:
-            first[parent] = first[element]
-        if last[element] > last[parent]:
-            last[parent] = last[element]
+        first[parent] = min(first[parent], first[element])
+        last[parent] = max(last[parent], last[element])
     total = max(chars[0], 1.0)
     rows = np.zeros((len(blocks), len(LEVEL_FEATURES)), dtype=np.float32)
     parent_of = np.maximum(np.array(parents), 0)
@@ -312,7 +355,7 @@ def _window_mean(values: NDArray[np.float32], reach: int) -> NDArray[np.float32]
     sums = np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
     index = np.arange(len(values))
     low, high = np.maximum(index - reach, 0), np.minimum(index + reach + 1, len(values))
-    return ((sums[high] - sums[low]) / (high - low)).astype(np.float32)
+    return np.asarray((sums[high] - sums[low]) / (high - low), dtype=np.float32)
 
 
 def _neighbour_rows(
@@ -321,7 +364,7 @@ def _neighbour_rows(
     ids: dict[str, int] = {}
     paths = np.array([ids.setdefault(block.path, len(ids)) for block in blocks], dtype=np.float32)
     ends = text[:, TEXT_FEATURES.index("ends_sentence")]
-    columns = []
+    columns: list[NDArray[np.floating[Any]]] = []
     for offset in NEIGHBOURS:
         if abs(offset) >= len(blocks):
             columns += [np.full(len(blocks), -1, dtype=np.float32)] * 5
@@ -340,4 +383,4 @@ def _neighbour_rows(
         _window_mean(text[:, 0], 20),
         _window_mean(links, 20) / np.maximum(_window_mean(weight, 20), 1),
     ]
-    return np.stack(columns, axis=1)
+    return np.stack(columns, axis=1).astype(np.float32)

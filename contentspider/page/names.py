@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Words that designers use for the parts of a page, whatever the language of its text. After the lists
 # of boilerplate names in Zhou and Mashuq and in the readability family, grouped by what they mean.
@@ -50,9 +53,7 @@ for _index, _words in enumerate(NAME_WORDS.values()):
         GROUPS_OF.setdefault(_word, []).append(_index)
 
 LEAF_TAGS = "p li td th h1 h2 h3 h4 h5 h6 div pre blockquote dt dd figcaption caption button section article main center address form other".split()
-ANCESTOR_TAGS = (
-    "li ul ol table td nav footer header aside article main section form figure blockquote dl pre details button center dialog label"
-).split()
+ANCESTOR_TAGS = ("li ul ol table td nav footer header aside article main section form figure blockquote dl pre details button center dialog label").split()
 
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 STEP_PARTS = re.compile(r"[#.\[]([^#.\[\]]+)")

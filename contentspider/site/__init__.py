@@ -1,0 +1,1 @@
+"""One site: votes, labels, classifier, model."""

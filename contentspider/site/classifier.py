@@ -7,7 +7,7 @@ weights, and what was learned can be read: each slot, step and cross of them has
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -89,9 +89,7 @@ class BlockNames:
             previous = slot
         return result
 
-    def _dynamic(
-        self, block: Block, slot: str, body: str, place: str, previous: str, following: str, noise_texts: frozenset[str] | set[str]
-    ) -> list[str]:
+    def _dynamic(self, block: Block, slot: str, body: str, place: str, previous: str, following: str, noise_texts: frozenset[str] | set[str]) -> list[str]:
         chars = len(block.text)
         length = _bin(chars, LENGTH_BINS)
         links = _bin(block.link_chars / chars, LINK_BINS)
@@ -114,7 +112,7 @@ class BlockClassifier:
         self.intercept = intercept
 
     @classmethod
-    def train(cls, rows: Sequence[Sequence[str]], labels: NDArray[np.bool_], weights: NDArray[np.float32]) -> BlockClassifier:
+    def train(cls, rows: Sequence[Sequence[str]], labels: NDArray[np.bool_], weights: NDArray[np.floating[Any]]) -> BlockClassifier:
         """Fit on blocks given by their feature names; *weights* are their importances.
 
         The classes are balanced, since boilerplate outnumbers content (Zhou and Mashuq, section 3.4).
@@ -126,9 +124,7 @@ class BlockClassifier:
         indices = [columns.setdefault(name, len(columns)) for row in rows for name in row]
         pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
         # liblinear takes 32-bit indices only.
-        matrix = csr_matrix(
-            (np.ones(len(indices)), np.asarray(indices, dtype=np.int32), pointers.astype(np.int32)), shape=(len(rows), len(columns))
-        )
+        matrix = csr_matrix((np.ones(len(indices)), np.asarray(indices, dtype=np.int32), pointers.astype(np.int32)), shape=(len(rows), len(columns)))
         svm = LinearSVC(C=PENALTY, class_weight="balanced", dual=True, random_state=0, max_iter=2_000, tol=1e-3)
         svm.fit(matrix, labels, sample_weight=weights / weights.mean())
         coefficients = svm.coef_.ravel()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.errors import NotEnoughText
+from contentspider.errors import NotEnoughTextError
 from contentspider.site.classifier import BlockClassifier, BlockNames, text_key
 from contentspider.site.model import SiteModel, SlotSummary
 from contentspider.site.paper import label_like_the_paper
@@ -60,11 +60,11 @@ class SiteLearner:
         """Return the model of the site whose *pages* these are.
 
         Of more than `MAX_SAMPLE` pages a random sample of that size is learned from (the same one
-        for the same pages). Raises `NotEnoughText` if no page has any text.
+        for the same pages). Raises `NotEnoughTextError` if no page has any text.
         """
         sample = _reservoir((page for page in pages if page.content.blocks), MAX_SAMPLE)
         if not sample:
-            raise NotEnoughText(f"{self.site or 'the site'}: none of the pages has any text to learn from; are they HTML pages, and not empty?")
+            raise NotEnoughTextError(f"{self.site or 'the site'}: none of the pages has any text to learn from; are they HTML pages, and not empty?")
         site = gather([page.content for page in sample], [page.hints for page in sample])
         prior = ""
         if self.labels == "paper":
@@ -88,7 +88,9 @@ class SiteLearner:
         classifier = BlockClassifier.train([rows[index] for index in chosen], labels[chosen], weights[chosen])
         margins = classifier.decide(rows)
         agreement = float((np.sqrt(site.chars) * ((margins > 0) == labels)).sum() / np.sqrt(site.chars).sum())
-        logger.info("%s: learned from %d pages, %d blocks; the SVM agrees with %.2f %% of its labels", self.site or "site", len(sample), len(rows), 100 * agreement)
+        logger.info(
+            "%s: learned from %d pages, %d blocks; the SVM agrees with %.2f %% of its labels", self.site or "site", len(sample), len(rows), 100 * agreement
+        )
         return SiteModel(
             site=self.site,
             labels=self.labels,

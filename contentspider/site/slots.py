@@ -8,7 +8,7 @@ what is left is clustered with DBSCAN.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -79,7 +79,7 @@ def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:
     return counts
 
 
-def cluster_slots(slots: Sequence[str], weights: Sequence[float]) -> NDArray[np.int64]:
+def cluster_slots(slots: Sequence[str], weights: Sequence[float] | NDArray[np.floating[Any]]) -> NDArray[np.int64]:
     """Return the cluster number of each slot: DBSCAN over their steps, by cosine distance.
 
     A slot's vector has one entry a tag and name of each of its steps, by the step's distance

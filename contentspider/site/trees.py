@@ -78,7 +78,7 @@ class Trees:
             inner = self.feature[current] >= 0
             active, current, base = active[inner], current[inner], base[inner]
         scores = self.baseline + self.value[nodes].reshape(count, trees).sum(axis=1, dtype=np.float64)
-        return (1 / (1 + np.exp(-scores))).astype(np.float32)
+        return np.asarray(1 / (1 + np.exp(-scores)), dtype=np.float32)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return the tables to save, by name."""

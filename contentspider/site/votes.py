@@ -10,7 +10,7 @@ precise and a wide one has seen more blocks.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import PageBlocks
     from contentspider.page.hints import Hints
 
-    Floats = NDArray[np.float32]
+    Floats = NDArray[np.floating[Any]]
     Ints = NDArray[np.int64]
 
 # How many other pages' hints a block is compared with: their mean is what any text would reach.
@@ -76,6 +76,7 @@ class SiteBlocks:
 
     @property
     def page_count(self) -> int:
+        """Return how many pages the blocks come from."""
         return int(self.pages.max()) + 1 if len(self.pages) else 0
 
 
@@ -123,7 +124,7 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     distinct = list(dict.fromkeys(slots))
     clusters = slot_ids
     if blocks:
-        clusters = cluster_slots(distinct, np.bincount(slot_ids, np.sqrt(chars)))[slot_ids]
+        clusters = cluster_slots(distinct, np.bincount(slot_ids, np.sqrt(chars)).astype(np.float64))[slot_ids]
     spots = [(table.body(page.paths[0]), place) for page in pages for place in places(page)]
     above = {slot: slot.rpartition("/")[0] for slot in distinct}
     return SiteBlocks(
@@ -167,7 +168,7 @@ def _window(values: Floats, weights: Floats, pages: Ints, reach: int) -> Floats:
     first = np.searchsorted(pages, pages, side="left")
     last = np.searchsorted(pages, pages, side="right")
     low, high = np.maximum(index - reach, first), np.minimum(index + reach + 1, last)
-    return ((sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9)).astype(np.float32)
+    return np.asarray((sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9), dtype=np.float32)
 
 
 def repeat_rates(site: SiteBlocks) -> tuple[Floats, Floats]:
@@ -262,17 +263,17 @@ def vote(site: SiteBlocks, prior: Floats) -> Floats:
     trust = seen / (seen + TRUSTED_BLOCKS)
     by_cluster = group_mean(site.clusters, prior, weights)
     by_slot = trust * group_mean(exact, prior, weights) + (1 - trust) * by_cluster
-    voters = {
+    voters: dict[str, Floats] = {
         "block": prior,
         "text": group_mean(place, prior, np.ones_like(weights)),
         "slot": by_slot,
         "articles": group_mean(site.clusters, prior, article_weights),
         "beside": _window(by_cluster, weights, site.pages, 3),
     }
-    odds = sum(VOTES[name] * _log_odds(probability) for name, probability in voters.items()) / sum(VOTES.values()) + LENIENCY
+    odds = np.sum([VOTES[name] * _log_odds(probability) for name, probability in voters.items()], axis=0) / sum(VOTES.values()) + LENIENCY
     undecided = 1 - np.tanh(odds / 2) ** 2  # 4 p (1 - p)
     odds += RELEVANCE * undecided * group_mean(site.clusters, site.contrast, weights).clip(-0.2, 0.5)
     share, _ = repeat_rates(site)
     repeated = np.maximum(share, (at_place - 1) / np.maximum(cluster_pages - 1, 1)) > TEMPLATE_SHARE
     overruled = (repeated & (site.chars >= LONG_CHARS)) | (foreign_share(site) > FOREIGN_SHARE) | comment_blocks(site, prior)
-    return (1 / (1 + np.exp(-(odds - OVERRULED * overruled)))).astype(np.float32)
+    return np.asarray(1 / (1 + np.exp(-(odds - OVERRULED * overruled))), dtype=np.float32)

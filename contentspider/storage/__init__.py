@@ -1,0 +1,1 @@
+"""What is kept on disk: models, the ledger of a crawl."""

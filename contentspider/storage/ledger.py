@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 
-class LedgerFull(ContentSpiderError):
+class LedgerFullError(ContentSpiderError):
     """The ledger cannot be written (the disk is full, or gone); the pipeline goes on without holding."""
 
 
@@ -89,7 +89,7 @@ def load_item(text: str) -> Any:
     values = {key: _decode(value) for key, value in fields.items()}
     if (module, name) == ("builtins", "dict"):
         return values
-    kind = sys.modules.get(module)
+    kind: Any = sys.modules.get(module)
     for part in name.split("."):
         kind = getattr(kind, part, None)
     if not isinstance(kind, type) or not ItemAdapter.is_item_class(kind):
@@ -114,15 +114,13 @@ class Ledger:
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        self._connection.execute(
-            "CREATE TABLE IF NOT EXISTS held (number INTEGER PRIMARY KEY, site TEXT NOT NULL, item TEXT NOT NULL, page BLOB NOT NULL)"
-        )
+        self._connection.execute("CREATE TABLE IF NOT EXISTS held (number INTEGER PRIMARY KEY, site TEXT NOT NULL, item TEXT NOT NULL, page BLOB NOT NULL)")
         self._connection.execute("CREATE INDEX IF NOT EXISTS held_by_site ON held (site, number)")
         # Items with values that are not data (an open file, a client) cannot go to disk.
         self._unstorable: dict[int, Any] = {}
 
     def hold(self, site: str, item: object, page: Page) -> None:
-        """Store an item and its page until `release`; raises `LedgerFull` if the disk takes no more."""
+        """Store an item and its page until `release`; raises `LedgerFullError` if the disk takes no more."""
         kept: object = None
         try:
             text = dump_item(item)
@@ -131,7 +129,7 @@ class Ledger:
         try:
             cursor = self._connection.execute("INSERT INTO held (site, item, page) VALUES (?, ?, ?)", (site, text, page.dump()))
         except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
-            raise LedgerFull(f"{self.path}: {error}") from error
+            raise LedgerFullError(f"{self.path}: {error}") from error
         if kept is not None and cursor.lastrowid is not None:
             self._unstorable[cursor.lastrowid] = kept
 
@@ -153,9 +151,7 @@ class Ledger:
         """Yield the held items of a site and forget each as the next one is asked for."""
         last = -1
         while True:
-            row = self._connection.execute(
-                "SELECT number, item, page FROM held WHERE site = ? AND number > ? ORDER BY number LIMIT 1", (site, last)
-            ).fetchone()
+            row = self._connection.execute("SELECT number, item, page FROM held WHERE site = ? AND number > ? ORDER BY number LIMIT 1", (site, last)).fetchone()
             if row is None:
                 return
             last, text, page = row

@@ -1,0 +1,41 @@
+# make crawl [URL=https://example.org] and make test set everything up themselves, in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: crawl test lint bench clean
+
+crawl: $(VENV)/.installed
+ifdef URL
+	$(BIN)/contentspider crawl "$(URL)" -o pages.jsonl
+else
+	$(BIN)/python examples/crawl_example.py -o pages.jsonl
+endif
+
+test: $(VENV)/.installed-dev lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/pip install -q -e '.[bench]'
+	$(BIN)/python benchmarks/per_page.py
+
+$(VENV)/.python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --upgrade pip
+	touch $@
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/.python
+	$(BIN)/pip install -q -e .
+	touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/.python
+	$(BIN)/pip install -q -e '.[dev]'
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl
