@@ -71,6 +71,8 @@ def crawl(options: argparse.Namespace) -> int:
         progress = logging.getLogger("contentspider.crawl.progress")
         progress.addHandler(logging.StreamHandler())
         progress.setLevel(logging.INFO)
+        # A host that is not there is said by the spider, in a line, not by robots.txt's traceback.
+        logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
     crawler = process.create_crawler(SiteSpider)
     process.crawl(crawler, url=" ".join(options.urls), max_pages=options.max_pages, max_depth=options.max_depth, sitemaps=not options.no_sitemaps)
     process.start()

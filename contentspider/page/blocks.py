@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 # Subtrees that hold no readable text; "noscript" repeats what scripts show or asks for JavaScript.
 SKIPPED_TAGS = frozenset(
-    "script style template noscript noembed noframes head title svg math iframe frameset object embed applet canvas audio "
+    "script style template noscript noembed noframes title svg math iframe frameset object embed applet canvas audio "
     "video map select datalist textarea input img source track area base link meta param col colgroup "
     "progress meter".split()
 )
@@ -222,14 +223,14 @@ def _mark_block(block: Block, parts: list[str], marks: list[tuple[int, int, str]
 def extract_blocks(root: _Element, max_blocks: int = MAX_BLOCKS) -> PageBlocks:
     """Return the blocks of the tree below *root* in reading order.
 
-    The walk keeps its own stack, so that markup nested 10,000 levels deep does not exhaust Python's;
-    it takes time proportional to the number of elements. Blocks after the first *max_blocks* are
+    The walk keeps its own stack, so that deep markup does not exhaust Python's (libxml2 itself gives up
+    what is nested more than 2,048 levels deep); it takes time proportional to the number of elements. Blocks after the first *max_blocks* are
     left out and `PageBlocks.truncated` is set.
     """
     walker = _Walker(max_blocks)
     body = root.find("body") if root.tag == "html" else None
     start = root if body is None else body
-    start_tag = start.tag if isinstance(start.tag, str) else "body"
+    start_tag = start.tag if isinstance(start.tag, str) and start is not root else "body"
     parts = walker.parts
     container = walker.enter(start_tag, element_key(start, start_tag), -1)
     row = item = breaks = 0
@@ -237,6 +238,9 @@ def extract_blocks(root: _Element, max_blocks: int = MAX_BLOCKS) -> PageBlocks:
     if start.text:
         parts.append(start.text)
     children: Iterator[_Element] = iter(start)
+    if body is not None and (head := root.find("head")) is not None:
+        # Where <body> is left out, libxml2 takes elements that it does not know (nav, article) for the head's.
+        children = chain((element for element in head if element.tag not in SKIPPED_TAGS), children)
     # What to go on with when an element ends; inline elements restore nothing but their siblings.
     stack: list[tuple[Iterator[_Element], _Element, tuple[int, int, int, bool] | None]] = []
     while True:

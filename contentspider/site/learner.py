@@ -105,7 +105,7 @@ class SiteLearner:
 
 def label_by_votes(sample: list[Page], site: SiteBlocks, prior: Prior) -> NDArray[np.float32]:
     """Return for each block of the sample how probably it is content, by the votes of the whole site."""
-    return vote(site, np.concatenate(prior.page_probabilities(sample)))
+    return vote(site, *prior.judge(sample))
 
 
 def _reservoir(pages: Iterable[Page], size: int) -> list[Page]:

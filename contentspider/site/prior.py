@@ -21,6 +21,7 @@ from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -28,6 +29,13 @@ if TYPE_CHECKING:
     from contentspider.page.document import Page
 
 SCHEMA = 1
+# What makes a block a comment to the prior. In a forum the same names stand on what the page is about.
+COMMENT_COLUMNS = [
+    index
+    for index, name in enumerate(FEATURE_NAMES)
+    if name in ("says_comment", "heading_comment")
+    or (name.partition("_")[0] in ("own", "near", "far") and name.partition("_")[2] in ("comment", "forum", "author"))
+]
 RESOURCE = "prior.npz"
 
 
@@ -38,14 +46,21 @@ class Prior:
     trees: Trees
     card: dict[str, Any]
 
-    def page_probabilities(self, pages: list[Page]) -> list[NDArray[np.float32]]:
-        """Return for each page the probability of each of its blocks to be content."""
+    def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return for all blocks of *pages*, in one row, how probably each is content by its page alone.
+
+        The second array is the same had no element been called a comment or a reply.
+        """
         extractor = FeatureExtractor()
-        rows = [extractor.features(page.content, page.hints) for page in pages]
-        if not rows:
-            return []
-        probabilities = self.trees.probabilities(np.vstack(rows))
-        return np.split(probabilities, np.cumsum([len(row) for row in rows])[:-1])
+        rows = np.vstack([extractor.features(page.content, page.hints) for page in pages])
+        named = self.trees.probabilities(rows)
+        unnamed = named.copy()
+        concerned = rows[:, COMMENT_COLUMNS].any(axis=1)
+        if concerned.any():
+            neutral = rows[concerned]
+            neutral[:, COMMENT_COLUMNS] = 0
+            unnamed[concerned] = self.trees.probabilities(neutral)
+        return named, unnamed
 
     def dump(self) -> bytes:
         """Return the prior as an npz file (arrays and one JSON text), for `load`."""

@@ -154,6 +154,10 @@ TRUSTED_BLOCKS = 8
 # Prose that this share of the slot's other pages repeat is part of the template.
 TEMPLATE_SHARE = 0.4
 FOREIGN_SHARE = 0.3
+# By how much a slot must suit a text worse than its home for the text to be foreign there, and what
+# standing last on the page rather than first counts in that.
+FOREIGN_FIT = 0.15
+LATENESS = 0.4
 # Text of this length is somebody's sentence: two pages that have it do not have it by chance.
 LONG_CHARS = 60
 # A page with this much text besides what is called comments is a text with comments below it.
@@ -186,46 +190,59 @@ def foreign_share(site: SiteBlocks) -> Floats:
     """Return for each block how much of its slot's prose belongs to other pages, from 0 to 1.
 
     An infinite scroll repeats whole articles of other pages, a listing their first lines. A long text that
-    several pages have is at home in the slot whose texts do not recur; at any other slot it is foreign.
+    several pages have is at home where the slot's surroundings speak of the page's own hints, where the
+    slot's texts do not recur, and where it comes first; at a slot much worse by these it is foreign.
     A slot full of foreign texts is no page's own content, whatever stands there on this page.
     """
-    exact = site.exact
+    weights = np.sqrt(site.chars)
+    index = np.arange(len(site.pages))
+    first = np.searchsorted(site.pages, site.pages, side="left")
+    last = np.searchsorted(site.pages, site.pages, side="right")
+    lateness = group_mean(site.exact, (index - first) / np.maximum(last - first, 1), np.ones_like(weights))
     _, rate = repeat_rates(site)
-    several = (count_pages(site.texts, site.pages)[site.texts] > 1) & (site.chars >= LONG_CHARS)
-    home = np.full(int(site.texts.max()) + 1, 2.0, dtype=np.float32)
-    np.minimum.at(home, site.texts, rate)
-    foreign = several & (rate - home[site.texts] > 0.25)
-    long_chars = np.where(site.chars >= LONG_CHARS, site.chars, 1e-3).astype(np.float32)
-    of_slot = group_mean(exact, foreign.astype(np.float32), long_chars)
-    of_place = group_mean(site.around, foreign.astype(np.float32), long_chars)
-    return np.maximum(np.maximum(foreign, of_slot), of_place).astype(np.float32)
+    fit = group_mean(site.around, site.contrast, weights) - rate - LATENESS * lateness
+    is_long = site.chars >= LONG_CHARS
+    several = (count_pages(site.texts, site.pages)[site.texts] > 1) & is_long
+    best = np.full(int(site.texts.max()) + 1, -np.inf)
+    np.maximum.at(best, site.texts, fit)
+    foreign = (several & (best[site.texts] - fit > FOREIGN_FIT)).astype(np.float32)
+    prose = np.where(is_long, site.chars, 1e-3)
+    return np.maximum.reduce([foreign, group_mean(site.exact, foreign, prose), group_mean(site.around, foreign, prose)])
 
 
 COMMENT_NAME = NAME_GROUPS.index("comment")
 
 
-def comment_blocks(site: SiteBlocks, prior: Floats) -> NDArray[np.bool_]:
-    """Tell which blocks are readers' comments below a text, as opposed to a discussion that is the page.
-
-    Blocks under an element called comment are comments if most pages that have them have enough
-    content besides; a forum's replies are all the content there is.
-    """
+def comment_like(site: SiteBlocks) -> NDArray[np.bool_]:
+    """Tell which blocks stand under an element that is called comment, reply or the like."""
     called: dict[str, bool] = {}
     for slot in site.slots:
         if slot not in called:
             called[slot] = any(COMMENT_NAME in name_groups(step) for step in slot.split("/")[1:])
-    is_comment = np.fromiter((called[slot] for slot in site.slots), dtype=bool, count=len(site.slots))
-    if not is_comment.any():
-        return is_comment
+    return np.fromiter((called[slot] for slot in site.slots), dtype=bool, count=len(site.slots))
+
+
+def split_comments(site: SiteBlocks, prior: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which blocks are readers' comments below a text, and which are a discussion that is the page.
+
+    What is called comments is comments if most pages with them have a text besides. Where most have none,
+    as in a forum, it is the discussion, but for those pages that do have a text.
+    """
+    likely = comment_like(site)
+    nothing = np.zeros_like(likely)
+    if not likely.any():
+        return nothing, nothing
     share, _ = repeat_rates(site)
-    # Text that half of the pages repeat (a cookie notice) is nobody's article.
-    content = np.where((prior >= 0.5) & (share < 0.3), site.chars, 0)
-    beside = np.bincount(site.pages, np.where(is_comment, 0, content), minlength=site.page_count)
-    concerned = np.zeros(site.page_count, dtype=bool)
-    concerned[site.pages[is_comment & (content > 0)]] = True
-    if concerned.any() and np.median(beside[concerned]) < COMMENTED_CHARS:
-        return np.zeros_like(is_comment)
-    return is_comment
+    # Text that many pages repeat (a cookie notice) is nobody's article.
+    prose = np.where((share < 0.3) & (site.chars >= LONG_CHARS), site.chars * (1 - site.link_share), 0)
+    beside = np.bincount(site.pages, np.where(~likely & (prior >= 0.5), prose, 0), minlength=site.page_count)
+    commented = np.bincount(site.pages, np.where(likely, prose, 0), minlength=site.page_count) >= COMMENTED_CHARS / 4
+    if not commented.any():
+        return likely, nothing
+    if np.median(beside[commented]) >= COMMENTED_CHARS:
+        return likely, nothing
+    has_text = (beside >= COMMENTED_CHARS)[site.pages]
+    return likely & has_text, likely & ~has_text
 
 
 def _log_odds(probability: Floats) -> Floats:
@@ -244,15 +261,18 @@ def _page_ranks(site: SiteBlocks, prior: Floats) -> Floats:
     return (share / max(float(np.quantile(share, 0.9)), 0.05)).clip(0, 1).astype(np.float32)
 
 
-def vote(site: SiteBlocks, prior: Floats) -> Floats:
+def vote(site: SiteBlocks, prior: Floats, unnamed: Floats) -> Floats:
     """Return for each block the probability, from 0 to 1, that it is content by the vote of the whole site.
 
-    *prior* is each block's probability from its page alone. The result is the weighted mean of log odds:
+    *prior* is each block's probability from its page alone, *unnamed* the same had nothing been called a
+    comment: it judges the posts of a discussion. The result is the weighted mean of log odds:
     of the block itself, of its text wherever the site repeats it there, of its slot (the exact one as far as
     it has been seen often enough, else the cluster), of the cluster on the site's articles, and of the slots
     beside it. Three facts that only the site knows overrule it: prose that most pages of the slot repeat
     is the template's, prose at home on another page is that page's, and comments below a text are not it.
     """
+    comments, discussion = split_comments(site, prior)
+    prior = np.where(discussion, unnamed, prior)
     weights = np.sqrt(site.chars)
     place = _group(zip(site.clusters.tolist(), site.texts.tolist(), strict=True))
     at_place = count_pages(place, site.pages)[place]
@@ -275,5 +295,5 @@ def vote(site: SiteBlocks, prior: Floats) -> Floats:
     odds += RELEVANCE * undecided * group_mean(site.clusters, site.contrast, weights).clip(-0.2, 0.5)
     share, _ = repeat_rates(site)
     repeated = np.maximum(share, (at_place - 1) / np.maximum(cluster_pages - 1, 1)) > TEMPLATE_SHARE
-    overruled = (repeated & (site.chars >= LONG_CHARS)) | (foreign_share(site) > FOREIGN_SHARE) | comment_blocks(site, prior)
+    overruled = (repeated & (site.chars >= LONG_CHARS)) | (foreign_share(site) > FOREIGN_SHARE) | comments
     return np.asarray(1 / (1 + np.exp(-(odds - OVERRULED * overruled))), dtype=np.float32)

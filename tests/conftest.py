@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "examples"))
+CORPORA = ROOT.parent / "shared"
+TIMEOUT = 240
+
+
+@pytest.fixture(scope="session")
+def example_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from example_site import ExampleSite
+
+    return ExampleSite().write(tmp_path_factory.mktemp("corpora") / "example")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    if not (CORPORA / "corpora").is_dir():
+        pytest.skip("the shared corpora are not beside the checkout (../shared)")
+    return CORPORA
+
+
+def run(*arguments: str, cwd: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run contentspider's command line as a user would."""
+    command = [sys.executable, "-W", "error::DeprecationWarning:contentspider", "-m", "contentspider", *arguments]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert "Traceback" not in done.stderr, done.stderr[-3000:]
+    if check:
+        assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+def read_jsonl(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def token_f1(predicted: str, gold: str) -> float:
+    """Return the F1 of two texts' multisets of words, as shared/score.py defines it."""
+    first, second = (Counter(re.findall(r"\w+", text.lower())) for text in (predicted, gold))
+    common = sum((first & second).values())
+    return 2 * common / (sum(first.values()) + sum(second.values())) if common else float(not first and not second)
+
+
+class Site:
+    """A website on loopback whose pages a test makes: path -> (status, type, body)."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, tuple[int, str, bytes]] = {}
+        self.requests: list[str] = []
+        self.answer: Callable[[str], tuple[int, str, bytes]] = lambda path: self.pages.get(path, (404, "text/html", b"<p>none</p>"))
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                site.requests.append(self.path)
+                status, kind, body = site.answer(self.path)
+                self.send_response(status)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def add(self, path: str, html: str | bytes, status: int = 200, kind: str = "text/html; charset=utf-8") -> None:
+        self.pages[path] = (status, kind, html.encode() if isinstance(html, str) else html)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    made = Site()
+    thread = Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()
+    thread.join()

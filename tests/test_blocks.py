@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import pytest
+from lxml import etree
+
+from contentspider.page.blocks import Block, extract_blocks
+from contentspider.page.document import Page
+
+
+def blocks(html: str) -> list[Block]:
+    return Page.from_html(html).content.blocks
+
+
+def texts(html: str) -> list[str]:
+    return [block.text for block in blocks(html)]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<div>one<p>two</p>three</div>", ["one", "two", "three"]),
+        ("<p>a <b>bold</b> <a href=x>link</a>.</p>", ["a bold link."]),
+        ("<ul><li>one<ul><li>two</li></ul></li><li>three</li></ul>", ["one", "two", "three"]),
+        ("<table><tr><th>a</th><td>b</td></tr></table>", ["a", "b"]),
+        ("<td>first<br>line<br><br>second</td>", ["first line", "second"]),
+        ("<p>one<br> <br>two</p>", ["one", "two"]),
+        ("<pre>a\n  b\n\nc</pre>", ["a\n  b\n\nc"]),
+        ("<pre>a<br>b</pre>", ["a\nb"]),
+        ("<p>caf&eacute; &amp; t\u00adea\u200b</p>", ["café & tea"]),
+        ("<p>  much\n\t white   space </p>", ["much white space"]),
+        ("<p>a</p><script>b</script><style>c</style><template>d</template><noscript>e</noscript><!-- f --><p>g</p>", ["a", "g"]),
+        ("<p>a<script>x</script>b</p>", ["ab"]),
+        ("<p hidden>a</p><p style='DISPLAY : none'>b</p><p style='visibility:hidden'>c</p><p>d</p>", ["d"]),
+        ("<div role=tabpanel hidden>panel</div>", ["panel"]),
+        ("<dl><dt>term</dt><dd>meaning</dd></dl>", ["term", "meaning"]),
+        ("<button>question</button><my-card>answer</my-card>", ["question", "answer"]),
+        ("<p>one<p>two", ["one", "two"]),
+        ("</div></p>loose <td>cell", ["loose", "cell"]),
+        ("<title>t</title><nav>menu</nav><article>text</article>", ["menu", "text"]),
+        ("<noembed><a href=x>raw</a></noembed><p>seen</p>", ["seen"]),
+    ],
+)
+def test_text_is_read_in_order(html: str, expected: list[str]) -> None:
+    assert texts(html) == expected
+
+
+def test_paths_tell_where_a_block_stands() -> None:
+    (block,) = blocks('<div id="main-1234" class="post  wide" role="main"><h2 class="t2">x</h2></div>')
+    assert block.path == "body/div#main-0.post.wide[main]/h2.t2"
+    assert block.tag == "h2"
+
+
+def test_links_and_code_are_marked() -> None:
+    (block,) = blocks("<p>See <a href='/a'>the  <b>first</b></a>, then <code>run()</code> or <a href='/b'>b</a></p>")
+    assert block.text == "See the first, then run() or b"
+    assert [(block.text[start:end], mark) for start, end, mark in block.spans] == [("the first", "/a"), ("run()", "`"), ("b", "/b")]
+    assert (block.link_chars, block.links, block.bold_chars) == (10, 2, 5)
+
+
+def test_a_link_around_blocks_is_a_link_in_each() -> None:
+    assert [(block.text, block.link_chars) for block in blocks("<a href=x><h3>title</h3><p>teaser</p></a><p>text</p>")] == [
+        ("title", 5),
+        ("teaser", 6),
+        ("text", 0),
+    ]
+
+
+def test_rows_and_items_are_numbered() -> None:
+    found = blocks("<table><tr><td>a<td>b</tr><tr><td>c</tr></table><ul><li>d<li>e</ul>")
+    assert [(block.row, block.item) for block in found] == [(1, 0), (1, 0), (2, 0), (0, 1), (0, 2)]
+
+
+def test_deep_markup_does_not_exhaust_the_stack() -> None:
+    assert texts("<div>" * 2_000 + "deep") == ["deep"]
+    root = top = etree.Element("body")
+    for _ in range(10_000):
+        top = etree.SubElement(top, "div")
+    top.text = "deeper"
+    assert [block.text for block in extract_blocks(root).blocks] == ["deeper"]
+    # libxml2 drops what lies deeper than 2,048 levels; what stands before it is kept.
+    assert texts("<p>first</p>" + "<div>" * 10_000 + "lost") == ["first"]
+
+
+def test_huge_pages_are_cut_and_say_so() -> None:
+    html = "<p>" + "word " * 200 + "</p>"
+    page = Page.from_html(html * 50_000)  # 50 MB
+    assert page.content.truncated
+    assert len(page.content.blocks) == 20_000
+
+
+def test_many_links_in_one_block_take_linear_time() -> None:
+    (block,) = blocks("<p>" + "<a href=/x>tag</a> " * 100_000 + "</p>")
+    assert block.links == 100_000
+    assert block.link_chars == 300_000
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b" \n", b"\x00\x00", b"\xff\xfe", b"<", b"<html>", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, b"<?xml version='1.0'?><!-- x"]
+)
+def test_bad_input_gives_a_page_without_a_crash(body: bytes) -> None:
+    page = Page.from_html(body)
+    assert Page.load(page.dump()) == page
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("<p>naïve œuvre</p>".encode("cp1252"), None),
+        ("<meta charset=koi8-r><p>привет</p>".encode("koi8-r"), None),
+        ("<p>日本語</p>".encode("shift_jis"), "text/html; charset=shift_jis"),
+        ("\ufeff<p>bom</p>".encode("utf-16-le"), None),
+    ],
+)
+def test_encodings_are_right(body: bytes, content_type: str | None) -> None:
+    page = Page.from_html(body, content_type=content_type)
+    assert page.content.blocks[0].text in {"naïve œuvre", "привет", "日本語", "bom"}
+
+
+def test_a_page_survives_its_dump() -> None:
+    html = "<html lang=de><title>T</title><meta name=description content=D><table><tr><td>a <a href=/x>b</a></table><ul><li>c</ul>"
+    page = Page.from_html(html, "https://example.org/")
+    assert Page.load(page.dump()) == page

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from contentspider.page.document import Page
+from contentspider.page.hints import Hints
+from contentspider.site.votes import own_hints
+
+
+def hints(html: str) -> Hints:
+    return Page.from_html(html).hints
+
+
+def test_titles_and_descriptions_of_all_kinds() -> None:
+    found = hints(
+        """<html lang="pt-BR"><head><title> A title </title><meta name="Description" content="first">
+        <meta property="og:title" content="OG"><meta property="og:description" content="first"><meta name="twitter:description" content="second">
+        <link rel="canonical" href="/c">
+        <script type="application/ld+json">{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": "Article", "headline": "LD", "description": "third"}]}</script>"""
+    )
+    assert found == Hints(("A title", "OG", "LD"), ("first", "second", "third"), "pt-BR", "/c", "")
+
+
+def test_broken_json_ld_is_no_hint() -> None:
+    assert hints(
+        "<title>x</title><script type='application/ld+json'>{\"headline\": </script><script type='application/ld+json'>" + "[" * 100_000 + "</script>"
+    ) == Hints(("x",))
+
+
+def test_hints_that_many_pages_share_are_none() -> None:
+    pages = [Hints((f"Page {number}",), ("All about tea",)) for number in range(30)]
+    assert own_hints(pages)[3] == ["page3"]

@@ -1,0 +1,214 @@
+"""The learning core: relevance, slots, votes, labels, classifier, model."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from rapidfuzz.distance import LCSseq
+
+from contentspider.errors import NotEnoughTextError, StateError
+from contentspider.evaluation.corpora import find_corpora
+from contentspider.page.document import Page
+from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.site.learner import SiteLearner
+from contentspider.site.model import SiteModel
+from contentspider.site.paper import label_like_the_paper
+from contentspider.site.prior import Prior
+from contentspider.site.relevance import MAX_CHARS, lcs_length, relevance, squeeze
+from contentspider.site.slots import SlotTable, cluster_slots, count_names
+from contentspider.site.votes import foreign_share, gather, split_comments
+from tests.conftest import token_f1
+
+PROSE = "The ferry leaves the harbour at seven and comes back before noon, if the weather and the crew allow it."
+
+
+def prose(seed: object) -> str:
+    words = "river stone winter letter engine garden bridge market number mirror candle harbour sister window silver copper morning paper".split()
+    draw = random.Random(str(seed))
+    return " ".join(draw.choice(words) for _ in range(40)).capitalize() + "."
+
+
+def test_both_libraries_count_the_same_subsequence() -> None:
+    draw = random.Random(1)
+    for _ in range(300):
+        first, second = ("".join(draw.choice("abcdeé日") for _ in range(draw.randint(0, 90))) for _ in range(2))
+        length = lcs_length(first, second)
+        assert length == LCSseq.similarity(first, second) == lcs_length(second, first)
+        assert 0 <= length <= min(len(first), len(second))
+    assert lcs_length("x" * 5_000, "x" * 5_000) == MAX_CHARS
+
+
+def test_relevance_is_a_share_of_the_hint() -> None:
+    assert relevance("Green tea is good", [squeeze("green TEA")]) == 1
+    assert relevance("", ["tea"]) == relevance("tea", []) == 0
+
+
+def test_names_of_few_pages_are_no_part_of_the_template() -> None:
+    pages = [[f"body.post-{number}/div#main.entry.tag-{number % 50}/p"] for number in range(100)]
+    table = SlotTable(count_names(pages), len(pages))
+    assert {table.slot(path) for (path,) in pages} == {"body/div#main.entry/p"}
+
+
+def test_alternating_rows_are_one_cluster_and_other_elements_are_not() -> None:
+    slots = ["body/div.list/div.row.odd/div.cell/p", "body/div.list/div.row.even/div.cell/p", "body/div.list/div.row.odd/div.cell/h2"]
+    odd, even, heading = cluster_slots(slots, [1, 1, 1])
+    assert odd == even != heading
+
+
+def site_of(bodies: list[str]):
+    pages = [Page.from_html(body) for number, body in enumerate(bodies)]
+    return pages, gather([page.content for page in pages], [page.hints for page in pages])
+
+
+def test_articles_of_other_pages_are_foreign() -> None:
+    articles = [[prose((page, part)) for part in range(3)] for page in range(8)]
+    bodies = []
+    for number, own in enumerate(articles):
+        others = [articles[(number + step) % 8] for step in (1, 2)]
+        bodies.append(
+            "".join(f"<div class='story-{place + 1}'>" + "".join(f"<p>{text}</p>" for text in texts) + "</div>" for place, texts in enumerate([own, *others]))
+        )
+    _, site = site_of(bodies)
+    foreign = foreign_share(site)
+    first = np.array(["story-1" in slot for slot in site.slots])
+    assert not foreign[first].any()
+    assert foreign[~first].all()
+
+
+@pytest.mark.parametrize(("is_forum"), [False, True])
+def test_comments_are_told_from_a_discussion(is_forum: bool) -> None:
+    def body(number: int) -> str:
+        article = "" if is_forum else "".join(f"<p>{prose(('a', number, part))}</p>" for part in range(4))
+        return (
+            f"<h1>{number}</h1><div class='text'>{article}</div><ul class='comments'>"
+            + "".join(f"<li><p>{prose(('c', number, part))}</p></li>" for part in range(3))
+            + "</ul>"
+        )
+
+    _, site = site_of([body(number) for number in range(6)])
+    comments, discussion = split_comments(site, np.where(["comments" in slot for slot in site.slots], 0.2, 0.9))
+    assert comments.any() != is_forum
+    assert discussion.any() == is_forum
+
+
+def test_the_paper_chooses_one_best_cluster() -> None:
+    pages = [
+        Page.from_html(
+            f"<title>x</title><meta name=description content='{prose((number, 0))}'><div><p>{prose((number, 0))}</p><p>{prose((number, 1))}</p></div><ul><li>Home</li></ul>"
+        )
+        for number in range(4)
+    ]
+    labels, clusters, scores = label_like_the_paper(pages)
+    tags = [block.tag for page in pages for block in page.content.blocks]
+    assert [tag == "p" for tag in tags] == list(labels == 1)
+    assert len(set(clusters[labels == 1])) == 1
+    assert scores[int(clusters[0])] == max(scores.values())
+
+
+def test_a_forest_is_data_and_decides_like_the_library(tmp_path) -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from contentspider.site.trees import Trees
+
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(800, 6)).astype(np.float32)
+    labels = rows[:, 0] * rows[:, 1] + rows[:, 2] > 0
+    classifier = HistGradientBoostingClassifier(max_iter=20, early_stopping=False, random_state=0).fit(rows, labels)
+    trees = Trees.from_classifier(classifier)
+    np.testing.assert_allclose(trees.probabilities(rows), classifier.predict_proba(rows)[:, 1], atol=1e-5)
+    again = Trees.from_arrays(trees.arrays())
+    np.testing.assert_array_equal(again.probabilities(rows), trees.probabilities(rows))
+    broken = trees.arrays() | {"left": np.zeros_like(trees.left)}
+    with pytest.raises(ValueError, match="malformed"):
+        Trees.from_arrays(broken)
+
+
+def test_the_prior_ships_and_refuses_damage(tmp_path) -> None:
+    prior = Prior.shipped()
+    assert prior.card["trained_on"]
+    assert Prior.load(prior.dump()).digest == prior.digest
+    for data in (b"", b"not an archive", prior.dump()[:5_000]):
+        with pytest.raises(StateError, match="train-prior"):
+            Prior.load(data)
+    with pytest.raises(StateError, match="nowhere"):
+        Prior.from_file(tmp_path / "nowhere.npz")
+
+
+def test_features_have_names_and_no_gaps() -> None:
+    page = Page.from_html(f"<title>A</title><body><h1>A</h1><p>{PROSE}</p><ul><li>x</li></ul>")
+    rows = FeatureExtractor().features(page.content, page.hints)
+    assert rows.shape == (3, len(FEATURE_NAMES)) == (3, len(set(FEATURE_NAMES)))
+    assert np.isfinite(rows).all()
+
+
+@pytest.fixture(scope="module")
+def example(example_corpus):
+    (corpus,) = find_corpora(example_corpus)
+    pages = {page.url: page for page in corpus.pages()}
+    return corpus, pages
+
+
+def mean_f1(model: SiteModel, corpus, pages) -> float:
+    return float(np.mean([token_f1(model.extract(pages[gold.path]).text, gold.text) for gold in corpus.gold()]))
+
+
+def test_a_site_is_learned_without_labels(example) -> None:
+    corpus, pages = example
+    model = SiteLearner("example").fit(pages.values())
+    assert mean_f1(model, corpus, pages) >= 0.97
+    assert all(model.extract(pages[gold.path]).page_type == "article" for gold in corpus.gold())
+    again = SiteModel.load({**model.manifest(), "weights": ""}, model.dump_weights())
+    assert again.version == model.version
+    for page in pages.values():
+        np.testing.assert_array_equal(again.extract(page).kept, model.extract(page).kept)
+
+
+def test_learning_is_deterministic(example) -> None:
+    _, pages = example
+    assert len({SiteLearner("example").fit(pages.values()).version for _ in range(2)}) == 1
+
+
+def test_the_letter_of_the_paper_can_be_chosen_and_does_worse(example) -> None:
+    corpus, pages = example
+    paper = mean_f1(SiteLearner("example", labels="paper").fit(pages.values()), corpus, pages)
+    assert 0.2 < paper < 0.9
+    with pytest.raises(ValueError, match="'votes', 'paper'"):
+        SiteLearner(labels="best")
+
+
+def test_half_of_the_pages_teach_the_other_half(example) -> None:
+    corpus, pages = example
+    half = [page for number, page in enumerate(pages.values()) if number % 2]
+    assert mean_f1(SiteLearner("example").fit(half), corpus, pages) >= 0.95
+
+
+def test_a_site_of_one_page_is_learned_from_that_page() -> None:
+    html = f"<title>Ferries</title><nav><a href=/>Home</a> <a href=/b>About</a></nav><article><h1>Ferries</h1><p>{PROSE}</p><p>{PROSE} {prose(1)}</p></article><footer>© 2024</footer>"
+    page = Page.from_html(html)
+    text = SiteLearner().fit([page]).extract(page).text
+    assert PROSE in text
+    assert "Home" not in text
+
+
+def test_pages_that_are_all_alike_are_learned_without_failing() -> None:
+    html = f"<title>Same</title><nav><a href=/>Home</a></nav><p>{PROSE}</p>"
+    pages = [Page.from_html(html) for _ in range(12)]
+    model = SiteLearner().fit(pages)
+    assert model.extract(pages[0]).kept.shape == (2,)
+
+
+def test_no_descriptions_anywhere_and_no_titles_either() -> None:
+    pages = [
+        Page.from_html(f"<nav><a href=/>Home</a></nav><div class=text><p>{prose((n, 1))}</p><p>{prose((n, 2))}</p></div><footer>About us</footer>")
+        for n in range(10)
+    ]
+    model = SiteLearner().fit(pages)
+    for page in pages:
+        assert model.extract(page).text == "\n".join(block.text for block in page.content.blocks if block.tag == "p")
+
+
+def test_no_text_is_an_error_that_says_so() -> None:
+    with pytest.raises(NotEnoughTextError, match=r"example\.org: none of the pages has any text"):
+        SiteLearner("example.org").fit([Page.from_html("<p> </p>")])

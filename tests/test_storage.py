@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import scrapy
+
+from contentspider.crawl.items import ContentItem
+from contentspider.errors import ContentSpiderError, StateError
+from contentspider.page.document import Page
+from contentspider.site.learner import SiteLearner
+from contentspider.storage.ledger import Ledger, LedgerFullError, dump_item, load_item
+from contentspider.storage.models import ModelStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HTML = "<title>t</title><nav><a href=/>Home</a></nav><p>Words that go on for a while, with commas, and that end with a full stop here.</p>"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ModelStore:
+    store = ModelStore(tmp_path / "models")
+    store.save(SiteLearner("example.org").fit([Page.from_html(HTML)]))
+    return store
+
+
+def test_a_model_is_found_again(store: ModelStore) -> None:
+    model = store.load("example.org")
+    assert model is not None
+    assert store.sites() == ["example.org"]
+    assert store.load("other.org") is None
+    assert json.loads((store.folder / "example.org" / "manifest.json").read_text())["version"] == model.version
+
+
+def damage_half(folder: Path) -> None:
+    (weights,) = folder.glob("weights-*.json")
+    weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
+
+
+def damage_manifest(folder: Path) -> None:
+    manifest = folder / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:100])
+
+
+def damage_schema(folder: Path) -> None:
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"schema": 1', '"schema": 99'))
+
+
+def damage_path(folder: Path) -> None:
+    manifest = folder / "manifest.json"
+    record = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(record | {"weights": "../../secret.json"}))
+
+
+@pytest.mark.parametrize("damage", [damage_half, damage_manifest, damage_schema, damage_path])
+def test_a_damaged_model_is_set_aside_with_one_warning(store: ModelStore, damage: Any, caplog: pytest.LogCaptureFixture) -> None:
+    damage(store.folder / "example.org")
+    with pytest.raises(StateError):
+        store.read("example.org")
+    assert store.load("example.org") is None
+    assert store.load("example.org") is None
+    assert len(caplog.records) == 1
+    assert "learned anew" in caplog.text
+    assert (store.folder / "example.org" / "manifest.json.broken").is_file()
+
+
+def test_old_generations_of_weights_are_deleted(store: ModelStore) -> None:
+    for number in range(4):
+        store.save(SiteLearner("example.org").fit([Page.from_html(HTML.replace("nav", f"h{number + 1}"))]))
+    assert len(list((store.folder / "example.org").glob("weights-*.json"))) == 2
+    assert store.load("example.org") is not None
+
+
+@dataclass
+class Article:
+    url: str
+    body: str = ""
+    tags: list[str] = field(default_factory=list)
+    made: Any = None
+
+
+class Product(scrapy.Item):
+    url = scrapy.Field()
+    price = scrapy.Field()
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"url": "u", "n": None, "nested": {"a": [1, 2.5, True]}},
+        Article("u", tags=["a"], made=datetime(2024, 1, 2, tzinfo=timezone.utc)),
+        Article("u", made=(b"\x00\xff", date(2024, 1, 2), {"x"})),
+        Product(url="u", price=Decimal("1.10")),
+        ContentItem("https://example.org/ü"),
+    ],
+)
+def test_items_survive_the_disk(item: object) -> None:
+    again = load_item(dump_item(item))
+    assert again == item
+    assert type(again) is type(item)
+
+
+def test_no_module_is_imported_for_an_item() -> None:
+    with pytest.raises(ContentSpiderError, match="not loaded"):
+        load_item(json.dumps(["antigravity", "Item", {}]))
+    assert "antigravity" not in sys.modules
+    with pytest.raises(ContentSpiderError, match="not loaded"):
+        load_item(json.dumps(["os", "system", {"command": "true"}]))
+
+
+def test_held_items_are_released_once_and_in_order(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "held.sqlite")
+    odd = Article("odd", made=object())  # cannot go to disk
+    for number, item in enumerate([{"url": "a"}, odd, {"url": "b"}]):
+        ledger.hold("site", item, Page.from_html(HTML, f"u{number}"))
+    ledger.hold("other", {"url": "c"}, Page.from_html(HTML))
+    assert ledger.sites() == ["other", "site"]
+    assert [page.url for page in ledger.pages("site")] == ["u0", "u1", "u2"]
+    assert [held.item for held in ledger.release("site")] == [{"url": "a"}, odd, {"url": "b"}]
+    assert ledger.count("site") == 0
+    ledger.close()
+    assert ledger.path.exists()  # "other" still has an item
+    again = Ledger(ledger.path)
+    assert [held.item for held in again.release("other")] == [{"url": "c"}]
+    again.close()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "held.sqlite")
+    ledger._connection.execute("PRAGMA max_page_count = 8")
+    page = Page.from_html("".join(f"<p>{number * 7919}</p>" for number in range(20_000)))
+    with pytest.raises(LedgerFullError, match="full"):
+        for _ in range(20):
+            ledger.hold("site", {"url": "u"}, page)
+    ledger.close()
