@@ -67,9 +67,8 @@ def test_articles_of_other_pages_are_foreign() -> None:
     bodies = []
     for number, own in enumerate(articles):
         others = [articles[(number + step) % 8] for step in (1, 2)]
-        bodies.append(
-            "".join(f"<div class='story-{place + 1}'>" + "".join(f"<p>{text}</p>" for text in texts) + "</div>" for place, texts in enumerate([own, *others]))
-        )
+        stories = ["".join(f"<p>{text}</p>" for text in texts) for texts in [own, *others]]
+        bodies.append(f"<title>{own[0][:60]}</title>" + "".join(f"<div class='story-{place}'>{story}</div>" for place, story in enumerate(stories, 1)))
     _, site = site_of(bodies)
     foreign = foreign_share(site)
     first = np.array(["story-1" in slot for slot in site.slots])

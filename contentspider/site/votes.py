@@ -207,7 +207,8 @@ def foreign_share(site: SiteBlocks) -> Floats:
     np.maximum.at(best, site.texts, fit)
     foreign = (several & (best[site.texts] - fit > FOREIGN_FIT)).astype(np.float32)
     prose = np.where(is_long, site.chars, 1e-3)
-    return np.maximum.reduce([foreign, group_mean(site.exact, foreign, prose), group_mean(site.around, foreign, prose)])
+    of_slot = np.maximum(group_mean(site.exact, foreign, prose), group_mean(site.around, foreign, prose))
+    return np.maximum(foreign, of_slot)
 
 
 COMMENT_NAME = NAME_GROUPS.index("comment")

@@ -1,0 +1,107 @@
+"""What a page costs, as ratios to lxml's parse of the same bytes in the same run.
+
+    python benchmarks/per_page.py [FOLDER]
+
+FOLDER holds HTML files (sites in sub-folders), by default the unpacked corpora's; without one, the example
+site's pages are used. Rows: blocks and hints; the decision with a loaded model; both together (own work);
+from bytes to text; and trafilatura on the same pages, if it is installed.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lxml import etree
+from parsel import Selector
+
+from contentspider.evaluation.corpora import html_files
+from contentspider.page.blocks import extract_blocks
+from contentspider.page.document import Page
+from contentspider.page.hints import extract_hints
+from contentspider.site.learner import SiteLearner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PAGES_PER_SITE = 12
+ROUNDS = 3
+
+
+def sample(folder: Path) -> list[list[bytes]]:
+    """Return up to `PAGES_PER_SITE` pages of each site below *folder*."""
+    draw = random.Random(0)
+    sites = []
+    for site in sorted(path for path in folder.iterdir() if path.is_dir()) or [folder]:
+        files = list(html_files(site))
+        if files:
+            sites.append([path.read_bytes() for path in draw.sample(files, min(PAGES_PER_SITE, len(files)))])
+    return sites
+
+
+def best(work: Callable[[], object]) -> float:
+    """Return the least seconds that *work* takes in a few rounds."""
+    times = []
+    for _ in range(ROUNDS):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return min(times)
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        sites = sample(Path(sys.argv[1]))
+    else:
+        sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
+        from example_site import ExampleSite
+
+        with tempfile.TemporaryDirectory() as folder:
+            ExampleSite().write(Path(folder) / "example")
+            sites = sample(Path(folder))
+    bodies = [body for site in sites for body in site]
+    roots = [[Selector(text=body.decode("utf-8", "replace")).root for body in site] for site in sites]
+    pages = [[Page.from_html(body) for body in site] for site in sites]
+    models = [SiteLearner().fit(site) for site in pages]
+
+    def parse() -> None:
+        for body in bodies:
+            etree.fromstring(body, etree.HTMLParser(huge_tree=True, encoding="utf-8"))
+
+    def read() -> None:
+        for site in roots:
+            for root in site:
+                extract_blocks(root)
+                extract_hints(root)
+
+    def decide() -> None:
+        for model, site in zip(models, pages, strict=True):
+            for page in site:
+                model.margins(page)
+
+    def whole() -> None:
+        for model, site in zip(models, sites, strict=True):
+            for body in site:
+                _ = model.extract(Page.from_html(body)).text
+
+    base = best(parse)
+    rows = {"lxml parse": base, "blocks and hints": best(read), "decision": best(decide)}
+    rows["own work (both)"] = rows["blocks and hints"] + rows["decision"]
+    rows["bytes to text"] = best(whole)
+    try:
+        import trafilatura
+    except ImportError:
+        print("trafilatura is not installed: pip install -e '.[bench]' adds its row", file=sys.stderr)
+    else:
+        rows["trafilatura, bytes to text"] = best(lambda: [trafilatura.extract(body, include_comments=False) for body in bodies])
+    print(f"{len(bodies)} pages of {len(sites)} sites, {sum(map(len, bodies)) / len(bodies) / 1000:.0f} kB on average")
+    for name, seconds in rows.items():
+        print(f"{name:28} {1000 * seconds / len(bodies):8.2f} ms a page  {seconds / base:6.2f} x parse")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""The docs say what the code does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from contentspider.cli import build_parser
+from contentspider.crawl.items import ContentItem
+from contentspider.crawl.settings import SETTINGS
+from tests.conftest import ROOT
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text()
+    for setting in SETTINGS:
+        assert f"| `{setting.name}` | `{setting.default!r}` | {type(setting.default).__name__} | {setting.meaning} |" in text
+    used = {name for path in (ROOT / "contentspider").rglob("*.py") for name in re.findall(r"CONTENTSPIDER_[A-Z_]+", path.read_text())}
+    assert used == {setting.name for setting in SETTINGS}
+
+
+def test_every_item_field_is_documented() -> None:
+    assert re.findall(r"^\| `(\w+)`", (ROOT / "docs" / "items.md").read_text(), re.MULTILINE) == list(ContentItem.__dataclass_fields__)
+
+
+def test_every_stat_is_documented() -> None:
+    documented = re.sub(r"\{\w+\}", "", (ROOT / "docs" / "stats.md").read_text())
+    source = "".join(path.read_text() for path in (ROOT / "contentspider" / "crawl").glob("*.py"))
+    counted = set(re.findall(r'"(contentspider/[\w/]+)', source))
+    assert len(counted) > 12
+    assert not {name for name in counted if name not in documented}
+
+
+def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "commands.md").read_text()
+    for command in ("crawl", "extract", "models", "evaluate", "train-prior"):
+        assert f"contentspider {command}" in text
+        with pytest.raises(SystemExit) as stopped:
+            build_parser().parse_args([command, "--help"])
+        assert stopped.value.code == 0
+        assert "usage: contentspider" in capsys.readouterr().out
+
+
+def test_the_package_has_no_site_names_or_machine_paths() -> None:
+    for path in (ROOT / "contentspider").rglob("*.py"):
+        assert not re.search(r"/(?:work|root|home|tmp)/", path.read_text()), path
