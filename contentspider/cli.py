@@ -83,6 +83,9 @@ def build_parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--labels", default="votes", choices=["votes", "paper"], help="how blocks are labelled (default: votes)")
     evaluate.add_argument("--crawl", action="store_true", help="serve each crawlable site on loopback and crawl it for real")
     evaluate.add_argument("--alone", action="store_true", help="judge every page by itself, without the rest of its site")
+    evaluate.add_argument(
+        "--held-out", type=_not_negative, metavar="N", help="learn from N pages of a site (0: half of them) and extract pages that were not among them"
+    )
     evaluate.add_argument("--cross-fit", action="store_true", help="judge each site with a prior that was trained without it")
     evaluate.add_argument("--folds", type=_not_negative, default=7, metavar="N", help="folds of --cross-fit (default: 7)")
     evaluate.add_argument("--prior", type=Path, metavar="FILE", help="use this prior in place of the shipped one")
@@ -182,7 +185,7 @@ def _evaluate(options: argparse.Namespace) -> int:
                     continue
                 rows = predict_by_crawl(corpus, options.labels, prior)
             else:
-                rows = predict_site(corpus, options.labels, prior, alone=options.alone)
+                rows = predict_site(corpus, options.labels, prior, alone=options.alone, held_out=options.held_out)
             count = 0
             for row in rows:
                 output.write(json.dumps(row, ensure_ascii=False) + "\n")

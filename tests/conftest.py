@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "examples"))
 CORPORA = ROOT.parent / "shared"
-TIMEOUT = 240
+TIMEOUT = 900
 
 
 @pytest.fixture(scope="session")

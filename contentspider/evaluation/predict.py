@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -24,13 +25,22 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def predict_site(corpus: Corpus, labels: str, prior: Prior | None, *, alone: bool = False) -> Iterator[dict[str, str]]:
+def predict_site(corpus: Corpus, labels: str, prior: Prior | None, *, alone: bool = False, held_out: int | None = None) -> Iterator[dict[str, str]]:
     """Yield ``{"site", "path", "text"}`` for each gold page of a site.
 
-    With *alone* every page is learned from by itself, as if it were a site of one page.
+    With *alone* every page is learned from by itself, as if it were a site of one page. With *held_out* no
+    page is extracted by a model that has seen it: the site is learned twice, from two samples of that many
+    pages (0, or more than there are: half of them) without a page in common.
     """
     pages: dict[str, Page] = {page.url: page for page in corpus.pages()}
-    model = None if alone else SiteLearner(corpus.name, labels, prior).fit(pages.values())
+    learner = SiteLearner(corpus.name, labels, prior)
+    groups: list[set[str]] = [set(pages)]
+    if held_out is not None:
+        paths = sorted(pages)
+        random.Random(0).shuffle(paths)
+        size = held_out if 0 < held_out <= len(paths) // 2 else len(paths) // 2
+        groups = [set(paths[:size]), set(paths[size : 2 * size])]
+    models = [] if alone else [learner.fit(page for path, page in pages.items() if path in group) for group in groups]
     for path in corpus.gold_paths():
         page = pages.get(path.lstrip("/"))
         if page is None:
@@ -38,8 +48,11 @@ def predict_site(corpus: Corpus, labels: str, prior: Prior | None, *, alone: boo
             continue
         text = ""
         if page.content.blocks:
-            judge = model or SiteLearner(corpus.name, labels, prior).fit([page])
-            text = judge.extract(page).text
+            if alone:
+                model = learner.fit([page])
+            else:
+                model = models[-1] if page.url in groups[0] else models[0]
+            text = model.extract(page).text
         yield {"site": corpus.name, "path": path, "text": text}
 
 

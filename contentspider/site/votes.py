@@ -16,7 +16,7 @@ import numpy as np
 
 from contentspider.page.names import NAME_GROUPS, name_groups
 from contentspider.site.classifier import places
-from contentspider.site.relevance import relevance, squeeze
+from contentspider.site.relevance import lcs_length, relevance, squeeze
 from contentspider.site.slots import SlotTable, cluster_slots, count_names
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class SiteBlocks:
 
     *pages* numbers the page, *texts* the text, *clusters* the cluster of slots. *exact* is the slot together
     with its place in the layout and the names on ``body``, *around* the same of the element above.
-    *contrast* is the relevance to the page's own hints less that to other pages' hints.
+    *other_articles* marks what stands below another article's headline. *contrast* is the relevance to the page's own hints less that to other pages' hints.
     """
 
     pages: Ints
@@ -72,6 +72,7 @@ class SiteBlocks:
     chars: Floats
     link_share: Floats
     contrast: Floats
+    other_articles: NDArray[np.bool_]
     table: SlotTable
 
     @property
@@ -111,6 +112,48 @@ def _contrast(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> Floats:
     return np.array(values, dtype=np.float32)
 
 
+def _common_ancestor(parents: list[int], first: int, second: int) -> int:
+    """Return the innermost element that holds two elements; a parent's index is below its children's."""
+    while first != second:
+        if first > second:
+            first = parents[first]
+        else:
+            second = parents[second]
+    return first
+
+
+def _other_articles(page: PageBlocks, hints: Hints) -> NDArray[np.bool_]:
+    """Tell which blocks stand below an ``h1`` that is the headline of another article than the page's own.
+
+    That is so where one ``h1`` is in the page's title, and another is not and stands outside of the element that
+    holds the first with its prose: an infinite scroll. The sections of one article stand inside.
+    """
+    found = np.zeros(len(page.blocks), dtype=bool)
+    headlines = [number for number, block in enumerate(page.blocks) if block.tag == "h1"]
+    if len(headlines) < 2:
+        return found
+    titles = [squeeze(title) for title in hints.titles]
+    likeness = []
+    for number in headlines:
+        text = squeeze(page.blocks[number].text)
+        likeness.append(max((lcs_length(text, title) for title in titles), default=0) / max(len(text), 1))
+    own = int(np.argmax(likeness))
+    if likeness[own] < OWN_HEADLINE:
+        return found
+    ends = [*headlines[1:], len(page.blocks)]
+    holder = page.blocks[headlines[own]].container
+    prose = [block for block in page.blocks[headlines[own] : ends[own]] if len(block.text) - block.link_chars >= LONG_CHARS]
+    if not prose:
+        return found
+    for block in prose:
+        holder = _common_ancestor(page.parents, holder, block.container)
+    for index, number in enumerate(headlines):
+        container = page.blocks[number].container
+        if index > own and likeness[index] < OTHER_HEADLINE and _common_ancestor(page.parents, holder, container) != holder:
+            found[number : ends[index]] = True
+    return found
+
+
 def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     """Lay the blocks of all pages side by side and find their slots, clusters and repeated texts."""
     table = SlotTable(count_names({block.path for block in page.blocks} for page in pages), len(pages))
@@ -137,12 +180,13 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         chars=chars,
         link_share=np.array([block.link_chars / len(block.text) for block in blocks], dtype=np.float32),
         contrast=_contrast(pages, hints),
+        other_articles=np.concatenate([_other_articles(page, hint) for page, hint in zip(pages, hints, strict=True)]),
         table=table,
     )
 
 
 # How much each voter counts; measured on the open corpora, see docs/how-it-works.md.
-VOTES = {"block": 1.0, "text": 1.0, "slot": 1.0, "articles": 2.0, "beside": 2.0}
+VOTES = {"block": 1.0, "text": 1.0, "slot": 1.0, "articles": 3.0, "beside": 2.0}
 # Added to the log odds: of a site's content more is missed than wrongly kept.
 LENIENCY = 0.3
 # What a cluster's relevance to the hints adds where the others are undecided. More of it keeps teasers.
@@ -153,11 +197,18 @@ OVERRULED = 6.0
 TRUSTED_BLOCKS = 8
 # Prose that this share of the slot's other pages repeat is part of the template.
 TEMPLATE_SHARE = 0.4
-FOREIGN_SHARE = 0.3
+FOREIGN_SHARE = 0.5
+FOREIGN_EVIDENCE = 0.1
 # By how much a slot must suit a text worse than its home for the text to be foreign there, and what
 # standing last on the page rather than first counts in that.
 FOREIGN_FIT = 0.15
 LATENESS = 0.4
+# Share of a headline's characters that the page's title has in order: above the one it is the page's own
+# headline, below the other (which any two texts of one language reach) it is another's.
+OWN_HEADLINE = 0.9
+OTHER_HEADLINE = 0.75
+# How much a repeated short text follows the blocks beside it, in log odds.
+LABEL_COMPANY = 1.5
 # Text of this length is somebody's sentence: two pages that have it do not have it by chance.
 LONG_CHARS = 60
 # A page with this much text besides what is called comments is a text with comments below it.
@@ -198,17 +249,31 @@ def foreign_share(site: SiteBlocks) -> Floats:
     index = np.arange(len(site.pages))
     first = np.searchsorted(site.pages, site.pages, side="left")
     last = np.searchsorted(site.pages, site.pages, side="right")
-    lateness = group_mean(site.exact, (index - first) / np.maximum(last - first, 1), np.ones_like(weights))
+    lateness = (index - first) / np.maximum(last - first, 1)
     _, rate = repeat_rates(site)
-    fit = group_mean(site.around, site.contrast, weights) - rate - LATENESS * lateness
-    is_long = site.chars >= LONG_CHARS
-    several = (count_pages(site.texts, site.pages)[site.texts] > 1) & is_long
+    own = group_mean(site.around, site.contrast, weights) - rate - LATENESS * group_mean(site.exact, lateness, np.ones_like(weights))
+    # An exact slot of few pages says little by itself: it is taken for what its cluster is.
+    pages = count_pages(site.exact, site.pages)[site.exact]
+    trust = pages / (pages + TRUSTED_BLOCKS)
+    fit = trust * own + (1 - trust) * group_mean(site.clusters, own, np.ones_like(weights))
+    several = (count_pages(site.texts, site.pages)[site.texts] > 1) & (site.chars >= LONG_CHARS)
     best = np.full(int(site.texts.max()) + 1, -np.inf)
     np.maximum.at(best, site.texts, fit)
-    foreign = (several & (best[site.texts] - fit > FOREIGN_FIT)).astype(np.float32)
-    prose = np.where(is_long, site.chars, 1e-3)
-    of_slot = np.maximum(group_mean(site.exact, foreign, prose), group_mean(site.around, foreign, prose))
-    return np.maximum(foreign, of_slot)
+    # At home a text stands once: what stands there on several pages (a law that is often cited) is no page's own.
+    place = _group(zip(site.exact.tolist(), site.texts.tolist(), strict=True))
+    once = count_pages(place, site.pages)[place] == 1
+    has_home = np.zeros(len(best), dtype=bool)
+    has_home[site.texts[once & (fit >= best[site.texts])]] = True
+    foreign = (several & has_home[site.texts] & (best[site.texts] - fit > FOREIGN_FIT)).astype(np.float32)
+    return np.maximum.reduce([foreign, _foreign_slots(site, site.exact, foreign, several), _foreign_slots(site, site.around, foreign, several)])  # type: ignore[no-any-return]
+
+
+def _foreign_slots(site: SiteBlocks, groups: Ints, foreign: Floats, several: NDArray[np.bool_]) -> Floats:
+    """Return the share of foreign texts among those of a slot that recur at all, 0 if too few do to tell."""
+    recurring = np.bincount(groups, several * site.chars)
+    share = np.bincount(groups, foreign * site.chars) / np.maximum(recurring, 1)
+    enough = (recurring > FOREIGN_EVIDENCE * np.bincount(groups, site.chars)) & (np.bincount(groups, several) >= 3)
+    return np.asarray(np.where(enough, share, 0)[groups], dtype=np.float32)
 
 
 COMMENT_NAME = NAME_GROUPS.index("comment")
@@ -296,5 +361,10 @@ def vote(site: SiteBlocks, prior: Floats, unnamed: Floats) -> Floats:
     odds += RELEVANCE * undecided * group_mean(site.clusters, site.contrast, weights).clip(-0.2, 0.5)
     share, _ = repeat_rates(site)
     repeated = np.maximum(share, (at_place - 1) / np.maximum(cluster_pages - 1, 1)) > TEMPLATE_SHARE
-    overruled = (repeated & (site.chars >= LONG_CHARS)) | (foreign_share(site) > FOREIGN_SHARE) | comments
-    return np.asarray(1 / (1 + np.exp(-(odds - OVERRULED * overruled))), dtype=np.float32)
+    overruled = (repeated & (site.chars >= LONG_CHARS)) | (foreign_share(site) > FOREIGN_SHARE) | site.other_articles | comments
+    odds = odds - OVERRULED * overruled
+    # A short text that the site repeats is a heading of the content, or a label of the template: as what is beside it.
+    label = (share > TEMPLATE_SHARE) & (site.chars < LONG_CHARS) & ~overruled
+    company = _window(np.tanh(odds / 2), np.where(label, 0, weights), site.pages, 4)
+    odds = np.where(label, odds - LENIENCY + LABEL_COMPANY * company, odds)
+    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
