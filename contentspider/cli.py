@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,6 +102,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = build_parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # texts of all the world, whatever the terminal knows
+            stream.reconfigure(encoding="utf-8", errors="replace")
     if options.command != "crawl":
         logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s", stream=sys.stderr)
     run = {"crawl": _crawl, "extract": _extract, "models": _models, "evaluate": _evaluate, "train-prior": _train_prior}[options.command]
@@ -107,10 +112,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run(options)
     except ContentSpiderError as error:
         print(f"contentspider: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - its reader is gone: nothing to flush at exit
     except OSError as error:
         print(f"contentspider: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
-    except BrokenPipeError:
-        return EXIT_FAILED
     except KeyboardInterrupt:
         print("contentspider: stopped", file=sys.stderr)
     return EXIT_FAILED

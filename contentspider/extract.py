@@ -24,7 +24,7 @@ def _read_pages(root: Path, files: Iterable[Path]) -> Iterator[Page]:
         except OSError as error:
             logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
             continue
-        yield Page.from_html(body, path.relative_to(root).as_posix())
+        yield Page.from_html(body, path.relative_to(root).as_posix().encode("utf-8", "replace").decode())
 
 
 def extract_site(root: Path, files: Sequence[Path], labels: str = "votes") -> Iterator[dict[str, object]]:

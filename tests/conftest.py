@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -86,12 +87,20 @@ class Site:
         self.pages[path] = (status, kind, html.encode() if isinstance(html, str) else html)
 
 
-@pytest.fixture
-def site() -> Iterator[Site]:
+@contextmanager
+def serve() -> Iterator[Site]:
     made = Site()
     thread = Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-    thread.join()
+    try:
+        yield made
+    finally:
+        made.server.shutdown()
+        made.server.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serve() as made:
+        yield made

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from parsel import Selector
 
 from contentspider.crawl.items import FieldMap, page_id
 from contentspider.crawl.links import page_links
@@ -15,7 +16,7 @@ from contentspider.crawl.sites import SiteKeys
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.serve import SiteServer
 from contentspider.page.document import Page
-from tests.conftest import TIMEOUT, Site, read_jsonl, run, token_f1
+from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl, run, serve, token_f1
 from tests.test_site import prose
 
 if TYPE_CHECKING:
@@ -121,6 +122,78 @@ def test_a_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 6
 
 
+def test_sites_of_one_crawl_are_learned_apart(tmp_path: Path, site: Site) -> None:
+    with serve() as other:
+        small_site(site, 5)
+        small_site(other, 6)
+        for number in range(6):  # the same text on another template
+            path = f"/{number}" if number else "/"
+            status, kind, body = other.pages[path]
+            other.pages[path] = (status, kind, body.replace(b"<article>", b"<div class=main>").replace(b"</article>", b"</div>"))
+        done = run("crawl", site.url, other.url, "--own-site", "-s", "CONTENTSPIDER_LEARN_PAGES=4", cwd=tmp_path)
+    assert "(2 learned, 0 loaded)" in done.stderr
+    items = read_jsonl(tmp_path / "pages.jsonl")
+    assert sorted(item["site"] for item in items) == sorted(
+        ["127.0.0.1-" + site.url.rpartition(":")[2]] * 5 + ["127.0.0.1-" + other.url.rpartition(":")[2]] * 6
+    )
+    assert all("All rights reserved" not in str(item["content"]) for item in items)
+
+
+def test_the_project_of_scrapy_cfg_crawls_a_site(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    settings = ["-s", f"CONTENTSPIDER_MODELS_DIR={tmp_path / 'models'}", "-s", "DOWNLOAD_DELAY=0", "-s", "LOG_LEVEL=WARNING"]
+    command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={site.url}", "-O", str(tmp_path / "out.csv"), *settings]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.csv").read_text().split(site.url)) == 4
+    assert len(list((tmp_path / "models").glob("*/manifest.json"))) == 1
+
+
+def test_a_site_of_one_page(tmp_path: Path, site: Site) -> None:
+    site.add("/", article(3))
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    (item,) = read_jsonl(tmp_path / "pages.jsonl")
+    assert prose((3, 1)) in item["content"]
+    assert "All rights reserved" not in item["content"]
+
+
+def test_the_same_address_comes_out_once_though_its_text_varies(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    pages, count = site.answer, iter(range(100))
+    site.answer = lambda path: (
+        (200, "text/html", article(0, f"<a href=/>home</a><a href=/1>1</a><p>Visitor {next(count)}</p>").encode()) if path == "/" else pages(path)
+    )
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    ids = [item["id"] for item in read_jsonl(tmp_path / "pages.jsonl")]
+    assert len(ids) == len(set(ids)) == 2
+
+
+def test_odd_markup_and_addresses_lose_no_page(tmp_path: Path, site: Site) -> None:
+    half = '<script type="application/ld+json">{"@type": [{"@id": 1}], "headline": "Cut \\ud83d"}</script><title>'
+    links = "".join(f"<a href=/{number}>x</a>" for number in range(1, 4)) + "<a href='http://[broken'>x</a>"
+    site.add("/", article(0, links).replace("<title>", half))
+    site.add("/1", article(1).replace("<title>", "<meta charset=undefined><title>"), kind="text/html")
+    site.add("/2", article(2).replace("<title>", half))
+    site.add("/3", article(3).replace("<article>", f"<article class='{'a' * 50_000}'>"))
+    site.add(
+        "/sitemap.xml",
+        f"<urlset><url><loc>http://[broken</loc></url><url><loc>http://\u2100.org/</loc></url><url><loc>{site.url}/4</loc></url></urlset>",
+        kind="application/xml",
+    )
+    site.add("/4", article(4))
+    done = run("crawl", site.url, "--own-site", cwd=tmp_path)
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) == 5
+    assert "(1 learned" in done.stderr
+
+
+def test_a_start_that_moved_is_followed(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    with serve() as old:
+        old.add("/", f"<meta http-equiv=refresh content='0; url={site.url}/'>")
+        run("crawl", old.url, "--own-site", cwd=tmp_path)
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) >= 3
+
+
 def test_limits(tmp_path: Path, site: Site) -> None:
     small_site(site, 30)
     run("crawl", site.url, "--own-site", "--max-pages", "7", cwd=tmp_path)
@@ -156,8 +229,22 @@ class Mine:
     body: str = ""
     heading: str = ""
 
+class Unnamed(int):
+    pass
+
+@dataclass
+class Odd:
+    odd: str
+    value: object
+    text: str = ""
+
 class Later:
+    def open_spider(self):
+        self.file = open("later.txt", "w")
+    def close_spider(self):
+        self.file.close()
     def process_item(self, item):
+        self.file.write("x")
         if isinstance(item, dict) and "seen" in item: item["seen"] = True
         return item
 
@@ -169,13 +256,14 @@ class MySpider(scrapy.Spider):
         yield ContentItem.from_response(response)
         yield Mine(response.url)
         yield {"other": response.url, "seen": False}
+        yield Odd(response.url, Unnamed(3))
         for href in response.css("a::attr(href)").getall():
             request = response.follow(href, meta=response.meta)
             yield request
 
 process = AsyncCrawlerProcess({
     "ADDONS": {"contentspider.Addon": 500}, "ITEM_PIPELINES": {Later: 400}, "FEEDS": {"out.jsonl": {"format": "jsonlines"}}, "LOG_LEVEL": "WARNING",
-    "CONTENTSPIDER_ITEM_FIELDS": {"__main__.Mine": {"content": "body", "title": "heading"}}, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False,
+    "CONTENTSPIDER_ITEM_FIELDS": {"__main__.Mine": {"content": "body", "title": "heading"}, "__main__.Odd": {"content": "text"}}, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False,
     "CLOSESPIDER_ITEMCOUNT": int(sys.argv[2]),
 })
 crawler = process.create_crawler(MySpider)
@@ -204,7 +292,7 @@ def test_the_addon_in_a_project_of_the_users(tmp_path: Path, site: Site, stop_af
         assert item["heading"] == f"Page {number}"
         assert item["body"] == f"Page {number}\n{prose((number, 1))}\n{prose((number, 2))}"
     assert stats["contentspider/items/held"] == stats["contentspider/items/released"], "nothing held is lost, even if the crawl is ended early"
-    assert len(mine) == len(ours) >= 1
+    assert len(mine) == len(ours) == len([item for item in items if item.get("odd")]) >= 1
     if not stop_after:
         # The start page comes twice: Scrapy does not filter start requests.
         assert len(mine) == len(ours) == len(others) == 9
@@ -214,10 +302,13 @@ def test_the_addon_in_a_project_of_the_users(tmp_path: Path, site: Site, stop_af
 def test_links_come_from_the_tree() -> None:
     html = """<base href="/b/"><a href="x?a=1#top">1</a><a href=" https://e.org/y ">2</a><a href="//f.org/z">3</a><a href="#top">4</a>
     <a href="mailto:a@b">5</a><a href="pic.JPG">6</a><a href="http://[broken">7</a><a href="x?a=1">8</a><area href="/map"><a>9</a>"""
-    from parsel import Selector
-
     root = Selector(text=html).root
     assert page_links(root, "https://e.org/a/") == ["https://e.org/b/x?a=1", "https://e.org/y", "https://f.org/z", "https://e.org/map"]
+
+
+def test_a_broken_base_is_none() -> None:
+    root = Selector(text="<base href='http://[x'><a href=y>1</a>").root
+    assert page_links(root, "https://e.org/a/") == ["https://e.org/a/y"]
 
 
 def test_sites_are_told_apart_by_domain_or_host() -> None:
@@ -258,6 +349,11 @@ def test_extract_learns_folders_and_files(example_corpus: Path, tmp_path: Path) 
         (["crawl", "http://127.0.0.1:9/", "-o", "pages.parquet"], "names no format"),
         (["crawl", "http://127.0.0.1:9/", "-o", "none/pages.jsonl"], "its folder does not exist"),
         (["evaluate", ".", "-o", "x", "--prior", "none.npz"], "none.npz"),
+        (["crawl", "http://[::1"], "is no address of a website"),
+        (["crawl", ""], "is no address of a website"),
+        (["crawl", "example.org", "-s", "CONTENTSPIDER_LABELS=vote"], "use one of 'votes', 'paper'"),
+        (["crawl", "example.org", "-s", "CONTENTSPIDER_SITE_BY=page"], "use one of 'domain', 'host'"),
+        (["crawl", "example.org", "-s", "CONTENTSPIDER_PRIOR_FILE=none"], "does not exist"),
     ],
 )
 def test_mistakes_are_said_in_a_line(arguments: list[str], message: str, tmp_path: Path) -> None:

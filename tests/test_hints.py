@@ -16,7 +16,7 @@ def test_titles_and_descriptions_of_all_kinds() -> None:
         <link rel="canonical" href="/c">
         <script type="application/ld+json">{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": "Article", "headline": "LD", "description": "third"}]}</script>"""
     )
-    assert found == Hints(("A title", "OG", "LD"), ("first", "second", "third"), "pt-BR", "/c", "")
+    assert found == Hints(("A title", "OG", "LD"), ("first", "second", "third"), "pt-BR", "/c")
 
 
 def test_broken_json_ld_is_no_hint() -> None:

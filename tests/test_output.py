@@ -21,7 +21,7 @@ def test_structure_survives_in_markdown() -> None:
 
 def test_text_is_escaped_and_dangerous_links_are_text() -> None:
     assert markdown("<p><a href='javascript:alert(1)'>click</a> *now* [x](y) &lt;b&gt;</p>") == r"click \*now\* \[x\](y) \<b\>"
-    assert markdown("<p># no heading</p><p>1. no list</p>") == "\\# no heading\n\n\\1. no list"
+    assert markdown("<p># no heading</p><p>1. no list</p>") == "\\# no heading\n\n1\\. no list"
 
 
 def test_code_fences_are_longer_than_what_they_hold() -> None:
@@ -30,3 +30,9 @@ def test_code_fences_are_longer_than_what_they_hold() -> None:
 
 def test_cells_of_a_row_share_a_line_of_text() -> None:
     assert to_text(Page.from_html("<p>a</p><table><tr><td>b</td><td>c</td></tr><tr><td>d</td></tr></table>").content.blocks) == "a\nb\tc\nd"
+
+
+def test_code_and_targets_cannot_break_out() -> None:
+    assert markdown("<p><code>a`` &lt;img src=x&gt;</code></p>") == "``` a`` <img src=x> ```"
+    assert markdown("<p><a href='/a&#13;b\\'>x</a></p>") == "[x](/a%0Db%5C)"
+    assert markdown("<p>~~~</p><p>1.5 metres</p>") == "\\~~~\n\n1.5 metres"

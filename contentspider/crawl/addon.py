@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 BLOCKS_ORDER = 540
 # Next to the spider, so that nothing between the callback and us replaces an item.
 PAGES_ORDER = 950
-PIPELINE_ORDER = 300
+# First, so that a held item, which comes a second time, meets no other pipeline twice.
+PIPELINE_ORDER = 0
 
 
 class Addon:

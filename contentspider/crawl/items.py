@@ -50,7 +50,7 @@ class ContentItem:
 
 def page_id(url: str) -> str:
     """Return the stable id of a page: a hash of its canonical URL, 32 hexadecimal digits."""
-    return sha256(canonicalize_url(url).encode()).hexdigest()[:32]
+    return sha256(canonicalize_url(url.encode("utf-8", "replace").decode()).encode()).hexdigest()[:32]
 
 
 def page_title(page: Page) -> str:

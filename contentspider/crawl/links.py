@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -25,7 +26,8 @@ def page_links(root: _Element, url: str) -> list[str]:
     base = url
     for element in root.iter("base"):
         if href := element.get("href"):
-            base = urljoin(url, href.strip())
+            with suppress(ValueError):
+                base = urljoin(url, href.strip())
         break
     found: dict[str, None] = {}
     for element in root.iter("a", "area"):

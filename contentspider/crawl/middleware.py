@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 PAGE_META_KEY = "contentspider_page"
 # Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
 THREAD_BYTES = 300_000
+# Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
+MAX_WAITING = 5_000
 
 
 class BlocksMiddleware:
@@ -61,7 +63,10 @@ class BlocksMiddleware:
         return response
 
     def _read(self, response: HtmlResponse) -> Page:
-        root = response.selector.root if response.body.strip() else None
+        try:
+            root = response.selector.root if response.body.strip() else None
+        except (UnicodeError, LookupError):  # the page names a codec that is no encoding of text
+            return Page.from_html(response.body, response.url)
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
         return Page(response.url, extract_blocks(root, self.max_blocks), extract_hints(root))
@@ -76,6 +81,8 @@ class ItemPages:
     def put(self, item: object, page: Page) -> None:
         """Remember the page of an item."""
         self._pages[id(item)] = (item, page)
+        if len(self._pages) > MAX_WAITING:  # their items were replaced on the way: nobody will ask
+            del self._pages[next(iter(self._pages))]
 
     def take(self, item: object) -> Page | None:
         """Return the page of an item and forget it."""

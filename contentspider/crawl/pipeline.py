@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from contentspider.crawl.items import FieldMap, page_fields
 from contentspider.crawl.middleware import PagesMiddleware
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import NotEnoughTextError
+from contentspider.site.labels import LABEL_METHODS
 from contentspider.storage.ledger import Ledger, LedgerFullError
 from contentspider.storage.models import ModelStore
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
     from contentspider.page.document import Page
     from contentspider.site.learner import SiteLearner
@@ -46,6 +46,7 @@ class SiteState:
     model: SiteModel | None = None
     version: str = ""
     held: int = 0
+    urls: set[str] = field(default_factory=set)
     learning: asyncio.Task[None] | None = None
     failed: bool = False
 
@@ -75,12 +76,18 @@ class ContentPipeline:
         self.prior_file = settings["CONTENTSPIDER_PRIOR_FILE"]
         self.field_map = FieldMap(settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
         self.keys = SiteKeys(settings["CONTENTSPIDER_SITE_BY"])
+        if self.labels not in LABEL_METHODS:
+            raise ValueError(f"CONTENTSPIDER_LABELS={self.labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
+        if self.prior_file and not Path(self.prior_file).is_file():
+            raise ValueError(f"CONTENTSPIDER_PRIOR_FILE={self.prior_file!r} does not exist; give a file that 'contentspider train-prior' wrote")
         self.store = ModelStore(Path(settings["CONTENTSPIDER_MODELS_DIR"]))
         self.sites: dict[str, SiteState] = {}
         self.ledger: Ledger | None = None
         self.closing = False
         self.warned: set[str] = set()
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
+        crawler.signals.connect(self._on_gone, signal=signals.item_dropped)
+        crawler.signals.connect(self._on_gone, signal=signals.item_error)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> ContentPipeline:
@@ -93,6 +100,16 @@ class ContentPipeline:
         if middleware is None:
             raise NotConfigured("ContentPipeline needs contentspider.crawl.middleware.PagesMiddleware in SPIDER_MIDDLEWARES; the add-on sets both")
         self.item_pages = middleware.pages
+        # Scrapy closes all pipelines at once: what is held must pass them before any of them is closed.
+        assert self.crawler.engine is not None
+        manager = self.crawler.engine.scraper.itemproc
+        close_pipelines = manager.close_spider_async
+
+        async def release_and_close() -> None:
+            await self._release_all()
+            await close_pipelines()
+
+        manager.close_spider_async = release_and_close  # type: ignore[method-assign]
 
     async def process_item(self, item: Any) -> Any:
         """Fill an item, hold it, or pass it on if it asks for nothing."""
@@ -158,8 +175,9 @@ class ContentPipeline:
                 state.failed = True
             return False
         state.held += 1
+        state.urls.add(page.url)
         self.stats.inc_value("contentspider/items/held")
-        if state.held >= self.learn_pages:
+        if len(state.urls) >= self.learn_pages:
             self._start_learning(state)
         return True
 
@@ -173,7 +191,16 @@ class ContentPipeline:
         if not self.closing and engine is not None and engine.spider is not None:
             meta = {"dont_obey_robotstxt": True, "dont_cache": True, "dont_redirect": True, "download_slot": "contentspider"}
             engine.crawl(
-                Request("data:text/plain,", callback=self._release, cb_kwargs={"state": state}, meta=meta, dont_filter=True, priority=RELEASE_PRIORITY)
+                Request(
+                    "data:text/plain,",
+                    callback=self._release,
+                    # Should a middleware refuse the request: what an errback yields goes the same way.
+                    errback=lambda failure: self._release(failure, state),
+                    cb_kwargs={"state": state},
+                    meta=meta,
+                    dont_filter=True,
+                    priority=RELEASE_PRIORITY,
+                )
             )
 
     def _learner(self, key: str) -> SiteLearner:
@@ -201,19 +228,28 @@ class ContentPipeline:
         state.model, state.version = model, model.version
         self.stats.inc_value("contentspider/sites/learned")
         logger.info("%s: learned model %s from %d pages in %.1f s", state.key, state.version, model.pages, time.monotonic() - started)
+        if self.closing or getattr(self.crawler.spider, "is_limited", False):
+            logger.info("%s: its model is not saved, since the crawl was cut short: the next one learns the site from more pages", state.key)
+            return
         try:
             self.store.save(model)
         except OSError as error:
             logger.error("%s: its model could not be saved in %s (%s): the next crawl will learn it again", state.key, self.store.folder, error.strerror)
 
-    def _release(self, response: Response, state: SiteState) -> Iterator[Any]:
+    def _release(self, source: object, state: SiteState) -> Iterator[Any]:
         """Yield the held items of a learned site, each with its page."""
         assert self.ledger is not None
-        for held in self.ledger.release(state.key):
-            self.item_pages.put(held.item, held.page)
-            self.stats.inc_value("contentspider/items/released")
-            yield held.item
-        state.held = 0
+        try:
+            for held in self.ledger.release(state.key):
+                self.item_pages.put(held.item, held.page)
+                self.stats.inc_value("contentspider/items/released")
+                yield held.item
+        finally:
+            state.held = 0
+            state.urls.clear()
+
+    def _on_gone(self, item: Any) -> None:
+        self.item_pages.take(item)
 
     def _on_idle(self) -> None:
         """Learn the sites that were too small to be learned before; the spider stays open meanwhile."""
@@ -226,30 +262,26 @@ class ContentPipeline:
         if busy:
             raise DontCloseSpider
 
-    async def close_spider(self) -> None:
-        """Let the items go that are still held when the crawl is ended from outside."""
+    async def _release_all(self) -> None:
+        """Let the items go that are still held when the crawl is ended from outside.
+
+        Scrapy takes no more requests then; the pipelines and feeds are still open.
+        """
         self.closing = True
         for state in self.sites.values():
             if state.learning and not state.learning.done():
                 await state.learning
-            if state.held and self.ledger is not None:
-                await self._emit_held(state)
+            if not state.held or self.ledger is None or self.crawler.engine is None:
+                continue
+            if not state.is_ready:
+                await self._learn(state)
+            for item in self._release(None, state):
+                await self.crawler.engine.scraper.start_itemproc_async(item, response=None)
+
+    def close_spider(self) -> None:
+        """Close the ledger."""
         if self.ledger is not None:
             self.ledger.close()
-
-    async def _emit_held(self, state: SiteState) -> None:
-        """Pass held items through the pipelines and feeds of a crawl that is closing.
-
-        Scrapy takes no more requests then; the feeds are still open.
-        """
-        assert self.ledger is not None and self.crawler.engine is not None
-        if not state.is_ready:
-            await self._learn(state)
-        for held in self.ledger.release(state.key):
-            self.item_pages.put(held.item, held.page)
-            self.stats.inc_value("contentspider/items/released")
-            await self.crawler.engine.scraper.start_itemproc_async(held.item, response=None)
-        state.held = 0
 
     def _warn_once(self, key: str, message: str, *values: object) -> None:
         if key not in self.warned:

@@ -6,13 +6,16 @@ import logging
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
 from contentspider.crawl import project
-from contentspider.crawl.spider import SiteSpider
+from contentspider.crawl.sites import SiteKeys
+from contentspider.crawl.spider import SiteSpider, with_scheme
 from contentspider.errors import ContentSpiderError
+from contentspider.site.labels import LABEL_METHODS
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +32,6 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
     outputs = options.output or ["pages.jsonl"]
     settings.setdict(
         {
-            "FEEDS": {output: {"format": _feed_format(output), "overwrite": True} for output in outputs},
             "CONTENTSPIDER_MODELS_DIR": options.models,
             "CONTENTSPIDER_RELEARN": options.relearn,
             "LOG_LEVEL": options.log_level,
@@ -39,6 +41,9 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
     if options.own_site:
         settings.setdict(OWN_SITE, priority="cmdline")
     settings.setdict(dict(options.set), priority="cmdline")
+    # A crawl that goes on in its job folder goes on in its output, too.
+    overwrite = not settings.get("JOBDIR")
+    settings.set("FEEDS", {output: {"format": _feed_format(output), "overwrite": overwrite} for output in outputs}, priority="cmdline")
     return settings
 
 
@@ -60,12 +65,34 @@ def _feed_format(output: str) -> str:
     return formats[ending]
 
 
+def _check(addresses: list[str], settings: Settings) -> None:
+    """Raise an error that names the first address or setting which cannot work."""
+    labels, prior = settings.get("CONTENTSPIDER_LABELS", LABEL_METHODS[0]), settings.get("CONTENTSPIDER_PRIOR_FILE")
+    try:
+        keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
+    except ValueError as error:
+        raise ContentSpiderError(str(error)) from error
+    if labels not in LABEL_METHODS:
+        raise ContentSpiderError(f"CONTENTSPIDER_LABELS={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
+    if prior and not Path(prior).is_file():
+        raise ContentSpiderError(f"CONTENTSPIDER_PRIOR_FILE={prior!r} does not exist; give a file that 'contentspider train-prior' wrote")
+    for address in addresses:
+        try:
+            parts = urlsplit(with_scheme(address))
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and bool(keys.key(with_scheme(address)))
+        except ValueError:
+            usable = False
+        if not usable:
+            raise ContentSpiderError(f"{address!r} is no address of a website; give one like https://example.org")
+
+
 def crawl(options: argparse.Namespace) -> int:
     """Run the crawl, print a summary, and return the exit code: 1 if no page could be read."""
     settings = crawl_settings(options)
     for output in options.output or ["pages.jsonl"]:
         if "://" not in output and not Path(output).resolve().parent.is_dir():
             raise ContentSpiderError(f"-o {output}: its folder does not exist")
+    _check(options.urls, settings)
     process = AsyncCrawlerProcess(settings)
     if options.log_level in ("WARNING", "ERROR"):  # the log leaves progress out, its reader still wants it
         progress = logging.getLogger("contentspider.crawl.progress")
@@ -88,6 +115,9 @@ def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
     tell = sys.stderr.write
     for address, reason in failures.items():
         tell(f"contentspider: {address} could not be read: {reason}\n")
+    if any(name.startswith("feedexport/failed_count") for name in crawler.stats.get_stats()):
+        tell("contentspider: the items could not be written; the log above says why\n")
+        return 1
     if not items:
         if not failures:
             tell("contentspider: no page was read; is the address that of an HTML page, and does robots.txt allow it? --log-level INFO says more\n")

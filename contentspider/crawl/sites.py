@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 import tldextract
@@ -38,5 +39,7 @@ class SiteKeys:
         name = host if self._by == "host" else self._extract(host).top_domain_under_public_suffix or host
         if port and port not in ("80", "443"):
             name += "-" + port
+        with suppress(UnicodeError):  # as requests name it: müller.de is xn--mller-kva.de
+            name = name.encode("idna").decode()
         safe = "".join(character if character.isalnum() or character in ".-" else "_" for character in name)
         return safe.strip(".") or "site"

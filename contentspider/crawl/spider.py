@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 # A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
 MAX_SITEMAP_BYTES = 60_000_000
 SITEMAP_DEPTH = 3
+START_META_KEY = "contentspider_start"
 
 
 class SiteSpider(Spider):
@@ -46,13 +47,14 @@ class SiteSpider(Spider):
 
     def __init__(self, url: str = "", max_pages: int | str = 0, max_depth: int | str = 0, sitemaps: bool | str = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.start_urls = [_with_scheme(part) for part in re.split(r"[\s,]+", url) if part]
+        self.start_urls = [with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part]
         if not self.start_urls:
             raise ValueError("the site spider needs an address: scrapy crawl site -a url=https://example.org")
         self.max_pages = int(max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
         self.pages = 0
+        self.is_limited = False
         self.failures: dict[str, str] = {}
         self._emitted: set[str] = set()  # ids
         self._claimed: set[str] = set()  # addresses, own and canonical, each with what its page said
@@ -69,7 +71,8 @@ class SiteSpider(Spider):
         """Yield the start addresses and their sites' robots.txt and sitemaps."""
         seen = set()
         for address in self.start_urls:
-            yield Request(address, callback=self.parse, errback=self.start_failed, dont_filter=True, priority=10)
+            meta = {START_META_KEY: True}
+            yield Request(address, callback=self.parse, errback=self.start_failed, meta=meta, dont_filter=True, priority=10)
             root = urljoin(address, "/")
             if self.sitemaps and root not in seen:
                 seen.add(root)
@@ -78,7 +81,10 @@ class SiteSpider(Spider):
 
     def is_own(self, address: str) -> bool:
         """Tell whether an address is on one of the sites that are crawled."""
-        return self.keys.key(address) in self.allowed_keys
+        try:
+            return self.keys.key(address) in self.allowed_keys
+        except ValueError:
+            return False  # no address at all, such as http://[x
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         """Follow the sitemaps that robots.txt names."""
@@ -99,7 +105,10 @@ class SiteSpider(Spider):
         if entries is None or entries.type not in ("urlset", "sitemapindex"):
             return
         for entry in entries:
-            address = urljoin(response.url, entry.get("loc", "").strip())
+            try:
+                address = urljoin(response.url, entry.get("loc", "").strip())
+            except ValueError:
+                continue
             if not address.startswith(("http://", "https://")) or not self.is_own(address):
                 continue
             if entries.type == "urlset":
@@ -113,6 +122,8 @@ class SiteSpider(Spider):
         if not isinstance(response, HtmlResponse) or page is None:
             self._count("skipped/not_html")
             return
+        if response.meta.get(START_META_KEY):
+            self.allowed_keys.add(self.keys.key(response.url))  # the site may have moved
         if not self.is_own(response.url):
             self._count("skipped/offsite_redirect")
             return
@@ -132,6 +143,9 @@ class SiteSpider(Spider):
         if root is None or not hasattr(root, "iter"):
             return
         depth = response.meta.get("depth", 0) + 1
+        if self.max_pages and self.pages >= self.max_pages:
+            self.is_limited = True
+            raise CloseSpider("max_pages")
         if self.max_depth and depth > self.max_depth:
             return
         for link in page_links(root, response.url):
@@ -162,13 +176,17 @@ class SiteSpider(Spider):
                     named = ""
             except ValueError:
                 logger.debug("%s names %r canonical, which is no address", address, canonical)
+        if page_id(address) in self._emitted:
+            return ""
         claims = {f"{_plain(candidate)} {digest}" for candidate in (address, named) if candidate}
         if not claims.isdisjoint(self._claimed):
             return ""
         self._claimed |= claims
-        if named and _plain(named).partition("?")[0] == _plain(address).partition("?")[0] and page_id(named) not in self._emitted:
+        is_form = bool(named) and _plain(named).partition("?")[0] == _plain(address).partition("?")[0]
+        own = page_id(address)
+        if is_form and page_id(named) not in self._emitted:
             address = named
-        self._emitted.add(page_id(address))
+        self._emitted |= {own, page_id(address)}
         return address
 
     def _count(self, name: str) -> None:
@@ -205,7 +223,8 @@ def _plain(address: str) -> str:
     return parts.netloc.removeprefix("www.") + path + ("?" + parts.query if parts.query else "")
 
 
-def _with_scheme(address: str) -> str:
+def with_scheme(address: str) -> str:
+    """Return the address with https:// before it if it names no scheme."""
     return address if "://" in address else "https://" + address
 
 

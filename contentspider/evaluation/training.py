@@ -27,10 +27,6 @@ logger = logging.getLogger(__name__)
 
 # Pages of a site beyond this number show the same templates again.
 PAGES_PER_SITE = 40
-# Corpora of fewer pages than this are a sample of a site: they count less, so that nine folders of one
-# genre do not outvote whole sites.
-SMALL_CORPUS_PAGES = 20
-SMALL_CORPUS_WEIGHT = 0.6
 # Share of the blocks that are trained on as if no element had an id or a class.
 NAMELESS_SHARE = 0.3
 NAME_COLUMNS = [index for index, name in enumerate(FEATURE_NAMES) if name.startswith(("own_", "near_", "far_"))]
@@ -121,8 +117,6 @@ def training_rows(corpus: Corpus, seed: int) -> tuple[NDArray[np.float32], NDArr
         weights.append(page_weights / np.sqrt(page_weights.sum() + 1))
     all_weights = np.concatenate(weights)
     all_weights *= 1_000 / all_weights.sum()
-    if len(gold) < SMALL_CORPUS_PAGES:
-        all_weights *= SMALL_CORPUS_WEIGHT
     return np.vstack(features), np.concatenate(labels), all_weights
 
 
@@ -136,7 +130,7 @@ def fit_prior(rows: Iterable[Rows], card: dict[str, object], seed: int = 0) -> P
     nameless = np.random.default_rng(seed).random(len(labels)) < NAMELESS_SHARE
     features[:, NAME_COLUMNS] *= ~nameless[:, np.newaxis]
     classifier = HistGradientBoostingClassifier(
-        max_iter=200, learning_rate=0.08, max_leaf_nodes=24, min_samples_leaf=40, l2_regularization=5.0, max_features=0.3,
+        max_iter=300, learning_rate=0.06, max_leaf_nodes=24, min_samples_leaf=60, l2_regularization=5.0, max_features=0.3,
         early_stopping=False, random_state=seed,
     )  # fmt: skip
     classifier.fit(features, labels, sample_weight=weights / weights.mean())

@@ -44,6 +44,8 @@ LONG_NUMBER = re.compile(r"\d{2,}")
 MAX_BLOCKS = 20_000
 # A path says where in the template a block stands; below this depth it adds nothing but bytes.
 MAX_PATH_DEPTH = 60
+MAX_STEP_CHARS = 200
+MAX_PATH_CHARS = 3_000
 
 
 @dataclass(slots=True)
@@ -115,7 +117,7 @@ def element_key(element: _Element, tag: str) -> str:
         key += "[" + "-".join(value.split()) + "]"
     if value := get("itemprop"):
         key += "[" + "-".join(value.split()) + "]"
-    return tag + LONG_NUMBER.sub("0", key.replace("/", "-")) if key else tag
+    return tag + LONG_NUMBER.sub("0", key[:MAX_STEP_CHARS].replace("/", "-")) if key else tag[:MAX_STEP_CHARS]
 
 
 def is_hidden(element: _Element) -> bool:
@@ -145,7 +147,7 @@ class _Walker:
         path = key
         if parent >= 0:
             path = page.paths[parent]
-            if path.count("/") < MAX_PATH_DEPTH:
+            if len(path) < MAX_PATH_CHARS and path.count("/") < MAX_PATH_DEPTH:
                 path = f"{path}/{key}"
         page.parents.append(parent)
         page.tags.append(tag)

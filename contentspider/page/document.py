@@ -33,7 +33,9 @@ class Page:
     def from_html(cls, html: bytes | str, url: str = "", content_type: str | None = None) -> Page:
         """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed)."""
         if isinstance(html, bytes):
-            html = html_to_unicode(content_type, html, auto_detect_fun=_guess_encoding)[1]
+            html = _decode(html, content_type)
+        else:
+            html = html.encode("utf-8", "replace").decode()
         if not html.strip("\x00 \t\r\n\ufeff"):
             html = EMPTY_HTML
         return cls.from_selector(Selector(text=html, type="html"), url)
@@ -83,6 +85,13 @@ class Page:
             return cls(record["url"], content, Hints(**hints))
         except (zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
             raise StateError(f"a held page cannot be read ({error!r}): it was cut short or written by another version") from error
+
+
+def _decode(body: bytes, content_type: str | None) -> str:
+    try:
+        return html_to_unicode(content_type, body, auto_detect_fun=_guess_encoding)[1]
+    except (UnicodeError, LookupError):  # it names a codec that Python has and that is no encoding of text
+        return body.decode(_guess_encoding(body), "replace")
 
 
 def _guess_encoding(body: bytes) -> str:

@@ -37,7 +37,6 @@ class Hints:
     descriptions: tuple[str, ...] = ()
     language: str = ""
     canonical: str = ""
-    og_type: str = ""
 
     def texts(self) -> tuple[str, ...]:
         """Return every title and description."""
@@ -76,7 +75,7 @@ def _json_ld(root: _Element) -> tuple[list[str], list[str]]:
             continue  # half of the web's JSON-LD is broken; the other hints remain
         for entry in _json_ld_objects(value):
             kinds = entry.get("@type")
-            if SITE_TYPES.intersection(kinds if isinstance(kinds, list) else [str(kinds)]):
+            if any(isinstance(kind, str) and kind in SITE_TYPES for kind in (kinds if isinstance(kinds, list) else [kinds])):
                 continue
             for names, found in ((("headline", "name"), titles), (("description", "abstract"), descriptions)):
                 found.extend(entry[name] for name in names if isinstance(entry.get(name), str))  # type: ignore[misc]
@@ -84,7 +83,8 @@ def _json_ld(root: _Element) -> tuple[list[str], list[str]]:
 
 
 def _unique(texts: list[str]) -> tuple[str, ...]:
-    cleaned = (clean_text(text)[:MAX_HINT_CHARS] for text in texts)
+    # JSON can hold half of an emoji, which is no text that could be written anywhere.
+    cleaned = (clean_text(text[: 2 * MAX_HINT_CHARS].encode("utf-8", "replace").decode())[:MAX_HINT_CHARS] for text in texts)
     return tuple(dict.fromkeys(text for text in cleaned if text))
 
 
@@ -112,5 +112,4 @@ def extract_hints(root: _Element) -> Hints:
         descriptions=_unique(descriptions + ld_descriptions),
         language=language[:35],
         canonical=canonical,
-        og_type=(named.get("og:type") or [""])[0].strip().lower()[:40],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from contentspider.page.blocks import CODE
 
@@ -16,7 +17,8 @@ HEADING_TAGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 CELL_TAGS = frozenset(["td", "th"])
 # What Markdown would read as markup where plain text stands.
 ESCAPED = re.compile(r"([\\`*_\[\]<>])")
-LINE_START = re.compile(r"^(\s*)([#+-]|\d+[.)])(?=\s)")
+LINE_START = re.compile(r"^(?:(\d+)(?=[.)]\s)|(?=[#+~-]))")
+UNSAFE_IN_TARGET = re.compile(r"[\s\\()<>]")
 SAFE_LINK = re.compile(r"^(?:https?://|/|\.|#|\?|mailto:|[\w%-]+(?:[/.?#]|$))", re.IGNORECASE)
 
 
@@ -48,16 +50,17 @@ def _inline(block: Block) -> str:
         parts.append(_escape(text[end:start]))
         inside = text[start:stop]
         if mark == CODE:
-            fence = "``" if "`" in inside else "`"
-            parts.append(f"{fence}{inside}{fence}")
+            fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", inside)), default=0))
+            space = " " if "`" in inside else ""
+            parts.append(f"{fence}{space}{inside}{space}{fence}")
         elif SAFE_LINK.match(mark):
-            target = mark.replace(" ", "%20").replace("(", "%28").replace(")", "%29").replace("<", "%3C").replace(">", "%3E")
+            target = UNSAFE_IN_TARGET.sub(lambda match: quote(match[0], safe=""), mark)
             parts.append(f"[{_escape(inside)}]({target})")
         else:
             parts.append(_escape(inside))
         end = stop
     parts.append(_escape(text[end:]))
-    return LINE_START.sub(r"\1\\\2", "".join(parts))
+    return LINE_START.sub(r"\1\\", "".join(parts))
 
 
 def _list_depth(path: str) -> tuple[int, bool]:

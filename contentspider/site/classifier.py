@@ -32,6 +32,7 @@ PENALTY = 0.3
 # Elements that lay a page out: which of its kind one is tells the menu's cell from the article's.
 LAYOUT_TAGS = frozenset(["td", "table", "div", "section", "article", "main", "center"])
 MAX_PLACE = 4
+MAX_PATHS = 20_000
 
 
 def text_key(text: str) -> str:
@@ -74,6 +75,8 @@ class BlockNames:
             names = [f"slot {slot}", f"tags {'/'.join(tags)}", f"end {'/'.join(steps[-2:])}", f"tag {tags[-1]}"]
             names += [f"under {'/'.join(steps[:depth])}" for depth in range(2, len(steps))]
             names += [f"has {tag}{name}" for tag, step in set(zip(tags, steps, strict=True)) for name in step_names(step)]
+            if len(self._static) >= MAX_PATHS:  # ids that name a page each would fill the memory
+                self._static.clear()
             known = self._static[path] = (slot, names)
         return known
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.classifier import BlockClassifier, BlockNames, text_key
+from contentspider.site.labels import LABEL_METHODS
 from contentspider.site.model import SiteModel, SlotSummary
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LABEL_METHODS = ("votes", "paper")
 # A sample of this size has every slot that matters; beyond it learning only takes longer.
 MAX_SAMPLE = 400
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from contentspider.page.document import Page
 
-PAGE_TYPES = ("article", "listing", "form", "other")
 # Characters (of a spaced script) of kept prose without which a page is hardly an article.
 ARTICLE_CHARS = 150
 MIN_ARTICLE_CHARS = 40

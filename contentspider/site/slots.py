@@ -30,6 +30,7 @@ MIN_NAME_SHARE = 0.05
 CLUSTER_DISTANCE = 0.06
 # DBSCAN's neighbourhoods are computed pairwise; slots beyond this number stand alone.
 MAX_CLUSTERED = 4_000
+MAX_STEPS = 50_000
 
 
 def step_names(step: str) -> list[str]:
@@ -55,6 +56,8 @@ class SlotTable:
     def _step(self, step: str) -> str:
         slot = self._steps.get(step)
         if slot is None:
+            if len(self._steps) >= MAX_STEPS:
+                self._steps.clear()
             names = sorted(name for name in step_names(step) if name in self.kept)
             slot = self._steps[step] = step_tag(step) + "".join(names)
         return slot

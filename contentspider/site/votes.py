@@ -1,10 +1,9 @@
-"""What the whole site says of each block: the votes of Algorithm 1, by slot, cluster and text.
+"""What the whole site says of each block: the votes of Algorithm 1, by slot and cluster.
 
-The paper sums the relevance of a cluster's blocks over all pages of the site. Here three voters are
-summed the same way: relevance to the page's own hints against its relevance to other pages' (the
-contrast), the prior's probability, and how often the text recurs at its place. They are taken at
-several widths (the exact slot, the cluster, the tag path, the slots above), since a narrow one is
-precise and a wide one has seen more blocks.
+The paper sums the relevance of a cluster's blocks over all pages of the site. Here the log odds of
+the prior are summed the same way, at several widths, since a narrow slot is precise and a wide one has seen
+more blocks; relevance decides where they do not; and what only the site can know (text that recurs at
+its place, text at home on another page, comments) overrules them.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contentspider.page.features import HEADINGS
 from contentspider.page.names import NAME_GROUPS, name_groups
 from contentspider.site.classifier import places
 from contentspider.site.relevance import lcs_length, relevance, squeeze
@@ -60,7 +60,7 @@ class SiteBlocks:
 
     *pages* numbers the page, *texts* the text, *clusters* the cluster of slots. *exact* is the slot together
     with its place in the layout and the names on ``body``, *around* the same of the element above.
-    *other_articles* marks what stands below another article's headline. *contrast* is the relevance to the page's own hints less that to other pages' hints.
+    *other_articles* marks what stands below another article's headline, *echoes* what only repeats a heading of its page. *contrast* is the relevance to the page's own hints less that to other pages' hints.
     """
 
     pages: Ints
@@ -73,6 +73,7 @@ class SiteBlocks:
     link_share: Floats
     contrast: Floats
     other_articles: NDArray[np.bool_]
+    echoes: NDArray[np.bool_]
     table: SlotTable
 
     @property
@@ -154,6 +155,12 @@ def _other_articles(page: PageBlocks, hints: Hints) -> NDArray[np.bool_]:
     return found
 
 
+def _echoes(page: PageBlocks) -> list[bool]:
+    """Tell which blocks only repeat a heading of their page: in the bread crumbs, or a table of contents."""
+    headings = {block.text for block in page.blocks if block.tag in HEADINGS}
+    return [block.tag not in HEADINGS and block.text in headings for block in page.blocks]
+
+
 def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     """Lay the blocks of all pages side by side and find their slots, clusters and repeated texts."""
     table = SlotTable(count_names({block.path for block in page.blocks} for page in pages), len(pages))
@@ -181,12 +188,13 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         link_share=np.array([block.link_chars / len(block.text) for block in blocks], dtype=np.float32),
         contrast=_contrast(pages, hints),
         other_articles=np.concatenate([_other_articles(page, hint) for page, hint in zip(pages, hints, strict=True)]),
+        echoes=np.array([echo for page in pages for echo in _echoes(page)]),
         table=table,
     )
 
 
 # How much each voter counts; measured on the open corpora, see docs/how-it-works.md.
-VOTES = {"block": 1.0, "text": 1.0, "slot": 1.0, "articles": 3.0, "beside": 2.0}
+VOTES = {"block": 1.0, "slot": 2.0, "articles": 3.0, "beside": 1.0}
 # Added to the log odds: of a site's content more is missed than wrongly kept.
 LENIENCY = 0.3
 # What a cluster's relevance to the hints adds where the others are undecided. More of it keeps teasers.
@@ -332,7 +340,7 @@ def vote(site: SiteBlocks, prior: Floats, unnamed: Floats) -> Floats:
 
     *prior* is each block's probability from its page alone, *unnamed* the same had nothing been called a
     comment: it judges the posts of a discussion. The result is the weighted mean of log odds:
-    of the block itself, of its text wherever the site repeats it there, of its slot (the exact one as far as
+    of the block itself, of its slot (the exact one as far as
     it has been seen often enough, else the cluster), of the cluster on the site's articles, and of the slots
     beside it. Three facts that only the site knows overrule it: prose that most pages of the slot repeat
     is the template's, prose at home on another page is that page's, and comments below a text are not it.
@@ -351,7 +359,6 @@ def vote(site: SiteBlocks, prior: Floats, unnamed: Floats) -> Floats:
     by_slot = trust * group_mean(exact, prior, weights) + (1 - trust) * by_cluster
     voters: dict[str, Floats] = {
         "block": prior,
-        "text": group_mean(place, prior, np.ones_like(weights)),
         "slot": by_slot,
         "articles": group_mean(site.clusters, prior, article_weights),
         "beside": _window(by_cluster, weights, site.pages, 3),
@@ -361,7 +368,7 @@ def vote(site: SiteBlocks, prior: Floats, unnamed: Floats) -> Floats:
     odds += RELEVANCE * undecided * group_mean(site.clusters, site.contrast, weights).clip(-0.2, 0.5)
     share, _ = repeat_rates(site)
     repeated = np.maximum(share, (at_place - 1) / np.maximum(cluster_pages - 1, 1)) > TEMPLATE_SHARE
-    overruled = (repeated & (site.chars >= LONG_CHARS)) | (foreign_share(site) > FOREIGN_SHARE) | site.other_articles | comments
+    overruled = (repeated & (site.chars >= LONG_CHARS)) | (foreign_share(site) > FOREIGN_SHARE) | site.other_articles | site.echoes | comments
     odds = odds - OVERRULED * overruled
     # A short text that the site repeats is a heading of the content, or a label of the template: as what is beside it.
     label = (share > TEMPLATE_SHARE) & (site.chars < LONG_CHARS) & ~overruled

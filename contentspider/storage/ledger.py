@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -35,14 +36,14 @@ class Held:
     page: Page
 
 
-def _encode(value: object) -> object:
+def _encode(value: Any) -> object:
     """Return *value* as JSON can hold it; raises TypeError for what it cannot."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, dict):
         if all(isinstance(key, str) for key in value):
             return {"dict": {key: _encode(entry) for key, entry in value.items()}}
-    elif isinstance(value, (list, tuple, set, frozenset)):
+    elif type(value) in (list, tuple, set, frozenset):  # a subclass would come back as another type
         return {type(value).__name__: [_encode(entry) for entry in value]}
     elif isinstance(value, datetime):
         return {"datetime": value.isoformat()}
@@ -80,7 +81,8 @@ def dump_item(item: object) -> str:
     kind = type(item)
     adapter = ItemAdapter(item)
     fields = {name: _encode(adapter[name]) for name in adapter}
-    return json.dumps([kind.__module__, kind.__qualname__, fields], ensure_ascii=False)
+    # ASCII, since a half emoji (a lone surrogate) is no UTF-8.
+    return json.dumps([kind.__module__, kind.__qualname__, fields])
 
 
 def load_item(text: str) -> Any:
@@ -107,28 +109,35 @@ class Ledger:
     """Held items of a crawl, by site, in the file *path* (SQLite, write-ahead log)."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._open()
+        except (OSError, sqlite3.Error) as error:
+            raise LedgerFullError(f"{path}: {error}") from error
+        # Items that cannot be made again from data (with an open file, of a class without a name) stay in memory.
+        self._unstorable: dict[int, Any] = {}
+
+    def _open(self) -> None:
         # Learning reads the held pages from a worker thread while the crawl adds others.
-        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
         self._connection.execute("CREATE TABLE IF NOT EXISTS held (number INTEGER PRIMARY KEY, site TEXT NOT NULL, item TEXT NOT NULL, page BLOB NOT NULL)")
         self._connection.execute("CREATE INDEX IF NOT EXISTS held_by_site ON held (site, number)")
-        # Items with values that are not data (an open file, a client) cannot go to disk.
-        self._unstorable: dict[int, Any] = {}
 
     def hold(self, site: str, item: object, page: Page) -> None:
         """Store an item and its page until `release`; raises `LedgerFullError` if the disk takes no more."""
         kept: object = None
         try:
             text = dump_item(item)
-        except TypeError:
+            load_item(text)
+        except Exception:  # noqa: BLE001 - an item class of the user's may raise anything
             kept, text = item, ""
         try:
             cursor = self._connection.execute("INSERT INTO held (site, item, page) VALUES (?, ?, ?)", (site, text, page.dump()))
-        except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
+        except sqlite3.Error as error:
             raise LedgerFullError(f"{self.path}: {error}") from error
         if kept is not None and cursor.lastrowid is not None:
             self._unstorable[cursor.lastrowid] = kept
@@ -143,9 +152,13 @@ class Ledger:
         return int(number)
 
     def pages(self, site: str) -> Iterator[Page]:
-        """Yield the held pages of a site in the order in which they came."""
-        for (page,) in self._connection.execute("SELECT page FROM held WHERE site = ? ORDER BY number", (site,)):
-            yield Page.load(page)
+        """Yield the held pages of a site in the order in which they came, each once."""
+        seen: set[str] = set()
+        for (data,) in self._connection.execute("SELECT page FROM held WHERE site = ? ORDER BY number", (site,)):
+            page = Page.load(data)
+            if page.url not in seen:
+                seen.add(page.url)
+                yield page
 
     def release(self, site: str) -> Iterator[Held]:
         """Yield the held items of a site and forget each as the next one is asked for."""
@@ -157,7 +170,8 @@ class Ledger:
             last, text, page = row
             item = load_item(text) if text else self._unstorable.pop(last)
             yield Held(last, item, Page.load(page))
-            self._connection.execute("DELETE FROM held WHERE number = ?", (last,))
+            with suppress(sqlite3.Error):  # a full disk: the item is out, and is not read again
+                self._connection.execute("DELETE FROM held WHERE number = ?", (last,))
 
     def close(self) -> None:
         """Close the file, and delete it if nothing is held any more."""
