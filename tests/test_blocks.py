@@ -109,6 +109,7 @@ def test_bad_input_gives_a_page_without_a_crash(body: bytes) -> None:
         ("<meta charset=koi8-r><p>привет</p>".encode("koi8-r"), None),
         ("<p>日本語</p>".encode("shift_jis"), "text/html; charset=shift_jis"),
         ("\ufeff<p>bom</p>".encode("utf-16-le"), None),
+        (b"<meta charset=undefined><p>bom</p>", None),
     ],
 )
 def test_encodings_are_right(body: bytes, content_type: str | None) -> None:
