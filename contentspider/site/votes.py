@@ -211,6 +211,7 @@ FOREIGN_EVIDENCE = 0.1
 # standing last on the page rather than first counts in that.
 FOREIGN_FIT = 0.15
 LATENESS = 0.4
+OWN_CONTRAST = 0.2
 # Share of a headline's characters that the page's title has in order: above the one it is the page's own
 # headline, below the other (which any two texts of one language reach) it is another's.
 OWN_HEADLINE = 0.9
@@ -272,8 +273,11 @@ def foreign_share(site: SiteBlocks) -> Floats:
     once = count_pages(place, site.pages)[place] == 1
     has_home = np.zeros(len(best), dtype=bool)
     has_home[site.texts[once & (fit >= best[site.texts])]] = True
-    foreign = (several & has_home[site.texts] & (best[site.texts] - fit > FOREIGN_FIT)).astype(np.float32)
-    return np.maximum.reduce([foreign, _foreign_slots(site, site.exact, foreign, several), _foreign_slots(site, site.around, foreign, several)])  # type: ignore[no-any-return]
+    # What speaks of the page's own hints is its own, wherever else it stands: titles stand on every listing.
+    is_own = site.contrast >= OWN_CONTRAST
+    foreign = (several & ~is_own & has_home[site.texts] & (best[site.texts] - fit > FOREIGN_FIT)).astype(np.float32)
+    of_slot = np.maximum(_foreign_slots(site, site.exact, foreign, several), _foreign_slots(site, site.around, foreign, several))
+    return np.where(is_own, 0, np.maximum(foreign, of_slot))
 
 
 def _foreign_slots(site: SiteBlocks, groups: Ints, foreign: Floats, several: NDArray[np.bool_]) -> Floats:
