@@ -60,7 +60,7 @@ class SiteBlocks:
 
     *pages* numbers the page, *texts* the text, *clusters* the cluster of slots. *exact* is the slot together
     with its place in the layout and the names on ``body``, *around* the same of the element above.
-    *other_articles* marks what stands below another article's headline, *echoes* what only repeats a heading of its page. *contrast* is the relevance to the page's own hints less that to other pages' hints.
+    *other_articles* marks what stands below another article's headline, *echoes* what only repeats a heading of its page, *headings* the headings. *contrast* is the relevance to the page's own hints less that to other pages' hints.
     """
 
     pages: Ints
@@ -74,6 +74,7 @@ class SiteBlocks:
     contrast: Floats
     other_articles: NDArray[np.bool_]
     echoes: NDArray[np.bool_]
+    headings: NDArray[np.bool_]
     table: SlotTable
 
     @property
@@ -189,6 +190,7 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         contrast=_contrast(pages, hints),
         other_articles=np.concatenate([_other_articles(page, hint) for page, hint in zip(pages, hints, strict=True)]),
         echoes=np.array([echo for page in pages for echo in _echoes(page)]),
+        headings=np.array([block.tag in HEADINGS for block in blocks]),
         table=table,
     )
 
@@ -218,6 +220,7 @@ OWN_HEADLINE = 0.9
 OTHER_HEADLINE = 0.75
 # How much a repeated short text follows the blocks beside it, in log odds.
 LABEL_COMPANY = 1.5
+CONSTANT_SHARE = 0.9
 # Text of this length is somebody's sentence: two pages that have it do not have it by chance.
 LONG_CHARS = 60
 # A page with this much text besides what is called comments is a text with comments below it.
@@ -378,4 +381,8 @@ def vote(site: SiteBlocks, prior: Floats, unnamed: Floats) -> Floats:
     label = (share > TEMPLATE_SHARE) & (site.chars < LONG_CHARS) & ~overruled
     company = _window(np.tanh(odds / 2), np.where(label, 0, weights), site.pages, 4)
     odds = np.where(label, odds - LENIENCY + LABEL_COMPANY * company, odds)
+    # But a text that is no heading, and stands on nearly every page of the site, says nothing of any of them.
+    exact_pages = count_pages(site.exact, site.pages)[site.exact]
+    constant = label & ~site.headings & (share > CONSTANT_SHARE) & (exact_pages > site.page_count / 2) & (site.page_count >= 5)
+    odds = np.where(constant, odds - 2 * LABEL_COMPANY, odds)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
