@@ -346,11 +346,11 @@ def vote(site: SiteBlocks, prior: Floats, unnamed: Floats) -> Floats:
     """Return for each block the probability, from 0 to 1, that it is content by the vote of the whole site.
 
     *prior* is each block's probability from its page alone, *unnamed* the same had nothing been called a
-    comment: it judges the posts of a discussion. The result is the weighted mean of log odds:
-    of the block itself, of its slot (the exact one as far as
-    it has been seen often enough, else the cluster), of the cluster on the site's articles, and of the slots
-    beside it. Three facts that only the site knows overrule it: prose that most pages of the slot repeat
-    is the template's, prose at home on another page is that page's, and comments below a text are not it.
+    comment: it judges the posts of a discussion. The result is the weighted mean of log odds: of the block
+    itself, of its slot (the exact one as far as it has been seen often enough, else the cluster), of the
+    cluster on the site's articles, and of the slots beside it. What only the site knows overrules it: prose
+    that most pages of the slot repeat is the template's, prose at home on another page is that page's,
+    comments below a text are not it, and short texts that recur go with what is beside them.
     """
     comments, discussion = split_comments(site, prior)
     prior = np.where(discussion, unnamed, prior)
