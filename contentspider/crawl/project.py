@@ -6,7 +6,7 @@ ADDONS = {"contentspider.Addon": 500}
 
 # Polite on the open web; for a site of one's own: contentspider crawl --own-site.
 ROBOTSTXT_OBEY = True
-USER_AGENT = "contentspider (+https://pypi.org/project/contentspider/)"
+USER_AGENT = "contentspider (Scrapy)"
 CONCURRENT_REQUESTS_PER_DOMAIN = 4
 DOWNLOAD_DELAY = 0.25
 AUTOTHROTTLE_ENABLED = True
