@@ -334,6 +334,14 @@ def test_extract_learns_folders_and_files(example_corpus: Path, tmp_path: Path) 
     assert sum(scores) / len(scores) >= 0.97
     (tmp_path / "a.html").write_text(article(1))
     (tmp_path / "empty.html").write_text("")
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    (mirror / "page").write_text("<!-- saved --><!DOCTYPE html>" + article(1))
+    (mirror / "page.php").write_text(article(2))
+    (mirror / "style.css").write_text("p { color: red }")
+    (mirror / "notes.txt").write_text("a < b")
+    run("extract", "mirror", "-o", "mirror.jsonl", cwd=tmp_path)
+    assert [item["url"] for item in read_jsonl(tmp_path / "mirror.jsonl")] == ["page", "page.php"]
     done = run("extract", "a.html", "empty.html", cwd=tmp_path)
     assert json.loads(done.stdout)["content"].startswith("Page 1\n")
     assert "empty.html holds no text" in done.stderr

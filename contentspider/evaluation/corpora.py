@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
+HTML_BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title)\b", re.IGNORECASE | re.DOTALL)
 
 
 class CorpusError(ContentSpiderError):
@@ -83,10 +84,21 @@ class Corpus:
 
 
 def html_files(folder: Path) -> Iterator[Path]:
-    """Yield the HTML files below *folder* in order of their paths."""
+    """Yield the HTML files below *folder* in order of their paths: by their ending, else by how they begin.
+
+    Mirrors of websites have pages without an ending, or with that of the program that made them.
+    """
     for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() in PAGE_SUFFIXES and path.is_file():
+        if path.is_file() and (path.suffix.lower() in PAGE_SUFFIXES or _begins_like_html(path)):
             yield path
+
+
+def _begins_like_html(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return bool(HTML_BEGINNING.match(file.read(1_000)))
+    except OSError:
+        return False
 
 
 def find_corpora(folder: Path) -> list[Corpus]:
