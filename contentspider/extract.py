@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.items import page_fields
 from contentspider.evaluation.corpora import html_files
 from contentspider.page.document import Page
 from contentspider.site.learner import MAX_SAMPLE, SiteLearner
+from contentspider.site.record import page_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

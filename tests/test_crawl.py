@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 from parsel import Selector
 
-from contentspider.crawl.items import FieldMap, page_id
+from contentspider.crawl.items import FieldMap
 from contentspider.crawl.links import page_links
 from contentspider.crawl.sites import SiteKeys
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.serve import SiteServer
 from contentspider.page.document import Page
+from contentspider.site.record import page_id
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl, run, serve, token_f1
 from tests.test_site import prose
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -45,3 +47,16 @@ def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str
 def test_the_package_has_no_site_names_or_machine_paths() -> None:
     for path in (ROOT / "contentspider").rglob("*.py"):
         assert not re.search(r"/(?:work|root|home|tmp)/", path.read_text()), path
+
+
+@pytest.mark.parametrize(
+    ("modules", "absent"),
+    [
+        ("contentspider", ["scrapy", "sklearn", "pylcs", "numpy"]),
+        ("contentspider.page.document, contentspider.site.learner, contentspider.extract", ["scrapy", "twisted"]),
+    ],
+)
+def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> None:
+    code = f"import sys, {modules}; print([name for name in {absent!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"

@@ -12,11 +12,12 @@ from contentspider.errors import NotEnoughTextError, StateError
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.hints import squeeze
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
-from contentspider.site.relevance import MAX_CHARS, lcs_length, relevance, squeeze
+from contentspider.site.relevance import MAX_CHARS, lcs_length, relevance
 from contentspider.site.slots import SlotTable, cluster_slots, count_names
 from contentspider.site.votes import foreign_share, gather, split_comments
 from tests.conftest import token_f1

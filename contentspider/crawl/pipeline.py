@@ -15,11 +15,12 @@ from scrapy.exceptions import DontCloseSpider, DropItem, NotConfigured
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.project import data_path
 
-from contentspider.crawl.items import FieldMap, page_fields
+from contentspider.crawl.items import FieldMap
 from contentspider.crawl.middleware import PagesMiddleware
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.labels import LABEL_METHODS
+from contentspider.site.record import page_fields
 from contentspider.storage.ledger import Ledger, LedgerFullError
 from contentspider.storage.models import ModelStore
 

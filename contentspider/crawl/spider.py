@@ -15,10 +15,11 @@ from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 from w3lib.url import canonicalize_url
 
-from contentspider.crawl.items import ContentItem, page_id
+from contentspider.crawl.items import ContentItem
 from contentspider.crawl.links import page_links
 from contentspider.crawl.middleware import PAGE_META_KEY
 from contentspider.crawl.sites import SiteKeys
+from contentspider.site.record import page_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -43,6 +43,11 @@ class Hints:
         return self.titles + self.descriptions
 
 
+def squeeze(text: str) -> str:
+    """Return *text* in lower case without white space, as the paper compares texts (section 3.2)."""
+    return "".join(text.lower().split())
+
+
 def _json_ld_objects(value: object, depth: int = 0) -> Iterator[dict[str, object]]:
     if depth > 6:
         return

@@ -16,8 +16,9 @@ from sklearn.cluster import DBSCAN
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import StandardScaler
 
+from contentspider.page.hints import squeeze
 from contentspider.page.names import step_tag
-from contentspider.site.relevance import lcs_length, squeeze
+from contentspider.site.relevance import lcs_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

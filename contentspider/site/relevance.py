@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pylcs
 from rapidfuzz.distance import LCSseq
 
+from contentspider.page.hints import squeeze
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -32,11 +34,6 @@ def lcs_length(first: str, second: str) -> int:
     if len(first) * len(second) <= PYLCS_CELLS:
         return int(pylcs.lcs_sequence_length(first, second))
     return int(LCSseq.similarity(first, second))
-
-
-def squeeze(text: str) -> str:
-    """Return *text* in lower case without white space, as the paper compares texts (section 3.2)."""
-    return "".join(text.lower().split())
 
 
 def relevance(text: str, hints: Sequence[str]) -> float:

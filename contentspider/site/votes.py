@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contentspider.page.features import HEADINGS
+from contentspider.page.hints import squeeze
 from contentspider.page.names import NAME_GROUPS, name_groups
 from contentspider.site.classifier import places
-from contentspider.site.relevance import lcs_length, relevance, squeeze
+from contentspider.site.relevance import lcs_length, relevance
 from contentspider.site.slots import SlotTable, cluster_slots, count_names
 
 if TYPE_CHECKING:
