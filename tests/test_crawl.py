@@ -197,8 +197,10 @@ def test_a_start_that_moved_is_followed(tmp_path: Path, site: Site) -> None:
 
 def test_limits(tmp_path: Path, site: Site) -> None:
     small_site(site, 30)
-    run("crawl", site.url, "--own-site", "--max-pages", "7", cwd=tmp_path)
+    done = run("crawl", site.url, "--own-site", "--max-pages", "7", cwd=tmp_path)
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 7
+    assert "not every model was saved: the crawl was cut short" in done.stderr
+    assert not (tmp_path / "models").exists()
     site.add("/1", article(1, "<a href=/deep>deep</a>"))
     site.add("/deep", article(99))
     run("crawl", site.url, "--own-site", "--max-depth", "1", "--no-sitemaps", cwd=tmp_path)

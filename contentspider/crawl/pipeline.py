@@ -17,9 +17,9 @@ from scrapy.utils.project import data_path
 
 from contentspider.crawl.items import FieldMap
 from contentspider.crawl.middleware import PagesMiddleware
+from contentspider.crawl.settings import check_settings
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import NotEnoughTextError
-from contentspider.site.labels import LABEL_METHODS
 from contentspider.site.record import page_fields
 from contentspider.storage.ledger import Ledger, LedgerFullError
 from contentspider.storage.models import ModelStore
@@ -77,10 +77,7 @@ class ContentPipeline:
         self.prior_file = settings["CONTENTSPIDER_PRIOR_FILE"]
         self.field_map = FieldMap(settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
         self.keys = SiteKeys(settings["CONTENTSPIDER_SITE_BY"])
-        if self.labels not in LABEL_METHODS:
-            raise ValueError(f"CONTENTSPIDER_LABELS={self.labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
-        if self.prior_file and not Path(self.prior_file).is_file():
-            raise ValueError(f"CONTENTSPIDER_PRIOR_FILE={self.prior_file!r} does not exist; give a file that 'contentspider train-prior' wrote")
+        check_settings(settings)
         self.store = ModelStore(Path(settings["CONTENTSPIDER_MODELS_DIR"]))
         self.sites: dict[str, SiteState] = {}
         self.ledger: Ledger | None = None
@@ -234,6 +231,7 @@ class ContentPipeline:
             return
         try:
             self.store.save(model)
+            self.stats.inc_value("contentspider/models/saved")
         except OSError as error:
             logger.error("%s: its model could not be saved in %s (%s): the next crawl will learn it again", state.key, self.store.folder, error.strerror)
 

@@ -12,10 +12,10 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
 from contentspider.crawl import project
+from contentspider.crawl.settings import check_settings
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.spider import SiteSpider, with_scheme
 from contentspider.errors import ContentSpiderError
-from contentspider.site.labels import LABEL_METHODS
 
 if TYPE_CHECKING:
     import argparse
@@ -67,15 +67,11 @@ def _feed_format(output: str) -> str:
 
 def _check(addresses: list[str], settings: Settings) -> None:
     """Raise an error that names the first address or setting which cannot work."""
-    labels, prior = settings.get("CONTENTSPIDER_LABELS", LABEL_METHODS[0]), settings.get("CONTENTSPIDER_PRIOR_FILE")
     try:
+        check_settings(settings)
         keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
     except ValueError as error:
         raise ContentSpiderError(str(error)) from error
-    if labels not in LABEL_METHODS:
-        raise ContentSpiderError(f"CONTENTSPIDER_LABELS={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
-    if prior and not Path(prior).is_file():
-        raise ContentSpiderError(f"CONTENTSPIDER_PRIOR_FILE={prior!r} does not exist; give a file that 'contentspider train-prior' wrote")
     for address in addresses:
         try:
             parts = urlsplit(with_scheme(address))
@@ -129,4 +125,6 @@ def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
         f"items:  {', '.join(options.output or ['pages.jsonl'])}\n"
         f"models: {options.models}/ ({get('contentspider/sites/learned', 0)} learned, {get('contentspider/models/loaded', 0)} loaded)\n"
     )
+    if get("contentspider/sites/learned", 0) > get("contentspider/models/saved", 0):
+        tell("not every model was saved: the crawl was cut short (or the folder cannot be written); the next one learns the site again\n")
     return 0

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from contentspider.site.labels import LABEL_METHODS
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
 
 
 class Setting(NamedTuple):
@@ -25,5 +31,15 @@ SETTINGS = (
     Setting("CONTENTSPIDER_MAX_BLOCKS", 20_000, "Blocks of a page that are read; what follows is left out and logged."),
     Setting("CONTENTSPIDER_PROGRESS_SECS", 10.0, "Seconds between progress lines in a log; a terminal's line is renewed each second. 0 is none."),
 )
+
+
+def check_settings(settings: BaseSettings) -> None:
+    """Raise a ValueError that names the first of our settings which cannot work, and what would."""
+    labels, prior = settings.get("CONTENTSPIDER_LABELS", LABEL_METHODS[0]), settings.get("CONTENTSPIDER_PRIOR_FILE")
+    if labels not in LABEL_METHODS:
+        raise ValueError(f"CONTENTSPIDER_LABELS={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
+    if prior and not Path(prior).is_file():
+        raise ValueError(f"CONTENTSPIDER_PRIOR_FILE={prior!r} does not exist; give a file that 'contentspider train-prior' wrote")
+
 
 DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}

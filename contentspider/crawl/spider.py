@@ -158,7 +158,7 @@ class SiteSpider(Spider):
             yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
 
     def _sitemap_request(self, address: str, level: int) -> Request:
-        return Request(address, callback=self.parse_sitemap, errback=self.ignore, cb_kwargs={"level": level}, priority=5, meta={"dont_obey_robotstxt": False})
+        return Request(address, callback=self.parse_sitemap, errback=self.ignore, cb_kwargs={"level": level}, priority=5)
 
     def _claim(self, address: str, canonical: str, text: str) -> str:
         """Return the address to emit a page under, or nothing if the same page has been emitted.

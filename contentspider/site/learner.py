@@ -68,7 +68,7 @@ class SiteLearner:
         site = gather([page.content for page in sample], [page.hints for page in sample])
         prior = ""
         if self.labels == "paper":
-            probabilities, site.clusters, _ = label_like_the_paper(sample)
+            probabilities, _, _ = label_like_the_paper(sample)
         else:
             judge = self.prior or Prior.shipped()
             prior = judge.digest
