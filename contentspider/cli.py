@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import contentspider
 from contentspider.errors import ContentSpiderError
+from contentspider.evaluation import EXPERIMENTS
+from contentspider.site.labels import LABEL_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +39,32 @@ def _not_negative(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
     return number
+
+
+def _folds(text: str) -> int:
+    number = _not_negative(text)
+    if number < 2:
+        raise argparse.ArgumentTypeError("a cross-validation needs 2 folds or more")
+    return number
+
+
+def _add_learning_options(parser: argparse.ArgumentParser, features: str = "slots") -> None:
+    parser.add_argument("--labels", default="votes", choices=LABEL_METHODS, help="how blocks are labelled (default: votes)")
+    parser.add_argument(
+        "--features",
+        default=features,
+        metavar="SET[,SET]",
+        help=f"feature sets that the site's SVM decides by (default: {features}; docs/experiments.md has them)",
+    )
+
+
+def _features(options: argparse.Namespace) -> tuple[str, ...]:
+    from contentspider.site.featuresets import parse_feature_sets
+
+    try:
+        return parse_feature_sets(options.features.split(","))
+    except ValueError as error:
+        raise ContentSpiderError(f"--features {options.features}: {error}") from error
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -65,7 +93,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     extract.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="folders of HTML files, or single files (files of one folder are one site)")
     extract.add_argument("-o", "--output", type=Path, metavar="FILE", help="write JSON lines to FILE (default: standard output)")
-    extract.add_argument("--labels", default="votes", choices=["votes", "paper"], help="how blocks are labelled (default: votes)")
+    _add_learning_options(extract)
+    extract.add_argument("--keep-teasers", action="store_true", help="keep the entries of listing pages in their content")
 
     models = commands.add_parser("models", help="show what was learned", description="Show what was learned of sites.")
     models.add_argument("--models", default="models", type=Path, metavar="DIR", help="the models' folder (default: models)")
@@ -82,7 +111,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     evaluate.add_argument("corpora", type=Path, metavar="CORPORA", help="a folder of site folders with site.json, gold.jsonl and html/")
     evaluate.add_argument("-o", "--output", type=Path, required=True, metavar="PREDICTIONS", help="write JSON lines of site, path and text")
-    evaluate.add_argument("--labels", default="votes", choices=["votes", "paper"], help="how blocks are labelled (default: votes)")
+    _add_learning_options(evaluate)
     evaluate.add_argument("--crawl", action="store_true", help="serve each crawlable site on loopback and crawl it for real")
     evaluate.add_argument("--alone", action="store_true", help="judge every page by itself, without the rest of its site")
     evaluate.add_argument(
@@ -91,6 +120,27 @@ def build_parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--cross-fit", action="store_true", help="judge each site with a prior that was trained without it")
     evaluate.add_argument("--folds", type=_not_negative, default=7, metavar="N", help="folds of --cross-fit (default: 7)")
     evaluate.add_argument("--prior", type=Path, metavar="FILE", help="use this prior in place of the shipped one")
+
+    report = commands.add_parser(
+        "report",
+        help="show in one HTML page what is kept and dropped",
+        description="Write one self-contained HTML page: a site's clusters with scores and examples, and what each page kept and lost.",
+    )
+    report.add_argument("source", type=Path, metavar="SITE_OR_CRAWL", help="a folder of a site's HTML files, a file of rendered pages, or a crawl")
+    report.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help="where to write it (default: report.html)")
+    _add_learning_options(report)
+
+    experiment = commands.add_parser(
+        "experiment",
+        help="run an experiment of the papers: a table and a chart",
+        description="Run an experiment on corpora or rendered pages, and write NAME.md and NAME.svg (docs/experiments.md tells what each is).",
+    )
+    experiment.add_argument("name", choices=EXPERIMENTS, metavar="NAME", help=", ".join(EXPERIMENTS))
+    experiment.add_argument("source", type=Path, metavar="SOURCE", help="a folder of corpora, or a file or folder of rendered pages (.jsonl, .jsonl.gz)")
+    experiment.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="where to write table and chart (default: here)")
+    _add_learning_options(experiment, features="all")
+    experiment.add_argument("--pages", type=_not_negative, default=40, metavar="N", help="gold pages of a corpus that take part (default: 40)")
+    experiment.add_argument("--folds", type=_folds, default=4, metavar="N", help="folds of the cross-validation (default: 4)")
 
     train = commands.add_parser("train-prior", help="train the general prior on corpora with gold text")
     train.add_argument("corpora", type=Path, metavar="CORPORA")
@@ -107,7 +157,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="replace")
     if options.command != "crawl":
         logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s", stream=sys.stderr)
-    run = {"crawl": _crawl, "extract": _extract, "models": _models, "evaluate": _evaluate, "train-prior": _train_prior}[options.command]
+    run = {
+        "crawl": _crawl,
+        "extract": _extract,
+        "models": _models,
+        "evaluate": _evaluate,
+        "report": _report,
+        "experiment": _experiment,
+        "train-prior": _train_prior,
+    }[options.command]
     try:
         return run(options)
     except ContentSpiderError as error:
@@ -128,7 +186,7 @@ def _crawl(options: argparse.Namespace) -> int:
 
 
 def _extract(options: argparse.Namespace) -> int:
-    from contentspider.extract import extract_paths
+    from contentspider.extract import Options, extract_paths
 
     missing = [str(path) for path in options.paths if not path.exists()]
     if missing:
@@ -136,7 +194,8 @@ def _extract(options: argparse.Namespace) -> int:
     written = 0
     output = options.output.open("w", encoding="utf-8", errors="replace") if options.output else sys.stdout
     try:
-        for item in extract_paths(options.paths, options.labels):
+        chosen = Options(options.labels, _features(options), options.keep_teasers)
+        for item in extract_paths(options.paths, chosen):
             output.write(json.dumps(item, ensure_ascii=False) + "\n")
             written += 1
     finally:
@@ -178,6 +237,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     from contentspider.evaluation.training import cross_fit
     from contentspider.site.prior import Prior
 
+    features = _features(options)
     corpora = find_corpora(options.corpora)
     shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     priors = cross_fit(corpora, options.folds) if options.cross_fit else {}
@@ -190,12 +250,29 @@ def _evaluate(options: argparse.Namespace) -> int:
                     continue
                 rows = predict_by_crawl(corpus, options.labels, prior)
             else:
-                rows = predict_site(corpus, options.labels, prior, alone=options.alone, held_out=options.held_out)
+                rows = predict_site(corpus, options.labels, prior, features=features, alone=options.alone, held_out=options.held_out)
             count = 0
             for row in rows:
                 output.write(json.dumps(row, ensure_ascii=False) + "\n")
                 count += 1
             print(f"[{number}/{len(corpora)}] {corpus.name}: {count} pages", file=sys.stderr)
+    return EXIT_OK
+
+
+def _report(options: argparse.Namespace) -> int:
+    from contentspider.report.render import write_report
+
+    pages = write_report(options.source, options.output, options.labels, _features(options))
+    print(f"{pages} pages -> {options.output}", file=sys.stderr)
+    return EXIT_OK
+
+
+def _experiment(options: argparse.Namespace) -> int:
+    from contentspider.evaluation.tables import run_experiment
+
+    table = run_experiment(options.name, options.source, options.output, options.labels, _features(options), options.pages, options.folds)
+    print(table.read_text(encoding="utf-8"), end="")
+    print(f"{table} and {table.with_suffix('.svg')}", file=sys.stderr)
     return EXIT_OK
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.evaluation.corpora import html_files
 from contentspider.page.document import Page
+from contentspider.site.featuresets import needs_attributes
 from contentspider.site.learner import MAX_SAMPLE, SiteLearner
 from contentspider.site.record import page_fields
 
@@ -17,42 +19,58 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def _read_pages(root: Path, files: Iterable[Path]) -> Iterator[Page]:
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How files are learned and extracted: labels, feature sets, and whether listings keep their teasers."""
+
+    labels: str = "votes"
+    features: tuple[str, ...] = ("slots",)
+    keep_teasers: bool = False
+
+
+DEFAULT = Options()
+
+
+def _read_pages(root: Path, files: Iterable[Path], attributes: bool) -> Iterator[Page]:
     for path in files:
         try:
             body = path.read_bytes()
         except OSError as error:
             logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
             continue
-        yield Page.from_html(body, path.relative_to(root).as_posix().encode("utf-8", "replace").decode())
+        yield Page.from_html(body, path.relative_to(root).as_posix().encode("utf-8", "replace").decode(), attributes=attributes)
 
 
-def extract_site(root: Path, files: Sequence[Path], labels: str = "votes") -> Iterator[dict[str, object]]:
+def extract_site(root: Path, files: Sequence[Path], options: Options) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files alone.
 
     ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_SAMPLE`, so that memory stays bounded.
     """
     site = root.resolve().name or "site"
-    kept = list(_read_pages(root, files)) if len(files) <= MAX_SAMPLE else None
-    with_text = any(page.content.blocks for page in (kept if kept is not None else _read_pages(root, files)))
-    if not with_text:
+    attributes = needs_attributes(options.features)
+    kept = list(_read_pages(root, files, attributes)) if len(files) <= MAX_SAMPLE else None
+
+    def pages() -> Iterable[Page]:
+        return kept if kept is not None else _read_pages(root, files, attributes)
+
+    if not any(page.content.blocks for page in pages()):
         return
-    model = SiteLearner(site, labels).fit(kept if kept is not None else _read_pages(root, files))
+    model = SiteLearner(site, options.labels, features=options.features).fit(pages())
     version = model.version
-    for page in kept if kept is not None else _read_pages(root, files):
+    for page in pages():
         if not page.content.blocks:
             logger.warning("%s/%s holds no text; it is left out", root, page.url)
             continue
-        yield page_fields(page, site, model.extract(page), version)
+        yield page_fields(page, site, model.extract(page, options.keep_teasers), version)
 
 
-def extract_paths(paths: Sequence[Path], labels: str = "votes") -> Iterator[dict[str, object]]:
+def extract_paths(paths: Sequence[Path], options: Options = DEFAULT) -> Iterator[dict[str, object]]:
     """Yield the items of every site in *paths*: a folder is a site, single files of one folder are one, too."""
     singles: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
-            yield from extract_site(path, list(html_files(path)), labels)
+            yield from extract_site(path, list(html_files(path)), options)
         else:
             singles.setdefault(path.parent, []).append(path)
     for folder, files in singles.items():
-        yield from extract_site(folder, files, labels)
+        yield from extract_site(folder, files, options)

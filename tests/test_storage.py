@@ -50,7 +50,7 @@ def damage_manifest(folder: Path) -> None:
 
 def damage_schema(folder: Path) -> None:
     manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"schema": 1', '"schema": 99'))
+    manifest.write_text(manifest.read_text().replace('"schema": 2', '"schema": 99'))
 
 
 def damage_path(folder: Path) -> None:

@@ -14,6 +14,7 @@ from contentspider.crawl.items import FieldMap
 from contentspider.page.blocks import extract_blocks
 from contentspider.page.document import Page
 from contentspider.page.hints import extract_hints
+from contentspider.site.featuresets import needs_attributes, parse_feature_sets
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -37,6 +38,7 @@ class BlocksMiddleware:
             raise NotConfigured("CONTENTSPIDER_ENABLED is False")
         assert crawler.stats
         self.stats = crawler.stats
+        self.attributes = needs_attributes(parse_feature_sets(crawler.settings.getlist("CONTENTSPIDER_FEATURES")))
         self.max_blocks = crawler.settings.getint("CONTENTSPIDER_MAX_BLOCKS")
 
     @classmethod
@@ -66,10 +68,10 @@ class BlocksMiddleware:
         try:
             root = response.selector.root if response.body.strip() else None
         except (UnicodeError, LookupError):  # the page names a codec that is no encoding of text
-            return Page.from_html(response.body, response.url)
+            return Page.from_html(response.body, response.url, attributes=self.attributes)
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
-        return Page(response.url, extract_blocks(root, self.max_blocks), extract_hints(root))
+        return Page(response.url, extract_blocks(root, self.max_blocks, self.attributes), extract_hints(root))
 
 
 class ItemPages:

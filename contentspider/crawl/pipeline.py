@@ -20,6 +20,7 @@ from contentspider.crawl.middleware import PagesMiddleware
 from contentspider.crawl.settings import check_settings
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import NotEnoughTextError
+from contentspider.site.featuresets import parse_feature_sets
 from contentspider.site.record import page_fields
 from contentspider.storage.ledger import Ledger, LedgerFullError
 from contentspider.storage.models import ModelStore
@@ -74,6 +75,8 @@ class ContentPipeline:
         self.learn_pages = max(1, settings.getint("CONTENTSPIDER_LEARN_PAGES"))
         self.relearn = settings.getbool("CONTENTSPIDER_RELEARN")
         self.labels = settings["CONTENTSPIDER_LABELS"]
+        self.features = parse_feature_sets(settings.getlist("CONTENTSPIDER_FEATURES"))
+        self.keep_teasers = settings.getbool("CONTENTSPIDER_KEEP_TEASERS")
         self.prior_file = settings["CONTENTSPIDER_PRIOR_FILE"]
         self.field_map = FieldMap(settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
         self.keys = SiteKeys(settings["CONTENTSPIDER_SITE_BY"])
@@ -134,7 +137,7 @@ class ContentPipeline:
         if state is None:
             state = self.sites[key] = SiteState(key)
             model = None if self.relearn else self.store.load(key)
-            if model is not None and model.labels == self.labels:
+            if model is not None and (model.labels, model.features) == (self.labels, self.features):
                 state.model, state.version = model, model.version
                 self.stats.inc_value("contentspider/models/loaded")
                 logger.info("%s: loaded model %s, learned from %d pages", key, state.version, model.pages)
@@ -142,7 +145,7 @@ class ContentPipeline:
 
     def _fill(self, item: Any, page: Page, state: SiteState) -> None:
         try:
-            extraction = state.model.extract(page) if state.model else None
+            extraction = state.model.extract(page, self.keep_teasers) if state.model else None
         except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
             self.stats.inc_value(f"contentspider/pages/failed/{type(error).__name__}")
             self._warn_once(
@@ -206,7 +209,7 @@ class ContentPipeline:
         from contentspider.site.prior import Prior
 
         prior = Prior.from_file(Path(self.prior_file)) if self.prior_file else None
-        return SiteLearner(key, self.labels, prior)
+        return SiteLearner(key, self.labels, prior, self.features)
 
     async def _learn(self, state: SiteState) -> None:
         """Learn a site from its held pages; on failure its items will pass unfiltered."""

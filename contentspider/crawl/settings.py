@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from contentspider.site.featuresets import SLOTS, parse_feature_sets
 from contentspider.site.labels import LABEL_METHODS
 
 if TYPE_CHECKING:
@@ -24,7 +25,13 @@ SETTINGS = (
     Setting("CONTENTSPIDER_MODELS_DIR", "models", "Folder of the sites' models, one folder a site."),
     Setting("CONTENTSPIDER_LEARN_PAGES", 200, "Pages of a site that are held until its model is learned; a smaller site is learned at the end."),
     Setting("CONTENTSPIDER_RELEARN", False, "True learns every site anew, whatever is in the models' folder."),
-    Setting("CONTENTSPIDER_LABELS", "votes", "How blocks are labelled: 'votes', or 'paper' (Algorithm 1 to the letter)."),
+    Setting(
+        "CONTENTSPIDER_LABELS",
+        "votes",
+        "How blocks are labelled: 'votes', 'paper' (Algorithm 1 to the letter), 'paper-local' or 'contrast' (variations of it).",
+    ),
+    Setting("CONTENTSPIDER_FEATURES", ["slots"], "Feature sets that the site's SVM decides by (docs/experiments.md measures them)."),
+    Setting("CONTENTSPIDER_KEEP_TEASERS", False, "True keeps the entries of listing pages (titles, teasers) in their content."),
     Setting("CONTENTSPIDER_PRIOR_FILE", "", "A prior from 'contentspider train-prior' in place of the shipped one."),
     Setting("CONTENTSPIDER_SITE_BY", "domain", "What a site is: 'domain' (the registered domain) or 'host' (each subdomain apart)."),
     Setting("CONTENTSPIDER_ITEM_FIELDS", {}, "Item classes of yours and which of their fields take ours: {'my.Item': {'content': 'body'}}."),
@@ -38,6 +45,7 @@ def check_settings(settings: BaseSettings) -> None:
     labels, prior = settings.get("CONTENTSPIDER_LABELS", LABEL_METHODS[0]), settings.get("CONTENTSPIDER_PRIOR_FILE")
     if labels not in LABEL_METHODS:
         raise ValueError(f"CONTENTSPIDER_LABELS={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
+    parse_feature_sets(settings.getlist("CONTENTSPIDER_FEATURES", [SLOTS]))
     if prior and not Path(prior).is_file():
         raise ValueError(f"CONTENTSPIDER_PRIOR_FILE={prior!r} does not exist; give a file that 'contentspider train-prior' wrote")
 

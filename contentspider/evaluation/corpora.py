@@ -59,10 +59,10 @@ class Corpus:
         """Tell whether the site's pages are linked to each other."""
         return bool(self.about.get("crawlable")) and bool(self.start_paths)
 
-    def pages(self) -> Iterator[Page]:
+    def pages(self, attributes: bool = False) -> Iterator[Page]:
         """Yield every HTML page in order of its path; a page's address is its path below ``html/``."""
         for path in html_files(self.folder / "html"):
-            yield Page.from_html(path.read_bytes(), path.relative_to(self.folder / "html").as_posix())
+            yield Page.from_html(path.read_bytes(), path.relative_to(self.folder / "html").as_posix(), attributes=attributes)
 
     def gold(self) -> list[GoldPage]:
         """Return the gold pages; their paths have no leading slash."""

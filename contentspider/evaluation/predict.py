@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.serve import SiteServer
+from contentspider.site.featuresets import SLOTS, needs_attributes
 from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from contentspider.evaluation.corpora import Corpus
     from contentspider.page.document import Page
@@ -25,15 +26,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def predict_site(corpus: Corpus, labels: str, prior: Prior | None, *, alone: bool = False, held_out: int | None = None) -> Iterator[dict[str, str]]:
+def predict_site(
+    corpus: Corpus, labels: str, prior: Prior | None, *, features: Sequence[str] = (SLOTS,), alone: bool = False, held_out: int | None = None
+) -> Iterator[dict[str, str]]:
     """Yield ``{"site", "path", "text"}`` for each gold page of a site.
 
     With *alone* every page is learned from by itself, as if it were a site of one page. With *held_out* no
     page is extracted by a model that has seen it: the site is learned twice, from two samples of that many
     pages (0, or more than there are: half of them) without a page in common.
     """
-    pages: dict[str, Page] = {page.url: page for page in corpus.pages()}
-    learner = SiteLearner(corpus.name, labels, prior)
+    pages: dict[str, Page] = {page.url: page for page in corpus.pages(needs_attributes(features))}
+    learner = SiteLearner(corpus.name, labels, prior, features)
     groups: list[set[str]] = [set(pages)]
     if held_out is not None:
         paths = sorted(pages)

@@ -78,6 +78,8 @@ class PageBlocks:
     *parents*, *tags*, *paths* and *positions* have one entry an element that is not inline, in
     document order: the index of its parent (-1 for the first), its tag, its selector path, and its
     place among the siblings of its tag. *truncated* tells that blocks were left out.
+    *attributes* has the markup attributes of each such element and of the inline ones in it, if they were asked
+    for, and *visuals* the computed CSS and the box of each block, if the page was rendered; else they are empty.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -86,6 +88,8 @@ class PageBlocks:
     paths: list[str] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     truncated: bool = False
+    attributes: list[list[tuple[str, str]]] = field(default_factory=list)
+    visuals: list[dict[str, str]] = field(default_factory=list)
 
 
 def clean_text(text: str) -> str:
@@ -222,8 +226,12 @@ def _mark_block(block: Block, parts: list[str], marks: list[tuple[int, int, str]
         block.spans = tuple(sorted(spans))
 
 
-def extract_blocks(root: _Element, max_blocks: int = MAX_BLOCKS) -> PageBlocks:
-    """Return the blocks of the tree below *root* in reading order.
+def _attributes(element: _Element) -> list[tuple[str, str]]:
+    return [(str(name), str(value)[:MAX_STEP_CHARS]) for name, value in element.attrib.items()]
+
+
+def extract_blocks(root: _Element, max_blocks: int = MAX_BLOCKS, attributes: bool = False) -> PageBlocks:
+    """Return the blocks of the tree below *root* in reading order, with the elements' *attributes* if asked for.
 
     The walk keeps its own stack, so that deep markup does not exhaust Python's (libxml2 itself gives up
     what is nested more than 2,048 levels deep); it takes time proportional to the number of elements. Blocks after the first *max_blocks* are
@@ -235,6 +243,9 @@ def extract_blocks(root: _Element, max_blocks: int = MAX_BLOCKS) -> PageBlocks:
     start_tag = start.tag if isinstance(start.tag, str) and start is not root else "body"
     parts = walker.parts
     container = walker.enter(start_tag, element_key(start, start_tag), -1)
+    found = walker.page.attributes
+    if attributes:
+        found.append(_attributes(start))
     row = item = breaks = 0
     preformatted = start_tag in PREFORMATTED_TAGS
     if start.text:
@@ -274,12 +285,16 @@ def extract_blocks(root: _Element, max_blocks: int = MAX_BLOCKS) -> PageBlocks:
                     mark = MARKS.get(tag, "")
                     if tag == "a":
                         mark = (element.get("href") or "").strip()
+                    if attributes:
+                        found[container] += _attributes(element)
                     walker.open_marks.append((len(parts), mark))
                     stack.append((children, element, None))
                 else:
                     walker.flush(container, row, item, preformatted)
                     stack.append((children, element, (container, row, item, preformatted)))
                     container = walker.enter(tag, element_key(element, tag), container)
+                    if attributes:
+                        found.append(_attributes(element))
                     breaks = 0
                     if tag == "tr":
                         walker.rows += 1

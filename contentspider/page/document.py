@@ -30,23 +30,26 @@ class Page:
     hints: Hints
 
     @classmethod
-    def from_html(cls, html: bytes | str, url: str = "", content_type: str | None = None) -> Page:
-        """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed)."""
+    def from_html(cls, html: bytes | str, url: str = "", content_type: str | None = None, attributes: bool = False) -> Page:
+        """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed).
+
+        *attributes* keeps those of the markup: two feature sets need them (`contentspider.site.featuresets`).
+        """
         if isinstance(html, bytes):
             html = _decode(html, content_type)
         else:
             html = html.encode("utf-8", "replace").decode()
         if not html.strip("\x00 \t\r\n\ufeff"):
             html = EMPTY_HTML
-        return cls.from_selector(Selector(text=html, type="html"), url)
+        return cls.from_selector(Selector(text=html, type="html"), url, attributes)
 
     @classmethod
-    def from_selector(cls, selector: Selector, url: str = "") -> Page:
+    def from_selector(cls, selector: Selector, url: str = "", attributes: bool = False) -> Page:
         """Read the tree that *selector* has already parsed (``response.selector``)."""
         root: _Element | None = selector.root
         if root is None or not hasattr(root, "iter"):
             return cls(url, PageBlocks(), Hints())
-        return cls(url, extract_blocks(root), extract_hints(root))
+        return cls(url, extract_blocks(root, attributes=attributes), extract_hints(root))
 
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`."""
@@ -61,6 +64,8 @@ class Page:
             "paths": content.paths,
             "positions": content.positions,
             "truncated": content.truncated,
+            "attributes": content.attributes,
+            "visuals": content.visuals,
         }
         return zlib.compress(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 5)
 
@@ -75,6 +80,8 @@ class Page:
                 paths=record["paths"],
                 positions=record["positions"],
                 truncated=record["truncated"],
+                attributes=[[(name, value) for name, value in element] for element in record["attributes"]],
+                visuals=record["visuals"],
             )
             for text, container, link_chars, links, bold_chars, row, item, spans in record["blocks"]:
                 marks = tuple((start, end, mark) for start, end, mark in spans)

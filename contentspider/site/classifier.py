@@ -120,10 +120,11 @@ class BlockClassifier:
         """Fit on blocks given by their feature names; *weights* are their importances.
 
         The classes are balanced, since boilerplate outnumbers content (Zhou and Mashuq, section 3.4).
-        With one class only there is nothing to separate: every block is then of that class.
+        With one class only, or without any feature, there is nothing to separate: every block is then of
+        the class that most are of.
         """
-        if labels.all() or not labels.any():
-            return cls({}, 1.0 if labels.all() and len(labels) else -1.0)
+        if labels.all() or not labels.any() or not any(rows):
+            return cls({}, 1.0 if len(labels) and labels.mean() > 0.5 else -1.0)
         columns: dict[str, int] = {}
         indices = [columns.setdefault(name, len(columns)) for row in rows for name in row]
         pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows])])

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.errors import NotEnoughTextError
-from contentspider.site.classifier import BlockClassifier, BlockNames, text_key
+from contentspider.site.classifier import BlockClassifier, text_key
+from contentspider.site.featuresets import SLOTS, FeatureNames, parse_feature_sets
 from contentspider.site.labels import LABEL_METHODS
 from contentspider.site.model import SiteModel, SlotSummary
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
+from contentspider.site.teasers import teaser_slots
 from contentspider.site.votes import count_pages, gather, group_mean, vote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
-    from contentspider.site.votes import SiteBlocks
+from contentspider.site.votes import SiteBlocks
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +39,10 @@ EXAMPLE_CHARS = 80
 class SiteLearner:
     """Learns what is content on one site from the site's own pages.
 
-    *labels* is how blocks are labelled: ``"votes"``, the site's votes over the prior, the relevance to
-    the hints and the repetition of text; or ``"paper"``, Algorithm 1 to the letter. *prior* is the
-    general judge (the shipped one by default). *site* names the site in the model.
+    *labels* is how blocks are labelled (`contentspider.site.labels`): ``"votes"``, the site's votes over the
+    prior, the relevance to the hints and the repetition of text; or ``"paper"``, Algorithm 1 to the letter.
+    *prior* is the general judge (the shipped one by default). *features* are the feature sets of the
+    classifier (`contentspider.site.featuresets`). *site* names the site in the model.
 
     >>> from contentspider.page.document import Page
     >>> learner = SiteLearner(site="example.org")
@@ -49,12 +52,13 @@ class SiteLearner:
     1
     """
 
-    def __init__(self, site: str = "", labels: str = "votes", prior: Prior | None = None) -> None:
+    def __init__(self, site: str = "", labels: str = "votes", prior: Prior | None = None, features: Sequence[str] = (SLOTS,)) -> None:
         if labels not in LABEL_METHODS:
             raise ValueError(f"labels={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
         self.site = site
         self.labels = labels
         self.prior = prior
+        self.features = parse_feature_sets(features)
 
     def fit(self, pages: Iterable[Page]) -> SiteModel:
         """Return the model of the site whose *pages* these are.
@@ -62,23 +66,30 @@ class SiteLearner:
         Of more than `MAX_SAMPLE` pages a random sample of that size is learned from (the same one
         for the same pages). Raises `NotEnoughTextError` if no page has any text.
         """
-        sample = _reservoir((page for page in pages if page.content.blocks), MAX_SAMPLE)
+        sample = self.sample(pages)
         if not sample:
             raise NotEnoughTextError(f"{self.site or 'the site'}: none of the pages has any text to learn from; are they HTML pages, and not empty?")
         site = gather([page.content for page in sample], [page.hints for page in sample])
-        prior = ""
-        if self.labels == "paper":
-            probabilities, _, _ = label_like_the_paper(sample)
-        else:
-            judge = self.prior or Prior.shipped()
-            prior = judge.digest
-            probabilities = label_by_votes(sample, site, judge)
+        probabilities, prior = self.label(sample, site)
         return self._train(sample, site, probabilities, prior)
+
+    @staticmethod
+    def sample(pages: Iterable[Page]) -> list[Page]:
+        """Return the pages with text that `fit` learns from: all, or a uniform sample of `MAX_SAMPLE` of them."""
+        return _reservoir((page for page in pages if page.content.blocks), MAX_SAMPLE)
+
+    def label(self, sample: list[Page], site: SiteBlocks) -> tuple[NDArray[np.float32], str]:
+        """Return for each block of the sample how probably it is content, and the digest of the prior that judged."""
+        if self.labels != "votes":
+            labels, _, _ = label_like_the_paper(sample, contrast=self.labels == "contrast", local=self.labels == "paper-local")
+            return labels, ""
+        judge = self.prior or Prior.shipped()
+        return label_by_votes(sample, site, judge), judge.digest
 
     def _train(self, sample: list[Page], site: SiteBlocks, probabilities: NDArray[np.float32], prior: str) -> SiteModel:
         labels = probabilities >= 0.5
-        noise_texts = set() if self.labels == "paper" else _noise_texts(sample, site, labels)
-        names = BlockNames(site.table)
+        noise_texts = _noise_texts(sample, site, labels) if self.labels == "votes" else set()
+        names = FeatureNames(self.features, site.table)
         rows = [row for page in sample for row in names.page(page.content, noise_texts)]
         # A block counts by its length and by how sure its label is.
         weights = np.sqrt(site.chars) * (0.1 + np.abs(2 * probabilities - 1))
@@ -100,6 +111,8 @@ class SiteLearner:
             classifier=classifier,
             summary=_summary(sample, site, margins, probabilities),
             prior=prior,
+            features=self.features,
+            teasers=teaser_slots(sample, np.split(margins > 0, np.searchsorted(site.pages, np.arange(1, len(sample)))), site.table),
         )
 
 

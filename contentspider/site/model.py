@@ -11,7 +11,8 @@ import numpy as np
 
 from contentspider.errors import StateError
 from contentspider.page.output import to_markdown, to_text
-from contentspider.site.classifier import BlockClassifier, BlockNames
+from contentspider.site.classifier import BlockClassifier
+from contentspider.site.featuresets import SLOTS, FeatureNames, parse_feature_sets
 from contentspider.site.pagetype import page_type
 from contentspider.site.slots import SlotTable
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import Block
     from contentspider.page.document import Page
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,11 @@ class Extraction:
 
 @dataclass(slots=True)
 class SiteModel:
-    """A site's slots and the weights of its linear SVM; `extract` filters a page with them."""
+    """A site's slots and the weights of its linear SVM; `extract` filters a page with them.
+
+    *names* are the ids and classes that the template uses, *noise_texts* the keys of texts that recur as
+    boilerplate, *teasers* the slots of a listing's entries, *features* the feature sets that the SVM decides by.
+    """
 
     site: str
     labels: str
@@ -81,10 +86,14 @@ class SiteModel:
     classifier: BlockClassifier
     summary: list[SlotSummary]
     prior: str = ""
-    _rows: BlockNames = field(init=False, repr=False)
+    features: tuple[str, ...] = (SLOTS,)
+    teasers: frozenset[str] = frozenset()
+    _table: SlotTable = field(init=False, repr=False)
+    _rows: FeatureNames = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._rows = BlockNames(SlotTable.of_names(self.names))
+        self._table = SlotTable.of_names(self.names)
+        self._rows = FeatureNames(self.features, self._table)
 
     @property
     def version(self) -> str:
@@ -95,11 +104,14 @@ class SiteModel:
         """Return the SVM's margin for each block of the page: above 0 is content."""
         return self.classifier.decide(self._rows.page(page.content, self.noise_texts))
 
-    def extract(self, page: Page) -> Extraction:
-        """Return which blocks of the page are content."""
+    def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
+        """Return which blocks of the page are content; with *keep_teasers* those of a listing's entries, too."""
         margins = self.margins(page)
         kept = margins > 0
-        return Extraction(page, kept, self._confidence(page, margins), page_type(page, kept))
+        kind = page_type(page, kept)
+        if keep_teasers and kind == "listing" and self.teasers:
+            kept |= np.array([self._table.slot(block.path) in self.teasers for block in page.content.blocks])
+        return Extraction(page, kept, self._confidence(page, margins), kind)
 
     def _confidence(self, page: Page, margins: NDArray[np.float32]) -> float:
         """Return how sure the decision is: the mean probability of being right, by length of text.
@@ -116,7 +128,7 @@ class SiteModel:
         return round(float((weights * known * sure).sum() / weights.sum()), 4)
 
     def _knows(self, path: str) -> bool:
-        return f"slot {self._rows.static(path)[0]}" in self.classifier.weights or not self.classifier.weights
+        return SLOTS not in self.features or not self.classifier.weights or f"slot {self._table.slot(path)}" in self.classifier.weights
 
     def dump_weights(self) -> bytes:
         """Return what decides as canonical JSON, for `load`."""
@@ -124,6 +136,8 @@ class SiteModel:
             "schema": SCHEMA,
             "names": sorted(self.names),
             "noise_texts": sorted(self.noise_texts),
+            "teasers": sorted(self.teasers),
+            "features": list(self.features),
             "weights": dict(sorted(self.classifier.weights.items())),
             "intercept": self.classifier.intercept,
         }
@@ -160,6 +174,8 @@ class SiteModel:
                 classifier=BlockClassifier({name: float(weight) for name, weight in record["weights"].items()}, float(record["intercept"])),
                 summary=[SlotSummary(**slot) for slot in slots],
                 prior=str(manifest.get("prior", "")),
+                features=parse_feature_sets(record["features"]),
+                teasers=frozenset(record["teasers"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StateError(f"the model cannot be used: {error}") from error

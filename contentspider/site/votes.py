@@ -17,7 +17,7 @@ from contentspider.page.features import HEADINGS
 from contentspider.page.hints import squeeze
 from contentspider.page.names import NAME_GROUPS, name_groups
 from contentspider.site.classifier import places
-from contentspider.site.relevance import lcs_length, relevance
+from contentspider.site.relevance import contrasts, lcs_length
 from contentspider.site.slots import SlotTable, cluster_slots, count_names
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
     Ints = NDArray[np.int64]
-
-# How many other pages' hints a block is compared with: their mean is what any text would reach.
-CONTRAST_PAGES = 3
-# A hint that this share of the pages gives (and at least two pages) is the site's, not the page's.
-SHARED_HINT = 0.1
 
 
 def _group(keys: Iterable[Hashable]) -> Ints:
@@ -82,37 +77,6 @@ class SiteBlocks:
     def page_count(self) -> int:
         """Return how many pages the blocks come from."""
         return int(self.pages.max()) + 1 if len(self.pages) else 0
-
-
-def own_hints(hints: Sequence[Hints]) -> list[list[str]]:
-    """Return each page's hints, squeezed, without those that many pages share.
-
-    A title shared in part (the name of the site behind a dash) is harmless: the contrast takes it off.
-    """
-    counts: dict[str, int] = {}
-    for page in hints:
-        for text in set(page.texts()):
-            counts[text] = counts.get(text, 0) + 1
-    limit = max(2, SHARED_HINT * len(hints))
-    return [[squeeze(text) for text in page.texts() if counts[text] < limit or len(hints) == 1][:6] for page in hints]
-
-
-def _contrast(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> Floats:
-    own = own_hints(hints)
-    count = len(pages)
-    values: list[float] = []
-    for number, page in enumerate(pages):
-        mine = own[number]
-        # Others at fixed distances: the same pages for every block of a page, and no random state.
-        others = [own[(number + step * max(1, count // (CONTRAST_PAGES + 1))) % count] for step in range(1, CONTRAST_PAGES + 1)] if count > 1 else []
-        others = [other for other in others if other and other is not mine]
-        for block in page.blocks:
-            if not mine:
-                values.append(0.0)
-                continue
-            expected = sum(relevance(block.text, other) for other in others) / len(others) if others else 0.0
-            values.append(relevance(block.text, mine) - expected)
-    return np.array(values, dtype=np.float32)
 
 
 def _common_ancestor(parents: list[int], first: int, second: int) -> int:
@@ -188,7 +152,7 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         texts=_group(block.text for block in blocks),
         chars=chars,
         link_share=np.array([block.link_chars / len(block.text) for block in blocks], dtype=np.float32),
-        contrast=_contrast(pages, hints),
+        contrast=contrasts(pages, hints),
         other_articles=np.concatenate([_other_articles(page, hint) for page, hint in zip(pages, hints, strict=True)]),
         echoes=np.array([echo for page in pages for echo in _echoes(page)]),
         headings=np.array([block.tag in HEADINGS for block in blocks]),

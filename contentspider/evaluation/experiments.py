@@ -1,0 +1,235 @@
+"""The experiments of the paper and the thesis on pages with and without gold text.
+
+A classifier is trained on the learner's own labels (nobody's). What it reaches is told twice, and the two are
+never mixed: **agreement** with those labels on pages that it was not trained on, as the paper's tables have it, and
+**truth** against gold text, where there is any. Both are given by block and by word.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.errors import ContentSpiderError
+from contentspider.evaluation.corpora import find_corpora
+from contentspider.evaluation.metric import block_score, text_score
+from contentspider.evaluation.training import cross_fit, label_blocks
+from contentspider.page.document import Page
+from contentspider.page.output import to_text
+from contentspider.page.rendered import read_rendered
+from contentspider.site.classifier import BlockClassifier
+from contentspider.site.featuresets import FeatureNames
+from contentspider.site.learner import SiteLearner
+from contentspider.site.slots import SlotTable, count_names
+from contentspider.site.votes import gather
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from contentspider.evaluation.corpora import GoldPage
+    from contentspider.evaluation.metric import Score
+    from contentspider.site.prior import Prior
+
+logger = logging.getLogger(__name__)
+
+# Blocks that a classifier of many sites is trained on; more take minutes and change nothing.
+MAX_MIXED_BLOCKS = 60_000
+RENDERED_SUFFIXES = (".jsonl", ".jsonl.gz")
+Kept = list["NDArray[np.bool_]"]
+
+
+@dataclass(slots=True)
+class ExperimentSite:
+    """A site's pages, its gold by page (None: it has none), the learner's own labels, and who shares its owner."""
+
+    name: str
+    group: str
+    suite: str
+    pages: list[Page]
+    gold: list[GoldPage | None]
+    labels: Kept
+    prior: Prior | None
+
+    @property
+    def table(self) -> SlotTable:
+        """Return the site's slots."""
+        return SlotTable(count_names({block.path for block in page.content.blocks} for page in self.pages), len(self.pages))
+
+    def own_labels(self, method: str) -> Kept:
+        """Return the learner's labels of the pages' blocks by another method."""
+        learner = SiteLearner(self.name, method, self.prior)
+        probabilities, _ = learner.label(self.pages, gather([page.content for page in self.pages], [page.hints for page in self.pages]))
+        return np.split(probabilities >= 0.5, np.cumsum([len(page.content.blocks) for page in self.pages])[:-1])
+
+
+def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
+    """Return the sites of *source*: a folder of corpora, or a file or folder of rendered pages (``.jsonl.gz``).
+
+    Of a corpus a sample of *pages* gold pages is taken; its prior has not seen the site (cross-fit).
+    """
+    files = [source] if source.is_file() else sorted(path for path in source.iterdir() if path.name.endswith(RENDERED_SUFFIXES)) if source.is_dir() else []
+    if files:
+        sites = [
+            ExperimentSite(path.name.split(".")[0], path.name, "rendered", found, [None] * len(found), [], None)
+            for path in files
+            if (found := [page for page in read_rendered(path) if page.content.blocks])
+        ]
+        if not sites:
+            raise ContentSpiderError(f"{source} has no rendered pages")
+    else:
+        corpora = find_corpora(source)
+        priors = cross_fit(corpora, min(7, len({corpus.group for corpus in corpora}))) if labels == "votes" and len(corpora) > 1 else {}
+        sites = []
+        for corpus in corpora:
+            gold = {page.path: page for page in corpus.gold()}
+            chosen = sorted(gold)
+            if len(chosen) > pages:
+                chosen = sorted(random.Random(0).sample(chosen, pages))
+            read = [Page.from_html((corpus.folder / "html" / path).read_bytes(), path, attributes=True) for path in chosen]
+            read = [page for page in read if page.content.blocks]
+            suite = str(corpus.about.get("suite", "sites"))
+            sites.append(ExperimentSite(corpus.name, corpus.group, suite, read, [gold[page.url] for page in read], [], priors.get(corpus.name)))
+    for site in sites:
+        site.labels = site.own_labels(labels)
+        logger.info("%s: %d pages, %d blocks labelled", site.name, len(site.pages), sum(map(len, site.labels)))
+    return sites
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was reached on one site: F1 of the agreement with its own labels and of the truth against gold, each by block and by word.
+
+    The *matrix* counts the blocks of the agreement, *gold_matrix* those of the truth:
+    ``[[true noise, wrong content], [missed content, true content]]``.
+    """
+
+    name: str
+    suite: str
+    pages: int
+    blocks: int
+    agreement: Score
+    agreement_by_word: float
+    gold: float | None
+    gold_by_word: float | None
+    matrix: list[list[int]]
+    gold_matrix: list[list[int]] | None
+
+
+def _matrix(kept: NDArray[np.bool_], labels: NDArray[np.bool_]) -> list[list[int]]:
+    return [[int((~kept & ~labels).sum()), int((kept & ~labels).sum())], [int((~kept & labels).sum()), int((kept & labels).sum())]]
+
+
+def _text(page: Page, kept: NDArray[np.bool_]) -> str:
+    return to_text([block for block, keeps in zip(page.content.blocks, kept, strict=True) if keeps])
+
+
+def measure(site: ExperimentSite, kept: Kept) -> Result:
+    """Compare what was kept of a site's pages with its own labels, and with its gold."""
+    every, labels = np.concatenate(kept), np.concatenate(site.labels)
+    agreement = block_score(every, labels)
+    words = mean(text_score(_text(page, found), _text(page, own)).f1 for page, found, own in zip(site.pages, kept, site.labels, strict=True))
+    truth, texts = [], []
+    for page, found, gold in zip(site.pages, kept, site.gold, strict=True):
+        if gold is not None:
+            wanted, weights = label_blocks(page, gold)
+            counts = weights > 0  # people disagree about the others
+            truth.append((found[counts], wanted[counts]))
+            texts.append(text_score(_text(page, found), gold.text, gold.optional).f1)
+    gold_kept, gold_labels = (np.concatenate(column) for column in zip(*truth, strict=True)) if truth else (every[:0], every[:0])
+    return Result(
+        name=site.name, suite=site.suite, pages=len(site.pages), blocks=len(every), agreement=agreement, agreement_by_word=words,
+        gold=block_score(gold_kept, gold_labels).f1 if truth else None, gold_by_word=mean(texts) if texts else None,
+        matrix=_matrix(every, labels), gold_matrix=_matrix(gold_kept, gold_labels) if truth else None,
+    )  # fmt: skip
+
+
+def _rows(site: ExperimentSite, features: Sequence[str], table: SlotTable) -> list[list[list[str]]]:
+    names = FeatureNames(features, table)
+    return [names.page(page.content, set()) for page in site.pages]
+
+
+def _train(rows: Iterable[list[list[str]]], labels: Iterable[NDArray[np.bool_]], pages: Iterable[Page]) -> BlockClassifier:
+    every = [row for page in rows for row in page]
+    wanted = np.concatenate(list(labels))
+    weights = np.sqrt([len(block.text) for page in pages for block in page.content.blocks])
+    chosen = np.arange(len(every))
+    if len(every) > MAX_MIXED_BLOCKS:
+        chosen = np.sort(np.random.default_rng(0).choice(len(every), MAX_MIXED_BLOCKS, replace=False))
+    return BlockClassifier.train([every[index] for index in chosen], wanted[chosen], weights[chosen])
+
+
+def _fold_numbers(count: int, folds: int) -> list[int]:
+    numbers = [index % folds for index in range(count)]
+    random.Random(0).shuffle(numbers)
+    return numbers
+
+
+def per_site(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> list[Result]:
+    """Approach 1 (the paper's table 1): a classifier a site, cross-validated over its pages in *folds*."""
+    results = []
+    for site in sites:
+        rows = _rows(site, features, site.table)
+        fold_of = _fold_numbers(len(site.pages), min(folds, len(site.pages)))
+        kept: Kept = [np.zeros(0, dtype=bool)] * len(site.pages)
+        for fold in set(fold_of):
+            seen = [index for index, number in enumerate(fold_of) if number != fold] or [0]
+            classifier = _train((rows[index] for index in seen), (site.labels[index] for index in seen), (site.pages[index] for index in seen))
+            for index, number in enumerate(fold_of):
+                if number == fold:
+                    kept[index] = classifier.decide(rows[index]) > 0
+        results.append(measure(site, kept))
+    return results
+
+
+def _common_table(sites: Sequence[ExperimentSite]) -> SlotTable:
+    """Return a table that keeps every name which two pages have: across sites no template is common."""
+    counts = count_names({block.path for block in page.content.blocks} for site in sites for page in site.pages)
+    return SlotTable.of_names(name for name, count in counts.items() if count > 1)
+
+
+def other_sites(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> list[Result]:
+    """Approach 2: a classifier of all other sites (of other owners) judges a site; *folds* plays no part."""
+    table = _common_table(sites)
+    rows = {site.name: _rows(site, features, table) for site in sites}
+    results = []
+    for site in sites:
+        others = [other for other in sites if other.group != site.group]
+        if not others:
+            raise ContentSpiderError("this experiment needs sites of two owners or more")
+        classifier = _train(
+            (page for other in others for page in rows[other.name]),
+            (labels for other in others for labels in other.labels),
+            (page for other in others for page in other.pages),
+        )
+        results.append(measure(site, [classifier.decide(page) > 0 for page in rows[site.name]]))
+    return results
+
+
+def mixed_pages(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> list[Result]:
+    """Approach 3: one classifier of all sites, cross-validated over the pages of all of them in *folds*."""
+    table = _common_table(sites)
+    everything = [(site, index, rows) for site in sites for index, rows in enumerate(_rows(site, features, table))]
+    fold_of = _fold_numbers(len(everything), folds)
+    kept: dict[str, Kept] = {site.name: [np.zeros(0, dtype=bool)] * len(site.pages) for site in sites}
+    for fold in range(folds):
+        seen = [entry for entry, number in zip(everything, fold_of, strict=True) if number != fold]
+        classifier = _train((rows for _, _, rows in seen), (site.labels[index] for site, index, _ in seen), (site.pages[index] for site, index, _ in seen))
+        for (site, index, rows), number in zip(everything, fold_of, strict=True):
+            if number == fold:
+                kept[site.name][index] = classifier.decide(rows) > 0
+    return [measure(site, kept[site.name]) for site in sites]
+
+
+APPROACHES: dict[str, Callable[[Sequence[ExperimentSite], Sequence[str], int], list[Result]]] = {
+    "table1": per_site,
+    "approach2": other_sites,
+    "approach3": mixed_pages,
+}

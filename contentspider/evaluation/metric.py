@@ -1,0 +1,43 @@
+"""Precision, recall and F1 of extracted content: by word (token) and by block."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from contentspider.page.features import tokens
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Score(NamedTuple):
+    """Precision, recall and F1, each from 0 to 1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def _score(common: float, found: float, wanted: float) -> Score:
+    if not found and not wanted:
+        return Score(1.0, 1.0, 1.0)
+    if not common:
+        return Score(0.0, 0.0, 0.0)
+    return Score(common / found, common / wanted, 2 * common / (found + wanted))
+
+
+def text_score(predicted: str, gold: str, optional: str = "") -> Score:
+    """Return how far two texts' multisets of words agree; words of *optional* are neither asked for nor held against.
+
+    Each Chinese, Japanese, Korean or Thai character is a word. Two empty texts agree.
+    """
+    found, wanted = Counter(tokens(predicted)), Counter(tokens(gold))
+    found -= (found - wanted) & Counter(tokens(optional))
+    return _score(sum((found & wanted).values()), sum(found.values()), sum(wanted.values()))
+
+
+def block_score(kept: NDArray[np.bool_], labels: NDArray[np.bool_]) -> Score:
+    """Return how far the kept blocks are those of *labels*, each block counting once."""
+    return _score(float((kept & labels).sum()), float(kept.sum()), float(labels.sum()))

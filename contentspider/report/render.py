@@ -1,0 +1,52 @@
+"""The report as one HTML page without scripts or outside parts; page texts are escaped."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, StrictUndefined
+
+from contentspider.errors import ContentSpiderError
+from contentspider.evaluation.corpora import html_files
+from contentspider.page.document import Page
+from contentspider.page.rendered import read_rendered
+from contentspider.report.summary import summarise
+from contentspider.site.featuresets import needs_attributes
+from contentspider.site.learner import SiteLearner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from contentspider.report.summary import SiteReport
+
+
+def render_report(report: SiteReport) -> str:
+    """Return the report as HTML."""
+    source = files("contentspider.report").joinpath("page.html").read_text(encoding="utf-8")
+    text = Environment(autoescape=True, undefined=StrictUndefined).from_string(source).render(report=report)
+    return text.encode("utf-8", "replace").decode()  # half an emoji is no text that could be written
+
+
+def write_report(source: Path, output: Path, labels: str, features: Sequence[str]) -> int:
+    """Learn a site from its saved pages, write its report to *output*, and return of how many pages it is.
+
+    *source* is a folder of HTML files or a file of rendered pages; of more than `MAX_SAMPLE` pages a part is shown.
+    """
+    learner = SiteLearner(source.resolve().name, labels, features=features)
+    pages = learner.sample(_read(source, needs_attributes(features)))
+    if not pages:
+        raise ContentSpiderError(f"{source} has no pages with text: give a folder of HTML files, a file of rendered pages (.jsonl, .jsonl.gz), or a crawl")
+    output.write_text(render_report(summarise(learner, learner.fit(pages), pages)), encoding="utf-8")
+    return len(pages)
+
+
+def _read(source: Path, attributes: bool) -> Iterator[Page]:
+    if source.is_dir():
+        for path in html_files(source):
+            yield Page.from_html(path.read_bytes(), path.relative_to(source).as_posix(), attributes=attributes)
+    elif source.is_file():
+        yield from read_rendered(source)
+    else:
+        raise ContentSpiderError(f"{source}: no such file or folder")

@@ -1,0 +1,161 @@
+"""What a report says of a site: its clusters with their scores and examples, and what each page kept and lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.site.votes import gather, group_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contentspider.page.document import Page
+    from contentspider.site.learner import SiteLearner
+    from contentspider.site.model import SiteModel
+
+MAX_CLUSTERS = 200
+EXAMPLES = 4
+EXAMPLE_CHARS = 160
+# What a page lost is told by its longest dropped texts that are not on most pages.
+LOST_BLOCKS = 12
+TEMPLATE_SHARE = 0.4
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterReport:
+    """A cluster of slots: its share in the global score of Algorithm 1, the SVM's mean margin, and examples."""
+
+    slots: list[str]
+    score: float
+    margin: float
+    blocks: int
+    pages: int
+    kept: int
+    kept_examples: list[str]
+    dropped_examples: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PageReport:
+    """A page: its type, how sure its decision is, the beginning of what was kept, and what only this page lost."""
+
+    url: str
+    page_type: str
+    confidence: float
+    kept_chars: int
+    dropped_chars: int
+    kept: list[str]
+    lost: list[str]
+    template_blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class SiteReport:
+    """All that a report shows; *clusters* by score, *pages* from the least sure; histograms have `BINS` bins of 0 to 1."""
+
+    site: str
+    model: SiteModel
+    clusters: list[ClusterReport]
+    pages: list[PageReport]
+    types: dict[str, int]
+    confidences: list[int]
+    kept_shares: list[int]
+
+
+def _short(text: str) -> str:
+    text = " ".join(text[: 4 * EXAMPLE_CHARS].split())
+    return text if len(text) <= EXAMPLE_CHARS else text[: EXAMPLE_CHARS - 1] + "…"
+
+
+def _histogram(values: Sequence[float]) -> list[int]:
+    counts, _ = np.histogram(values, BINS, (0, 1))
+    return [int(count) for count in counts]
+
+
+def summarise(learner: SiteLearner, model: SiteModel, pages: Sequence[Page]) -> SiteReport:
+    """Return the report of a site's *pages* as *model* filters them; *learner* gives the clusters' scores.
+
+    Raises ValueError if no page has any text.
+    """
+    pages = [page for page in pages if page.content.blocks]
+    if not pages:
+        raise ValueError("none of the pages has any text")
+    extractions = [model.extract(page) for page in pages]
+    kept = np.concatenate([extraction.kept for extraction in extractions])
+    return SiteReport(
+        site=model.site,
+        model=model,
+        clusters=_clusters(learner, model, pages, kept),
+        pages=sorted(_pages(model, pages), key=lambda page: (page.confidence, page.url)),
+        types=dict(Counter(extraction.page_type for extraction in extractions).most_common()),
+        confidences=_histogram([extraction.confidence for extraction in extractions]),
+        kept_shares=_histogram([sum(len(block.text) for block in extraction.blocks) / _chars(extraction.page) for extraction in extractions]),
+    )
+
+
+def _chars(page: Page) -> int:
+    return sum(len(block.text) for block in page.content.blocks)
+
+
+def _clusters(learner: SiteLearner, model: SiteModel, pages: list[Page], kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[ClusterReport]:
+    site = gather([page.content for page in pages], [page.hints for page in pages])
+    probabilities, _ = learner.label(pages, site)
+    margins = np.concatenate([model.margins(page) for page in pages])
+    weights = np.sqrt(site.chars)
+    scores = np.bincount(site.clusters, probabilities * weights)
+    total = max(float(scores.sum()), 1e-9)
+    means = group_mean(site.clusters, margins, weights)
+    texts = [block.text for page in pages for block in page.content.blocks]
+    members: dict[int, list[int]] = {}
+    for index, cluster in enumerate(site.clusters.tolist()):
+        members.setdefault(cluster, []).append(index)
+    found = []
+    for cluster, indexes in sorted(members.items(), key=lambda entry: -scores[entry[0]])[:MAX_CLUSTERS]:
+        examples: dict[bool, list[str]] = {True: [], False: []}
+        for index in indexes:
+            shown = examples[bool(kept[index])]
+            if len(shown) < EXAMPLES and (text := _short(texts[index])) not in shown:
+                shown.append(text)
+        found.append(
+            ClusterReport(
+                slots=[slot for slot, _ in Counter(site.slots[index] for index in indexes).most_common(EXAMPLES)],
+                score=float(scores[cluster]) / total,
+                margin=float(means[indexes[0]]),
+                blocks=len(indexes),
+                pages=len(set(site.pages[indexes].tolist())),
+                kept=int(kept[indexes].sum()),
+                kept_examples=examples[True],
+                dropped_examples=examples[False],
+            )
+        )
+    return found
+
+
+def _pages(model: SiteModel, pages: list[Page]) -> list[PageReport]:
+    times = Counter(text for page in pages for text in {block.text for block in page.content.blocks})
+    template = max(2, TEMPLATE_SHARE * len(pages))
+    found = []
+    for page in pages:
+        extraction = model.extract(page)
+        dropped = [block.text for block, keeps in zip(page.content.blocks, extraction.kept, strict=True) if not keeps]
+        own = [text for text in dropped if times[text] < template]
+        longest = set(sorted(own, key=len, reverse=True)[:LOST_BLOCKS])
+        kept_chars = sum(len(block.text) for block in extraction.blocks)
+        found.append(
+            PageReport(
+                url=page.url,
+                page_type=extraction.page_type,
+                confidence=extraction.confidence,
+                kept_chars=kept_chars,
+                dropped_chars=_chars(page) - kept_chars,
+                kept=[_short(block.text) for block in extraction.blocks[:EXAMPLES]],
+                lost=[_short(text) for text in dict.fromkeys(own) if text in longest],
+                template_blocks=len(dropped) - len(own),
+            )
+        )
+    return found

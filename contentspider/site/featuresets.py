@@ -1,0 +1,266 @@
+"""Feature sets of the per-site classifier: each turns the blocks of a page into feature names.
+
+A number becomes the name of the bin that it falls in, so that one linear classifier and one model file serve
+all of them, and what was learned can be read. ``slots`` is the default; the others are those of the papers:
+Zhou and Mashuq (2013, section 3.3 and tables 4 to 7), Uzun, Agun and Yerlikaya (2013, section 4.2), and a
+thesis on features that are derived from the tree.
+"""
+
+from __future__ import annotations
+
+import re
+from math import log2
+from typing import TYPE_CHECKING, NamedTuple
+
+from contentspider.page.features import HEADINGS, NOISE_PHRASES
+from contentspider.page.names import NAME_GROUPS, name_groups, step_tag
+from contentspider.site.classifier import BlockNames
+from contentspider.site.slots import step_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from contentspider.page.blocks import PageBlocks
+    from contentspider.site.slots import SlotTable
+
+Rows = list[list[str]]
+WORD = re.compile(r"\w+")
+# The words of JavaScript that event handlers and javascript: addresses are made of.
+SCRIPT_WORD = re.compile(
+    r"\b(?:function|return|this|var|let|const|new|if|else|for|while|true|false|null|void|typeof|window|document|location|"
+    r"open|close|event|submit|click|alert|confirm|print|href|value|form|style|display|src|getElementById|getElementsBy\w+|"
+    r"querySelector|addEventListener|preventDefault|setTimeout|history|navigator|screen|parent|self|top|ga|gtag|dataLayer|jQuery)\b|\$(?=\()"
+)
+SCRIPT_ATTRIBUTE = re.compile(r"on[a-z]+$", re.IGNORECASE)
+# Values of this length choose among a few (type, rel, align); longer ones are the page's own.
+MAX_VALUE_CHARS = 16
+# Blocks after a header such as "Related" that it still speaks for.
+HEADER_REACH = 12
+NEAR_SIBLINGS = 12
+
+
+def _bin(value: float, steps: float = 2) -> int:
+    """Return the number of a bin on a logarithmic scale: *steps* bins to a doubling."""
+    return int(steps * log2(1 + value))
+
+
+def text_length(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the length of the text (table 4)."""
+    return [[f"chars {_bin(len(block.text))}"] for block in page.blocks]
+
+
+def tag_path(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the tags from the body to the block (table 5)."""
+    paths = {block.path: "/".join(map(step_tag, block.path.split("/"))) for block in page.blocks}
+    return [[f"tags {paths[block.path]}"] for block in page.blocks]
+
+
+def selectors(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the CSS selectors ``tag#id`` and ``tag.class`` of the block and of all elements above it (table 6)."""
+
+    def names(path: str) -> list[str]:
+        steps = table.slot(path).split("/")[1:]
+        return sorted({f"selector {step_tag(step)}{name}" for step in steps for name in step_names(step)})
+
+    rows = {block.path: names(block.path) for block in page.blocks}
+    return [rows[block.path] for block in page.blocks]
+
+
+def tags(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the block's tag and the tags above it, without their order."""
+
+    def names(path: str) -> list[str]:
+        steps = [step_tag(step) for step in path.split("/")]
+        return [f"tag {steps[-1]}", *sorted({f"above {tag}" for tag in steps[:-1]})]
+
+    rows = {block.path: names(block.path) for block in page.blocks}
+    return [rows[block.path] for block in page.blocks]
+
+
+def classes(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the CSS classes of the block and of the elements above it."""
+
+    def names(path: str) -> list[str]:
+        *above, own = table.slot(path).split("/")
+        found = {f"class {name[1:]}" for name in step_names(own) if name[0] == "."}
+        return sorted(found | {f"above class {name[1:]}" for step in above for name in step_names(step) if name[0] == "."})
+
+    rows = {block.path: names(block.path) for block in page.blocks}
+    return [rows[block.path] for block in page.blocks]
+
+
+def _per_container(page: PageBlocks, own: Sequence[Collection[str]], prefix: str) -> Rows:
+    """Return for each block the names of its element, and with "above" before them those of the elements around it."""
+    above: list[frozenset[str]] = [frozenset()] * len(page.parents)
+    for element in range(1, len(page.parents)):
+        parent = page.parents[element]
+        above[element] = above[parent].union(own[parent])
+    rows = {
+        holder: [f"{prefix} {name}" for name in sorted(own[holder])] + [f"above {prefix} {name}" for name in sorted(above[holder])]
+        for holder in {block.container for block in page.blocks}
+    }
+    return [rows[block.container] for block in page.blocks]
+
+
+def attributes(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the attributes of the markup (but for id, class and handlers), with their values where these are short."""
+    own: list[set[str]] = [set() for _ in page.parents]
+    for element, found in enumerate(page.attributes):
+        for name, value in found:
+            if name not in ("id", "class", "style", "href", "src", "title", "alt") and not SCRIPT_ATTRIBUTE.match(name):
+                short = len(value) <= MAX_VALUE_CHARS and not any(character.isdigit() for character in value)
+                own[element].add(f"{name}={value}" if short else name)
+            elif not SCRIPT_ATTRIBUTE.match(name) and name not in ("id", "class"):
+                own[element].add(name)
+    return _per_container(page, own, "attribute")
+
+
+def scripts(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the JavaScript keywords in event handlers and ``javascript:`` addresses of the block and of the elements above it."""
+    own: list[set[str]] = [set() for _ in page.parents]
+    for element, found in enumerate(page.attributes):
+        for name, value in found:
+            if SCRIPT_ATTRIBUTE.match(name):
+                own[element].update([name.lower(), *SCRIPT_WORD.findall(value)])
+            elif name == "href" and value.lstrip().lower().startswith("javascript:"):
+                own[element].update(["javascript:", *SCRIPT_WORD.findall(value)])
+    return _per_container(page, own, "script")
+
+
+def uzun(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the six numbers of Uzun et al.: words, their share of the page's, links, words in links, these a link, and their ratio to all words."""
+    counts = [len(WORD.findall(block.text)) for block in page.blocks]
+    total = max(sum(counts), 1)
+    rows = []
+    for block, words in zip(page.blocks, counts, strict=True):
+        # A link's words by its share of the characters: inside a block only link and plain text are told apart.
+        linked = round(words * block.link_chars / len(block.text))
+        rows.append(
+            [
+                f"words {_bin(words)}",
+                f"density {_bin(1000 * words / total)}",
+                f"links {_bin(block.links)}",
+                f"words in links {_bin(linked)}",
+                f"words a link {_bin(linked / max(block.links, 1))}",
+                f"link ratio {round(10 * linked / max(words, 1))}",
+            ]
+        )
+    return rows
+
+
+def derived(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the thesis' derived features: what the block descends from, contains and stands beside; words, position, links, noisy headers.
+
+    What ids and classes say counts by meaning (`NAME_GROUPS`: ad, nav, comment, ...), not by word.
+    """
+    children: list[set[str]] = [set() for _ in page.parents]
+    members: list[list[int]] = [[] for _ in page.parents]
+    for element in range(1, len(page.parents)):
+        children[page.parents[element]].add(page.tags[element])
+        members[page.parents[element]].append(element)
+    place = {element: index for siblings in members for index, element in enumerate(siblings)}
+    groups: dict[str, set[str]] = {}
+
+    def called(step: str) -> set[str]:
+        if step not in groups:
+            groups[step] = {NAME_GROUPS[group] for group in name_groups(step)}
+        return groups[step]
+
+    rows = []
+    header, since = "", HEADER_REACH
+    for index, block in enumerate(page.blocks):
+        if block.tag in HEADINGS:
+            header = next((name for name, pattern in NOISE_PHRASES.items() if pattern.search(block.text[:80])), "")
+            since = 0
+        *above, own = block.path.split("/")
+        names = {f"is_desc_{step_tag(step)}" for step in above}
+        names |= {f"is_desc_{name}" for step in [*above, own] for name in called(step)}
+        names |= {f"contains_{tag}" for tag in children[block.container]}
+        names |= {
+            f"contains_{name}" for name, has in (("a", block.links), ("b", block.bold_chars), ("code", any(mark == "`" for *_, mark in block.spans))) if has
+        }
+        parent = page.parents[block.container]
+        if parent >= 0:
+            middle = place[block.container]
+            beside = members[parent][max(middle - NEAR_SIBLINGS, 0) : middle + NEAR_SIBLINGS + 1]
+            names |= {f"is_sib_{page.tags[element]}" for element in beside if element != block.container}
+        if block.link_chars > 0.9 * len(block.text):
+            names.add("is_link")
+        names |= {f"says_{name}" for name, pattern in NOISE_PHRASES.items() if len(block.text) < 400 and pattern.search(block.text[:80])}
+        if header and since <= HEADER_REACH:
+            names.add(f"after header {header}")
+        since += 1
+        names |= {f"word count {_bin(len(WORD.findall(block.text)))}", f"position {10 * index // len(page.blocks)}", f"tag {block.tag}"}
+        rows.append(sorted(names))
+    return rows
+
+
+def visual(page: PageBlocks, table: SlotTable) -> Rows:
+    """Name the computed CSS properties and the box of a rendered block (table 7); a page that was not rendered has none."""
+    if not page.visuals:
+        return [[] for _ in page.blocks]
+    rows = []
+    for properties in page.visuals:
+        row = []
+        for name, value in properties.items():
+            if name == "box height" or (name.startswith("box ") and name != "box width"):
+                row.append(f"{name} {int(float(value)) // 100}")  # where on the page, within 100 pixels
+            else:
+                row.append(f"{name}: {value}")
+        rows.append(row)
+    return rows
+
+
+class FeatureSet(NamedTuple):
+    """A feature set: what gives its names, and whether the markup's attributes must have been kept."""
+
+    names: Callable[[PageBlocks, SlotTable], Rows]
+    needs_attributes: bool = False
+
+
+FEATURE_SETS: dict[str, FeatureSet] = {
+    "text-length": FeatureSet(text_length),
+    "tag-path": FeatureSet(tag_path),
+    "selectors": FeatureSet(selectors),
+    "visual": FeatureSet(visual),
+    "tags": FeatureSet(tags),
+    "attributes": FeatureSet(attributes, needs_attributes=True),
+    "classes": FeatureSet(classes),
+    "scripts": FeatureSet(scripts, needs_attributes=True),
+    "uzun": FeatureSet(uzun),
+    "derived": FeatureSet(derived),
+}
+# The default, which knows the site's repeated texts too, and all others together.
+SLOTS, ALL = "slots", "all"
+FEATURE_SET_NAMES = (SLOTS, *FEATURE_SETS, ALL)
+
+
+def parse_feature_sets(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of single sets, ``all`` spelled out; an unknown name raises ValueError."""
+    if unknown := [name for name in names if name not in FEATURE_SET_NAMES]:
+        raise ValueError(f"feature set {unknown[0]!r} is unknown; use one of {', '.join(FEATURE_SET_NAMES)}")
+    wanted = {single for name in names for single in (FEATURE_SETS if name == ALL else [name])}
+    if not wanted:
+        raise ValueError(f"no feature set is named; use one of {', '.join(FEATURE_SET_NAMES)}")
+    return tuple(name for name in (SLOTS, *FEATURE_SETS) if name in wanted)
+
+
+def needs_attributes(names: Sequence[str]) -> bool:
+    """Tell whether one of the sets needs pages that were read with their markup's attributes."""
+    return any(FEATURE_SETS[name].needs_attributes for name in names if name != SLOTS)
+
+
+class FeatureNames:
+    """The feature names of blocks on one site, by one or several feature sets."""
+
+    def __init__(self, names: Sequence[str], table: SlotTable) -> None:
+        self.table = table
+        self.slots = BlockNames(table) if SLOTS in names else None
+        self.sets = [FEATURE_SETS[name].names for name in names if name != SLOTS]
+
+    def page(self, page: PageBlocks, noise_texts: frozenset[str] | set[str]) -> Rows:
+        """Return the feature names of each block of a page."""
+        rows: Rows = self.slots.page(page, noise_texts) if self.slots else [[] for _ in page.blocks]
+        for names in self.sets:
+            rows = [row + more for row, more in zip(rows, names(page, self.table), strict=True)]
+        return rows
