@@ -77,7 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
     crawl.add_argument("urls", nargs="+", metavar="URL", help="where to start; https:// is assumed")
     crawl.add_argument(
         "-o", "--output", action="append", metavar="FILE",
-        help="write items to FILE, in the format of its ending (jsonl, json, csv, xml, ...); replaced if it exists; default pages.jsonl",
+        help="write items to FILE, in the format of its ending (jsonl, json, csv, xml); replaced if it exists; default pages.jsonl",
     )  # fmt: skip
     crawl.add_argument("--models", default="models", metavar="DIR", help="the models' folder (default: models)")
     crawl.add_argument("--max-pages", type=_not_negative, default=0, metavar="N", help="stop after N pages (0: no limit)")
@@ -85,6 +85,8 @@ def build_parser() -> argparse.ArgumentParser:
     crawl.add_argument("--no-sitemaps", action="store_true", help="do not read robots.txt's sitemaps and /sitemap.xml")
     crawl.add_argument("--own-site", action="store_true", help="the site is yours: no delay, 16 requests at a time (robots.txt is still obeyed)")
     crawl.add_argument("--relearn", action="store_true", help="learn the sites anew, even if there are models")
+    crawl.add_argument("--resume", action="store_true", help="go on with this crawl if it was not finished; else start anew")
+    crawl.add_argument("--name", default="", metavar="NAME", help="name of the crawl (default: its sites); two may run at a time under two names")
     crawl.add_argument("-s", "--set", action="append", type=_assignment, default=[], metavar="NAME=VALUE", help="set a Scrapy or contentspider setting")
     crawl.add_argument("--log-level", default="WARNING", choices=["DEBUG", "INFO", "WARNING", "ERROR"], help="what to log (default: WARNING)")
 
@@ -95,6 +97,13 @@ def build_parser() -> argparse.ArgumentParser:
     extract.add_argument("-o", "--output", type=Path, metavar="FILE", help="write JSON lines to FILE (default: standard output)")
     _add_learning_options(extract)
     extract.add_argument("--keep-teasers", action="store_true", help="keep the entries of listing pages in their content")
+
+    status = commands.add_parser("status", help="tell how a crawl stands", description="Tell how a running, finished or dead crawl stands.")
+    status.add_argument("crawl", metavar="CRAWL", help="its name (what it crawls, or --name), or its ledger's file")
+
+    replay = commands.add_parser("replay", help="write a crawl's items again", description="Write all items of a crawl to a file, from its ledger.")
+    replay.add_argument("crawl", metavar="CRAWL", help="its name (what it crawls, or --name), or its ledger's file")
+    replay.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="in the format of its ending (jsonl, json, csv, xml)")
 
     models = commands.add_parser("models", help="show what was learned", description="Show what was learned of sites.")
     models.add_argument("--models", default="models", type=Path, metavar="DIR", help="the models' folder (default: models)")
@@ -162,6 +171,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "extract": _extract,
         "models": _models,
         "evaluate": _evaluate,
+        "status": _status,
+        "replay": _replay,
         "report": _report,
         "experiment": _experiment,
         "train-prior": _train_prior,
@@ -206,6 +217,21 @@ def _extract(options: argparse.Namespace) -> int:
             f"no HTML files ({', '.join('*' + suffix for suffix in ('.html', '.htm', '.xhtml'))}) with text under {', '.join(map(str, options.paths))}"
         )
     print(f"{written} pages" + (f" -> {options.output}" if options.output else ""), file=sys.stderr)
+    return EXIT_OK
+
+
+def _status(options: argparse.Namespace) -> int:
+    from contentspider.crawl.export import crawl_status, find_crawl
+
+    print(crawl_status(find_crawl(options.crawl)))
+    return EXIT_OK
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from contentspider.crawl.export import export_items, find_crawl
+
+    written = export_items(find_crawl(options.crawl), options.output)
+    print(f"{written} items -> {options.output}", file=sys.stderr)
     return EXIT_OK
 
 

@@ -63,7 +63,9 @@ def test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model(e
     assert item["id"] == page_id(str(item["url"]))
     assert len(item["content_hash"]) == 32
     assert 0.5 < item["confidence"] <= 1
-    assert not list((tmp_path / ".scrapy" / "contentspider").iterdir()), "nothing is left behind"
+    status = run("status", str(item["site"]), cwd=tmp_path).stdout
+    assert "finished" in status
+    assert f"items: {len(pages)} out, 0 held" in status
     shown = run("models", "show", str(item["site"]), cwd=tmp_path).stdout
     assert "content (" in shown
     assert "div.entry/p" in shown.split("noise (")[0]

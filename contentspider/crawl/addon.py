@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.middleware import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.pipeline import ContentPipeline
 from contentspider.crawl.progress import Progress
+from contentspider.crawl.scheduler import LedgerScheduler
 from contentspider.crawl.settings import DEFAULTS
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ class Addon:
         for name, default in DEFAULTS.items():
             if name not in settings:
                 settings.set(name, default, "default")
+        if settings.getbool("CONTENTSPIDER_DURABLE") and settings.getbool("CONTENTSPIDER_ENABLED"):
+            settings.set("SCHEDULER", LedgerScheduler, "addon")
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", Keeper, 400)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, BLOCKS_ORDER)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", PagesMiddleware, PAGES_ORDER)
         settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", ContentPipeline, PIPELINE_ORDER)

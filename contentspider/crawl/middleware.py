@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import HtmlResponse
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.items import FieldMap
+from contentspider.crawl.keeper import URL_META_KEY, Keeper
 from contentspider.page.blocks import extract_blocks
 from contentspider.page.document import Page
 from contentspider.page.hints import extract_hints
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PAGE_META_KEY = "contentspider_page"
+ITEMS_META_KEY = "contentspider_items"
 # Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
 THREAD_BYTES = 300_000
 # Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
@@ -37,6 +40,7 @@ class BlocksMiddleware:
         if not crawler.settings.getbool("CONTENTSPIDER_ENABLED", True):
             raise NotConfigured("CONTENTSPIDER_ENABLED is False")
         assert crawler.stats
+        self.crawler = crawler
         self.stats = crawler.stats
         self.attributes = needs_attributes(parse_feature_sets(crawler.settings.getlist("CONTENTSPIDER_FEATURES")))
         self.max_blocks = crawler.settings.getint("CONTENTSPIDER_MAX_BLOCKS")
@@ -64,6 +68,16 @@ class BlocksMiddleware:
                 )  # fmt: skip
         return response
 
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Note why an address could not be fetched; who else wants to handle it may."""
+        keeper = self.crawler.get_extension(Keeper)
+        if keeper is not None:
+            url = request.meta.get(URL_META_KEY)
+            if isinstance(exception, IgnoreRequest):
+                keeper.note(url, "skipped", str(exception)[:200] or "ignored")
+            else:
+                keeper.note(url, "failed", f"{type(exception).__name__}: {exception}"[:200])
+
     def _read(self, response: HtmlResponse) -> Page:
         try:
             root = response.selector.root if response.body.strip() else None
@@ -74,21 +88,35 @@ class BlocksMiddleware:
         return Page(response.url, extract_blocks(root, self.max_blocks, self.attributes), extract_hints(root))
 
 
-class ItemPages:
-    """The page of each item on its way from the callback to the pipeline, by the item's identity."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an item comes from: its page, its address' row in the ledger, and which of the page's items it is.
+
+    *held* and *key* are the number and the key under which it was held; None: it comes from its callback.
+    """
+
+    page: Page
+    url: int | None = None
+    place: int = 0
+    held: int | None = None
+    key: str | None = None
+
+
+class ItemSources:
+    """The source of each item on its way from the callback to the pipeline, by the item's identity."""
 
     def __init__(self) -> None:
-        self._pages: dict[int, tuple[object, Page]] = {}
+        self._sources: dict[int, tuple[object, Source]] = {}
 
-    def put(self, item: object, page: Page) -> None:
-        """Remember the page of an item."""
-        self._pages[id(item)] = (item, page)
-        if len(self._pages) > MAX_WAITING:  # their items were replaced on the way: nobody will ask
-            del self._pages[next(iter(self._pages))]
+    def put(self, item: object, source: Source) -> None:
+        """Remember the source of an item."""
+        self._sources[id(item)] = (item, source)
+        if len(self._sources) > MAX_WAITING:  # their items were replaced on the way: nobody will ask
+            del self._sources[next(iter(self._sources))]
 
-    def take(self, item: object) -> Page | None:
-        """Return the page of an item and forget it."""
-        found = self._pages.pop(id(item), None)
+    def take(self, item: object) -> Source | None:
+        """Return the source of an item and forget it."""
+        found = self._sources.pop(id(item), None)
         return found[1] if found else None
 
 
@@ -99,13 +127,13 @@ class PagesMiddleware(BaseSpiderMiddleware):
         if not crawler.settings.getbool("CONTENTSPIDER_ENABLED", True):
             raise NotConfigured("CONTENTSPIDER_ENABLED is False")
         super().__init__(crawler)
-        self.pages = ItemPages()
+        self.sources = ItemSources()
         self.field_map = FieldMap(crawler.settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
-        """Drop our tag: callbacks pass ``meta=response.meta``, and the queue would store it."""
-        if PAGE_META_KEY in request.meta:
-            del request.meta[PAGE_META_KEY]
+        """Drop our tags: callbacks pass ``meta=response.meta``, and the queue would store them."""
+        for key in (PAGE_META_KEY, URL_META_KEY, ITEMS_META_KEY):
+            request.meta.pop(key, None)
         return request
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:
@@ -113,5 +141,6 @@ class PagesMiddleware(BaseSpiderMiddleware):
         if response is not None and self.field_map.fields(item) is not None:
             page = response.meta.get(PAGE_META_KEY) if response.request else None
             if page is not None:
-                self.pages.put(item, page)
+                place = response.meta[ITEMS_META_KEY] = response.meta.get(ITEMS_META_KEY, -1) + 1
+                self.sources.put(item, Source(page, response.meta.get(URL_META_KEY), place))
         return item

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider, DropItem, NotConfigured
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.project import data_path
 
 from contentspider.crawl.items import FieldMap
-from contentspider.crawl.middleware import PagesMiddleware
+from contentspider.crawl.keeper import RELEASE_URL, Keeper, Passing, passing
+from contentspider.crawl.middleware import PagesMiddleware, Source
 from contentspider.crawl.settings import check_settings
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.featuresets import parse_feature_sets
-from contentspider.site.record import page_fields
-from contentspider.storage.ledger import Ledger, LedgerFullError
+from contentspider.site.record import page_fields, page_id
+from contentspider.storage.ledger import LedgerFullError
 from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -48,8 +48,10 @@ class SiteState:
     model: SiteModel | None = None
     version: str = ""
     held: int = 0
-    urls: set[str] = field(default_factory=set)
+    pages: int = 0
+    last_url: str = ""
     learning: asyncio.Task[None] | None = None
+    is_releasing: bool = False
     failed: bool = False
 
     @property
@@ -83,9 +85,9 @@ class ContentPipeline:
         check_settings(settings)
         self.store = ModelStore(Path(settings["CONTENTSPIDER_MODELS_DIR"]))
         self.sites: dict[str, SiteState] = {}
-        self.ledger: Ledger | None = None
         self.closing = False
         self.warned: set[str] = set()
+        crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
         crawler.signals.connect(self._on_gone, signal=signals.item_dropped)
         crawler.signals.connect(self._on_gone, signal=signals.item_error)
@@ -96,11 +98,16 @@ class ContentPipeline:
         return cls(crawler)
 
     def open_spider(self) -> None:
-        """Find the middleware that knows the items' pages."""
+        """Find the middleware that knows the items' pages, and the ledger."""
         middleware = self.crawler.get_spider_middleware(PagesMiddleware)
-        if middleware is None:
-            raise NotConfigured("ContentPipeline needs contentspider.crawl.middleware.PagesMiddleware in SPIDER_MIDDLEWARES; the add-on sets both")
-        self.item_pages = middleware.pages
+        keeper = self.crawler.get_extension(Keeper)
+        if middleware is None or keeper is None:
+            raise NotConfigured(
+                "ContentPipeline needs contentspider's PagesMiddleware in SPIDER_MIDDLEWARES and Keeper in EXTENSIONS; the add-on sets all of them"
+            )
+        self.sources = middleware.sources
+        self.keeper = keeper
+        self.ledger = keeper.ledger
         # Scrapy closes all pipelines at once: what is held must pass them before any of them is closed.
         assert self.crawler.engine is not None
         manager = self.crawler.engine.scraper.itemproc
@@ -114,10 +121,12 @@ class ContentPipeline:
 
     async def process_item(self, item: Any) -> Any:
         """Fill an item, hold it, or pass it on if it asks for nothing."""
-        if self.field_map.fields(item) is None:
+        passing.set(None)
+        fields = self.field_map.fields(item)
+        if fields is None:
             return item
-        page = self.item_pages.take(item)
-        if page is None:
+        source = self.sources.take(item)
+        if source is None:
             self._warn_once(
                 "untagged",
                 "An item of %s came without its page (its response was not HTML, or another component replaced it): it passes as it is",
@@ -125,25 +134,37 @@ class ContentPipeline:
             )
             self.stats.inc_value("contentspider/items/untagged")
             return item
-        state = self._site(page.url)
-        if not state.is_ready and not self.closing and self._hold(state, item, page):
-            raise DropItem(f"held until {state.key} has been learned", log_level="DEBUG")
-        self._fill(item, page, state)
+        if self.keeper.is_durable and self.keeper.is_broken:
+            raise DropItem("the ledger cannot be written: the crawl stops, and a resumed one fetches this page again", log_level="DEBUG")
+        state = self._site(self.keys.key(source.page.url))
+        key = source.key or self._key(item, fields, source)
+        if source.held is None:
+            if not state.is_ready and not self.closing and self._hold(state, item, source, key):
+                raise DropItem(f"held until {state.key} has been learned", log_level="DEBUG")
+            if self.keeper.is_durable and self.ledger.has_item(key):
+                raise DropItem("it was held or released before the crawl was resumed", log_level="DEBUG")
+        values = self._fill(item, source.page, state)
+        passing.set(Passing(key, source.held, source.url, str(values["content_hash"])))
         return item
 
-    def _site(self, url: str) -> SiteState:
-        key = self.keys.key(url)
+    def _key(self, item: Any, fields: Mapping[str, str], source: Source) -> str:
+        """Return what an item is recorded under, once: its id, or its page's with its place among the page's items."""
+        own = ItemAdapter(item).get(fields.get("id", ""))
+        return str(own) if own else page_id(source.page.url) + (f"/{source.place}" if source.place else "")
+
+    def _site(self, key: str) -> SiteState:
         state = self.sites.get(key)
         if state is None:
             state = self.sites[key] = SiteState(key)
-            model = None if self.relearn else self.store.load(key)
+            learned_here = self.keeper.is_resumed and key in (self.ledger.fact("learned") or [])
+            model = self.store.load(key) if learned_here or not self.relearn else None
             if model is not None and (model.labels, model.features) == (self.labels, self.features):
                 state.model, state.version = model, model.version
                 self.stats.inc_value("contentspider/models/loaded")
                 logger.info("%s: loaded model %s, learned from %d pages", key, state.version, model.pages)
         return state
 
-    def _fill(self, item: Any, page: Page, state: SiteState) -> None:
+    def _fill(self, item: Any, page: Page, state: SiteState) -> dict[str, object]:
         try:
             extraction = state.model.extract(page, self.keep_teasers) if state.model else None
         except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
@@ -160,25 +181,34 @@ class ContentPipeline:
         self.stats.inc_value("contentspider/chars/dropped", total - kept)
         self.stats.inc_value("contentspider/items/filtered" if extraction else "contentspider/items/unfiltered")
         self.stats.inc_value(f"contentspider/page_type/{values['page_type']}")
+        if self.keeper.is_durable:
+            self.ledger.sample(state.key, page)
+        return values
 
-    def _hold(self, state: SiteState, item: Any, page: Page) -> bool:
-        """Hold an item on disk and start to learn when there are enough; tell whether it could be held."""
+    def _hold(self, state: SiteState, item: Any, source: Source, key: str) -> bool:
+        """Hold an item on disk and start to learn when there are enough; tell whether it is held (or was already out)."""
+        durable = self.keeper.is_durable
         try:
-            if self.ledger is None:
-                name = f"{self.crawler.spider.name if self.crawler.spider else 'crawl'}-{os.getpid()}-{time.time_ns()}.sqlite"
-                self.ledger = Ledger(Path(data_path("contentspider", createdir=True)) / name)
-            self.ledger.hold(state.key, item, page)
-        except (LedgerFullError, OSError) as error:
-            self._warn_once("ledger", "Items cannot be held (%s): the site is learned from what there is. Free some space for more", error)
+            if self.keeper.is_broken:
+                return False
+            if not self.ledger.hold(state.key, item, source.page, key if durable else None, source.url):
+                return True
+        except LedgerFullError as error:
+            self.keeper.fail(error)
+            if durable:
+                return True
+            # What is held stays readable: the site is learned from it, and what comes now passes.
             if state.held:
                 self._start_learning(state)
             else:
                 state.failed = True
             return False
+        self.keeper.note(source.url, "held")
         state.held += 1
-        state.urls.add(page.url)
+        state.pages += source.page.url != state.last_url
+        state.last_url = source.page.url
         self.stats.inc_value("contentspider/items/held")
-        if len(state.urls) >= self.learn_pages:
+        if state.pages >= self.learn_pages:
             self._start_learning(state)
         return True
 
@@ -188,21 +218,27 @@ class ContentPipeline:
 
     async def _learn_and_release(self, state: SiteState) -> None:
         await self._learn(state)
+        self._start_release(state)
+
+    def _start_release(self, state: SiteState) -> None:
+        """Let the held items of a site come back, by a request of our own whose callback yields them."""
         engine = self.crawler.engine
-        if not self.closing and engine is not None and engine.spider is not None:
-            meta = {"dont_obey_robotstxt": True, "dont_cache": True, "dont_redirect": True, "download_slot": "contentspider"}
-            engine.crawl(
-                Request(
-                    "data:text/plain,",
-                    callback=self._release,
-                    # Should a middleware refuse the request: what an errback yields goes the same way.
-                    errback=lambda failure: self._release(failure, state),
-                    cb_kwargs={"state": state},
-                    meta=meta,
-                    dont_filter=True,
-                    priority=RELEASE_PRIORITY,
-                )
+        if self.closing or engine is None or engine.spider is None or state.is_releasing:
+            return
+        state.is_releasing = True
+        meta = {"dont_obey_robotstxt": True, "dont_cache": True, "dont_redirect": True, "download_slot": "contentspider"}
+        engine.crawl(
+            Request(
+                RELEASE_URL,
+                callback=self._release,
+                # Should a middleware refuse the request: what an errback yields goes the same way.
+                errback=lambda failure: self._release(failure, state),
+                cb_kwargs={"state": state},
+                meta=meta,
+                dont_filter=True,
+                priority=RELEASE_PRIORITY,
             )
+        )
 
     def _learner(self, key: str) -> SiteLearner:
         from contentspider.site.learner import SiteLearner
@@ -213,10 +249,11 @@ class ContentPipeline:
 
     async def _learn(self, state: SiteState) -> None:
         """Learn a site from its held pages; on failure its items will pass unfiltered."""
-        assert self.ledger is not None
         started = time.monotonic()
+        logger.info("%s: learning from %d held items", state.key, state.held)
+        self.keeper.commit()  # the thread reads what is on disk
         try:
-            model = await run_in_thread(lambda: self._learner(state.key).fit(self.ledger.pages(state.key)))  # type: ignore[union-attr]
+            model = await run_in_thread(lambda: self._learner(state.key).fit(self.ledger.pages(state.key)))
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
@@ -234,24 +271,37 @@ class ContentPipeline:
             return
         try:
             self.store.save(model)
+            self.ledger.set_fact("learned", sorted({state.key, *(self.ledger.fact("learned") or [])}))
             self.stats.inc_value("contentspider/models/saved")
+        except LedgerFullError as error:
+            self.keeper.fail(error)
         except OSError as error:
             logger.error("%s: its model could not be saved in %s (%s): the next crawl will learn it again", state.key, self.store.folder, error.strerror)
 
     def _release(self, source: object, state: SiteState) -> Iterator[Any]:
-        """Yield the held items of a learned site, each with its page."""
-        assert self.ledger is not None
+        """Yield the held items of a learned site, each with its source."""
         try:
             for held in self.ledger.release(state.key):
-                self.item_pages.put(held.item, held.page)
+                self.sources.put(held.item, Source(held.page, held.url, held=held.number, key=held.key))
                 self.stats.inc_value("contentspider/items/released")
                 yield held.item
         finally:
-            state.held = 0
-            state.urls.clear()
+            state.held = state.pages = 0
+            state.is_releasing = False
 
     def _on_gone(self, item: Any) -> None:
-        self.item_pages.take(item)
+        self.sources.take(item)
+
+    def _on_opened(self) -> None:
+        """Go on with what a killed crawl has held."""
+        for key, count in self.ledger.held().items():
+            state = self._site(key)
+            state.held = state.pages = count
+            self.stats.inc_value("contentspider/items/held", count)
+            if state.is_ready:
+                self._start_release(state)
+            elif state.pages >= self.learn_pages:
+                self._start_learning(state)
 
     def _on_idle(self) -> None:
         """Learn the sites that were too small to be learned before; the spider stays open meanwhile."""
@@ -261,7 +311,7 @@ class ContentPipeline:
                 self._start_learning(state)
                 if state.held or (state.learning and not state.learning.done()):
                     busy = True
-        if busy:
+        if busy and not self.keeper.is_broken:
             raise DontCloseSpider
 
     async def _release_all(self) -> None:
@@ -273,17 +323,12 @@ class ContentPipeline:
         for state in self.sites.values():
             if state.learning and not state.learning.done():
                 await state.learning
-            if not state.held or self.ledger is None or self.crawler.engine is None:
+            if not state.held or self.keeper.is_broken or self.crawler.engine is None:
                 continue
             if not state.is_ready:
                 await self._learn(state)
             for item in self._release(None, state):
                 await self.crawler.engine.scraper.start_itemproc_async(item, response=None)
-
-    def close_spider(self) -> None:
-        """Close the ledger."""
-        if self.ledger is not None:
-            self.ledger.close()
 
     def _warn_once(self, key: str, message: str, *values: object) -> None:
         if key not in self.warned:

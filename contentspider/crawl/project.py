@@ -3,6 +3,8 @@
 BOT_NAME = "contentspider"
 SPIDER_MODULES = ["contentspider.crawl.spider"]
 ADDONS = {"contentspider.Addon": 500}
+# A crawl that is killed goes on with --resume.
+CONTENTSPIDER_DURABLE = True
 
 # Polite on the open web; for a site of one's own: contentspider crawl --own-site.
 ROBOTSTXT_OBEY = True
@@ -18,8 +20,6 @@ DOWNLOAD_MAXSIZE = 100_000_000
 CONCURRENT_ITEMS = 4
 # Breadth first: a site's sections are seen before the depths of one of them.
 DEPTH_PRIORITY = 1
-SCHEDULER_DISK_QUEUE = "scrapy.squeues.PickleFifoDiskQueue"
-SCHEDULER_MEMORY_QUEUE = "scrapy.squeues.FifoMemoryQueue"
 COOKIES_ENABLED = False
 REMOTE_CONTROL_ENABLED = False
 TELNETCONSOLE_ENABLED = False

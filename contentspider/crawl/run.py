@@ -12,6 +12,8 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
 from contentspider.crawl import project
+from contentspider.crawl.export import check_format, export_items
+from contentspider.crawl.keeper import crawl_ledger, open_ledger
 from contentspider.crawl.settings import check_settings
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.spider import SiteSpider, with_scheme
@@ -22,11 +24,16 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+MAX_NAME_CHARS = 100
 OWN_SITE = {"DOWNLOAD_DELAY": 0, "AUTOTHROTTLE_ENABLED": False, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
 
 
 def crawl_settings(options: argparse.Namespace) -> Settings:
-    """Return the settings of a crawl: those of the project, then of the options, then of ``-s``."""
+    """Return the settings of a crawl: those of the project, then of the options, then of ``-s``.
+
+    The first JSON-lines output is written while the crawl goes on, other files at its end; what has a scheme
+    (``s3://...``) is a feed of Scrapy's.
+    """
     settings = Settings()
     settings.setmodule(project, priority="project")
     outputs = options.output or ["pages.jsonl"]
@@ -34,6 +41,10 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
         {
             "CONTENTSPIDER_MODELS_DIR": options.models,
             "CONTENTSPIDER_RELEARN": options.relearn,
+            "CONTENTSPIDER_RESUME": options.resume,
+            "CONTENTSPIDER_CRAWL": options.name,
+            "CONTENTSPIDER_OUTPUT_FILE": next((output for output in outputs if _is_streamed(output)), ""),
+            "FEEDS": {output: {"overwrite": not options.resume} for output in outputs if "://" in output},
             "LOG_LEVEL": options.log_level,
         },
         priority="cmdline",
@@ -41,28 +52,11 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
     if options.own_site:
         settings.setdict(OWN_SITE, priority="cmdline")
     settings.setdict(dict(options.set), priority="cmdline")
-    # A crawl that goes on in its job folder goes on in its output, too.
-    overwrite = not settings.get("JOBDIR")
-    settings.set("FEEDS", {output: {"format": _feed_format(output), "overwrite": overwrite} for output in outputs}, priority="cmdline")
     return settings
 
 
-def _feed_format(output: str) -> str:
-    """Return Scrapy's name of the format that a file's ending means."""
-    ending = output.rsplit("/", 1)[-1].rpartition(".")[2].lower()
-    formats = {
-        "jsonl": "jsonlines",
-        "jl": "jsonlines",
-        "jsonlines": "jsonlines",
-        "json": "json",
-        "csv": "csv",
-        "xml": "xml",
-        "pickle": "pickle",
-        "marshal": "marshal",
-    }
-    if ending not in formats:
-        raise ContentSpiderError(f"-o {output}: its ending names no format; use one of .{', .'.join(formats)}")
-    return formats[ending]
+def _is_streamed(output: str) -> bool:
+    return "://" not in output and Path(output).suffix.lower() in (".jsonl", ".jl")
 
 
 def _check(addresses: list[str], settings: Settings) -> None:
@@ -86,9 +80,19 @@ def crawl(options: argparse.Namespace) -> int:
     """Run the crawl, print a summary, and return the exit code: 1 if no page could be read."""
     settings = crawl_settings(options)
     for output in options.output or ["pages.jsonl"]:
-        if "://" not in output and not Path(output).resolve().parent.is_dir():
+        if "://" in output:
+            continue
+        check_format(output)
+        if not Path(output).resolve().parent.is_dir():
             raise ContentSpiderError(f"-o {output}: its folder does not exist")
     _check(options.urls, settings)
+    if not settings["CONTENTSPIDER_CRAWL"]:
+        keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
+        name = "+".join(dict.fromkeys(keys.key(with_scheme(url)) for url in options.urls))
+        settings.set("CONTENTSPIDER_CRAWL", name[:MAX_NAME_CHARS], priority="cmdline")
+    ledger = crawl_ledger(settings["CONTENTSPIDER_CRAWL"])
+    if ledger.exists() and (found := open_ledger(ledger)):  # one that is in use is said before anything starts
+        found.close()
     process = AsyncCrawlerProcess(settings)
     if options.log_level in ("WARNING", "ERROR"):  # the log leaves progress out, its reader still wants it
         progress = logging.getLogger("contentspider.crawl.progress")
@@ -99,7 +103,13 @@ def crawl(options: argparse.Namespace) -> int:
     crawler = process.create_crawler(SiteSpider)
     process.crawl(crawler, url=" ".join(options.urls), max_pages=options.max_pages, max_depth=options.max_depth, sitemaps=not options.no_sitemaps)
     process.start()
-    return _summarise(crawler, options)
+    code = _summarise(crawler, options)
+    if settings.getbool("CONTENTSPIDER_DURABLE"):
+        streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
+        for output in options.output or []:
+            if "://" not in output and output != streamed:
+                export_items(ledger, Path(output))
+    return code
 
 
 def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
@@ -114,6 +124,12 @@ def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
     if any(name.startswith("feedexport/failed_count") for name in crawler.stats.get_stats()):
         tell("contentspider: the items could not be written; the log above says why\n")
         return 1
+    if reason := get("contentspider/ledger/failed"):
+        tell(f"contentspider: {reason}; the crawl was stopped. Make room, and run the same command with --resume: nothing is lost\n")
+        return 1
+    if not items and get("contentspider/ledger/resumed"):
+        tell("nothing was left to do: the crawl had read every page that it found\n")
+        return 0
     if not items:
         if not failures:
             tell("contentspider: no page was read; is the address that of an HTML page, and does robots.txt allow it? --log-level INFO says more\n")
@@ -127,4 +143,6 @@ def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
     )
     if get("contentspider/sites/learned", 0) > get("contentspider/models/saved", 0):
         tell("not every model was saved: the crawl was cut short (or the folder cannot be written); the next one learns the site again\n")
+    if get("finish_reason") != "finished":
+        tell(f"the crawl was stopped ({get('finish_reason')}): the same command with --resume goes on with it\n")
     return 0

@@ -36,6 +36,11 @@ SETTINGS = (
     Setting("CONTENTSPIDER_SITE_BY", "domain", "What a site is: 'domain' (the registered domain) or 'host' (each subdomain apart)."),
     Setting("CONTENTSPIDER_ITEM_FIELDS", {}, "Item classes of yours and which of their fields take ours: {'my.Item': {'content': 'body'}}."),
     Setting("CONTENTSPIDER_MAX_BLOCKS", 20_000, "Blocks of a page that are read; what follows is left out and logged."),
+    Setting("CONTENTSPIDER_DURABLE", False, "True keeps every address and item in a ledger, so that a killed crawl can go on (docs/durability.md)."),
+    Setting("CONTENTSPIDER_CRAWL", "", "Name of the crawl and of its ledger; empty is the spider's name."),
+    Setting("CONTENTSPIDER_RESUME", False, "True goes on with the crawl of that name if it was not finished."),
+    Setting("CONTENTSPIDER_KEEP_CRAWLS", 3, "Ledgers of earlier crawls that are kept beside the current one."),
+    Setting("CONTENTSPIDER_OUTPUT_FILE", "", "File that items are written to as JSON lines; whole lines, each item once, whatever ends the crawl."),
     Setting("CONTENTSPIDER_PROGRESS_SECS", 10.0, "Seconds between progress lines in a log; a terminal's line is renewed each second. 0 is none."),
 )
 

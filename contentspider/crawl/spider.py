@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from hashlib import blake2b
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider, IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.gz import gunzip, gzip_magic_number
@@ -16,10 +17,12 @@ from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.items import ContentItem
+from contentspider.crawl.keeper import URL_META_KEY, Keeper
 from contentspider.crawl.links import page_links
 from contentspider.crawl.middleware import PAGE_META_KEY
 from contentspider.crawl.sites import SiteKeys
 from contentspider.site.record import page_id
+from contentspider.storage.ledger import LedgerFullError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -27,12 +30,15 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
+    from contentspider.page.document import Page
+
 logger = logging.getLogger(__name__)
 
 # A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
 MAX_SITEMAP_BYTES = 60_000_000
 SITEMAP_DEPTH = 3
 START_META_KEY = "contentspider_start"
+MAX_RECENT = 50_000
 
 
 class SiteSpider(Spider):
@@ -44,6 +50,7 @@ class SiteSpider(Spider):
 
     name = "site"
     keys: SiteKeys
+    keeper: Keeper
     allowed_keys: set[str]
 
     def __init__(self, url: str = "", max_pages: int | str = 0, max_depth: int | str = 0, sitemaps: bool | str = True, **kwargs: Any) -> None:
@@ -57,8 +64,8 @@ class SiteSpider(Spider):
         self.pages = 0
         self.is_limited = False
         self.failures: dict[str, str] = {}
-        self._emitted: set[str] = set()  # ids
-        self._claimed: set[str] = set()  # addresses, own and canonical, each with what its page said
+        self._recent: dict[str, None] = {}  # addresses that have been queued: most links are to these
+        self._anonymous = count(1)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> SiteSpider:
@@ -66,7 +73,17 @@ class SiteSpider(Spider):
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
         spider.allowed_keys = {spider.keys.key(address) for address in spider.start_urls}
+        crawler.signals.connect(spider.opened, signal=signals.spider_opened)
         return spider
+
+    def opened(self) -> None:
+        """Find the ledger, and what it knows of an earlier run."""
+        keeper = self.crawler.get_extension(Keeper)
+        if keeper is None:
+            raise RuntimeError("the site spider needs contentspider's add-on: ADDONS = {'contentspider.Addon': 500}")
+        self.keeper = keeper
+        self.allowed_keys |= set(keeper.ledger.fact("sites") or [])
+        self.pages = keeper.ledger.item_count() + sum(keeper.ledger.held().values())
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the start addresses and their sites' robots.txt and sitemaps."""
@@ -121,26 +138,27 @@ class SiteSpider(Spider):
         """Yield the page's item and requests for the pages that it links to."""
         page = response.meta.get(PAGE_META_KEY)
         if not isinstance(response, HtmlResponse) or page is None:
-            self._count("skipped/not_html")
+            self._skip(response, "not_html")
             return
         if response.meta.get(START_META_KEY):
             self.allowed_keys.add(self.keys.key(response.url))  # the site may have moved
+            self.keeper.ledger.set_fact("sites", sorted(self.allowed_keys))
         if not self.is_own(response.url):
-            self._count("skipped/offsite_redirect")
+            self._skip(response, "offsite_redirect")
             return
         if self.max_pages and self.pages >= self.max_pages:
-            self._count("skipped/max_pages")
+            self._skip(response, "max_pages")
             return
         # A page without any markup has no tree.
         root = response.selector.root if response.body.strip() else None
-        address = self._claim(response.url, page.hints.canonical, "\n".join(block.text for block in page.content.blocks))
+        address = self._claim(response, page)
         if address:
             self.pages += 1
             item = ContentItem.from_response(response)
             item.url, item.id = address, page_id(address)
             yield item
         else:
-            self._count("skipped/duplicate")
+            self._skip(response, "duplicate")
         if root is None or not hasattr(root, "iter"):
             return
         depth = response.meta.get("depth", 0) + 1
@@ -150,8 +168,11 @@ class SiteSpider(Spider):
         if self.max_depth and depth > self.max_depth:
             return
         for link in page_links(root, response.url):
-            if self.is_own(link):
+            if link not in self._recent and self.is_own(link):
+                self._recent[link] = None
                 yield from self._page_request(link, 0)
+        while len(self._recent) > MAX_RECENT:
+            del self._recent[next(iter(self._recent))]
 
     def _page_request(self, address: str, priority: int) -> Iterator[Request]:
         if not (self.max_pages and self.pages >= self.max_pages):
@@ -160,7 +181,7 @@ class SiteSpider(Spider):
     def _sitemap_request(self, address: str, level: int) -> Request:
         return Request(address, callback=self.parse_sitemap, errback=self.ignore, cb_kwargs={"level": level}, priority=5)
 
-    def _claim(self, address: str, canonical: str, text: str) -> str:
+    def _claim(self, response: Response, page: Page) -> str:
         """Return the address to emit a page under, or nothing if the same page has been emitted.
 
         Two addresses are one page if they lead to one text and either differ in form only (``/`` and
@@ -168,8 +189,8 @@ class SiteSpider(Spider):
         differs from the page's own in form or query; one with another path is often wrong (every page of
         a pagination naming the first), and pages must not be lost to it.
         """
-        digest = blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
-        named = ""
+        address, canonical, named = response.url, page.hints.canonical, ""
+        digest = blake2b("\n".join(block.text for block in page.content.blocks).encode("utf-8", "replace"), digest_size=8).hexdigest()
         if canonical:
             try:
                 named = urljoin(address, canonical).partition("#")[0]
@@ -177,18 +198,20 @@ class SiteSpider(Spider):
                     named = ""
             except ValueError:
                 logger.debug("%s names %r canonical, which is no address", address, canonical)
-        if page_id(address) in self._emitted:
-            return ""
-        claims = {f"{_plain(candidate)} {digest}" for candidate in (address, named) if candidate}
-        if not claims.isdisjoint(self._claimed):
-            return ""
-        self._claimed |= claims
+        owner = response.meta.get(URL_META_KEY) or -next(self._anonymous)
+        claims = [f"{_plain(candidate)} {digest}" for candidate in dict.fromkeys([address, named]) if candidate]
         is_form = bool(named) and _plain(named).partition("?")[0] == _plain(address).partition("?")[0]
-        own = page_id(address)
-        if is_form and page_id(named) not in self._emitted:
-            address = named
-        self._emitted |= {own, page_id(address)}
-        return address
+        try:
+            if not self.keeper.ledger.claim(map(_key, [page_id(address), *claims]), owner):
+                return ""
+            return named if is_form and self.keeper.ledger.claim([_key(page_id(named))], owner) else address
+        except LedgerFullError as error:
+            self.keeper.fail(error)
+            return ""
+
+    def _skip(self, response: Response, reason: str) -> None:
+        self._count(f"skipped/{reason}")
+        self.keeper.note(response.meta.get(URL_META_KEY), "skipped", reason)
 
     def _count(self, name: str) -> None:
         if self.crawler.stats:
@@ -212,6 +235,10 @@ class SiteSpider(Spider):
     def ignore(self, failure: Failure) -> None:
         """Do without a robots.txt or sitemap that is not there."""
         logger.debug("%s is not there: %s", failure.request.url, _reason(failure))  # type: ignore[attr-defined]
+
+
+def _key(claim: str) -> bytes:
+    return blake2b(claim.encode("utf-8", "replace"), digest_size=12).digest()
 
 
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)

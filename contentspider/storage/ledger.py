@@ -1,182 +1,352 @@
-"""The ledger of a crawl: what is held until its site has been learned, in SQLite on disk."""
+"""The ledger of a crawl, in one SQLite file: every address found and its state, held items, and released ones.
+
+What a crawl does between two commits is forgotten together if it is killed: the pages are fetched again, and
+nothing of them is in the ledger. So a page whose state says that it is done has all its links in the queue and
+all its items held or released, and an item is released once by its key.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-import sys
-from contextlib import suppress
+import zlib
+from contextlib import closing
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter
-
-from contentspider.errors import ContentSpiderError
+from contentspider.errors import ContentSpiderError, StateError
 from contentspider.page.document import Page
+from contentspider.storage.items import dump_item, load_item
+from contentspider.storage.lock import FileLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-SCHEMA = 1
+SCHEMA = 2
+TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs (run INTEGER PRIMARY KEY, started TEXT NOT NULL, pid INTEGER NOT NULL, ended TEXT, reason TEXT);
+CREATE TABLE urls (id INTEGER PRIMARY KEY, fingerprint BLOB NOT NULL UNIQUE, url TEXT NOT NULL, priority INTEGER NOT NULL,
+    state TEXT NOT NULL, reason TEXT, request TEXT, target TEXT, content_hash TEXT, run INTEGER NOT NULL);
+CREATE INDEX queue ON urls (priority DESC, id) WHERE state = 'queued';
+CREATE TABLE claims (claim BLOB PRIMARY KEY, url INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE held (number INTEGER PRIMARY KEY, key TEXT UNIQUE, url INTEGER, site TEXT NOT NULL, item TEXT NOT NULL, page BLOB NOT NULL);
+CREATE INDEX held_by_site ON held (site, number);
+CREATE TABLE items (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, url INTEGER, line BLOB, reason TEXT);
+CREATE TABLE samples (site TEXT NOT NULL, url TEXT NOT NULL, page BLOB NOT NULL, PRIMARY KEY (site, url)) WITHOUT ROWID;
+"""
+# Pages of a site, and of all sites, that are kept after their release, for the report.
+SAMPLE_PAGES = 200
+ALL_SAMPLE_PAGES = 2_000
 
 
 class LedgerFullError(ContentSpiderError):
-    """The ledger cannot be written (the disk is full, or gone); the pipeline goes on without holding."""
+    """The ledger cannot be written (the disk is full, or gone); what was committed before is whole."""
+
+
+class LedgerBusyError(ContentSpiderError):
+    """Another process has the ledger open: its crawl is running."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A held item and the page that it was made from."""
+    """A held item, the page that it was made from, its key, and the row of the address that it came from."""
 
     number: int
     item: Any
     page: Page
+    key: str | None
+    url: int | None
 
 
-def _encode(value: Any) -> object:
-    """Return *value* as JSON can hold it; raises TypeError for what it cannot."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value):
-            return {"dict": {key: _encode(entry) for key, entry in value.items()}}
-    elif type(value) in (list, tuple, set, frozenset):  # a subclass would come back as another type
-        return {type(value).__name__: [_encode(entry) for entry in value]}
-    elif isinstance(value, datetime):
-        return {"datetime": value.isoformat()}
-    elif isinstance(value, date):
-        return {"date": value.isoformat()}
-    elif isinstance(value, Decimal):
-        return {"decimal": str(value)}
-    elif isinstance(value, bytes):
-        return {"bytes": value.hex()}
-    raise TypeError(f"{type(value).__name__} cannot be stored as data")
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One process' work on a crawl; without *ended* it runs, or was killed."""
+
+    number: int
+    started: str
+    pid: int
+    ended: str | None
+    reason: str | None
 
 
-DECODERS: dict[str, Any] = {
-    "datetime": datetime.fromisoformat,
-    "date": date.fromisoformat,
-    "decimal": Decimal,
-    "bytes": bytes.fromhex,
-}
-COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
-
-
-def _decode(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    ((kind, content),) = value.items()
-    if kind == "dict":
-        return {key: _decode(entry) for key, entry in content.items()}
-    if kind in COLLECTIONS:
-        return COLLECTIONS[kind](_decode(entry) for entry in content)
-    return DECODERS[kind](content)
-
-
-def dump_item(item: object) -> str:
-    """Return an item as JSON: its class and fields. Raises TypeError if a field is not plain data."""
-    kind = type(item)
-    adapter = ItemAdapter(item)
-    fields = {name: _encode(adapter[name]) for name in adapter}
-    # ASCII, since a half emoji (a lone surrogate) is no UTF-8.
-    return json.dumps([kind.__module__, kind.__qualname__, fields])
-
-
-def load_item(text: str) -> Any:
-    """Return the item that `dump_item` wrote. Its class must be loaded already: nothing is imported."""
-    module, name, fields = json.loads(text)
-    values = {key: _decode(value) for key, value in fields.items()}
-    if (module, name) == ("builtins", "dict"):
-        return values
-    kind: Any = sys.modules.get(module)
-    for part in name.split("."):
-        kind = getattr(kind, part, None)
-    if not isinstance(kind, type) or not ItemAdapter.is_item_class(kind):
-        raise ContentSpiderError(f"a held item is of class {module}.{name}, which this process has not loaded; import it in the spider")
-    if hasattr(kind, "__dataclass_fields__"):
-        initial = {key: value for key, value in values.items() if kind.__dataclass_fields__[key].init}
-        item = kind(**initial)
-        for key in values.keys() - initial.keys():
-            setattr(item, key, values[key])
-        return item
-    return kind(**values)
+def now() -> str:
+    """Return the time, in UTC, as ISO 8601 to the second."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 class Ledger:
-    """Held items of a crawl, by site, in the file *path* (SQLite, write-ahead log)."""
+    """The ledger in the file *path*; made if it is not there. Its changes are kept by `commit`.
 
-    def __init__(self, path: Path) -> None:
+    *durable*: a commit is on the disk when `commit` returns, power loss or not. *read_only* looks at what a running or
+    dead crawl has committed. A damaged file, or one of another
+    version, raises `StateError`; one that another process has open, `LedgerBusyError`.
+    """
+
+    def __init__(self, path: Path, durable: bool = True, read_only: bool = False) -> None:
         self.path = path
+        self._lock = FileLock(path.with_name(path.name + ".lock"))
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._open()
-        except (OSError, sqlite3.Error) as error:
-            raise LedgerFullError(f"{path}: {error}") from error
+            if not read_only:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            if not read_only and not self._lock.acquire():
+                raise LedgerBusyError(f"{path} is in use by another process: that crawl is running; wait for it, or give this one another name (--name)")
+            self._connection = self._open(durable, read_only)
+        except sqlite3.DatabaseError as error:
+            self._lock.release()
+            if isinstance(error, sqlite3.OperationalError):
+                raise LedgerFullError(f"{path}: {error}") from error
+            raise StateError(f"{path} is no ledger, or damaged ({error}); delete it to start anew") from error
+        except OSError as error:
+            raise LedgerFullError(f"{path}: {error.strerror or error}") from error
+        except StateError:
+            self._lock.release()
+            raise
         # Items that cannot be made again from data (with an open file, of a class without a name) stay in memory.
+        # Their addresses are not done before the items are out: should the process die, they are fetched again.
         self._unstorable: dict[int, Any] = {}
+        self._pending: dict[int, tuple[str, str | None, str | None] | None] = {}
+        self.run = 0
+        (self._queued,) = self._connection.execute("SELECT count(*) FROM urls WHERE state = 'queued'").fetchone()
+        (self._samples,) = self._connection.execute("SELECT count(*) FROM samples").fetchone()
+        self._site_samples: dict[str, int] = dict(self._connection.execute("SELECT site, count(*) FROM samples GROUP BY site"))
 
-    def _open(self) -> None:
-        # Learning reads the held pages from a worker thread while the crawl adds others.
-        self._connection = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
-        self._connection.execute("CREATE TABLE IF NOT EXISTS held (number INTEGER PRIMARY KEY, site TEXT NOT NULL, item TEXT NOT NULL, page BLOB NOT NULL)")
-        self._connection.execute("CREATE INDEX IF NOT EXISTS held_by_site ON held (site, number)")
+    def _open(self, durable: bool, read_only: bool) -> sqlite3.Connection:
+        address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
+        connection = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None, cached_statements=64)
+        if read_only:
+            self._check_version(connection)
+            return connection
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
+        if connection.execute("PRAGMA user_version").fetchone() == (0,):
+            connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT")
+        self._check_version(connection)
+        connection.execute("BEGIN")
+        return connection
 
-    def hold(self, site: str, item: object, page: Page) -> None:
-        """Store an item and its page until `release`; raises `LedgerFullError` if the disk takes no more."""
+    def _check_version(self, connection: sqlite3.Connection) -> None:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != SCHEMA:
+            connection.close()
+            raise StateError(f"{self.path} was written by another version of contentspider (schema {version}, not {SCHEMA}); finish it there, or delete it")
+
+    def _do(self, statement: str, values: Iterable[object] = ()) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(statement, tuple(values))
+        except sqlite3.OperationalError as error:
+            raise LedgerFullError(f"{self.path}: {error}") from error
+
+    def commit(self) -> None:
+        """Keep all changes since the last commit; raises `LedgerFullError` if the disk takes no more."""
+        self._do("COMMIT")
+        self._do("BEGIN")
+
+    # Runs and facts
+
+    def runs(self) -> list[Run]:
+        """Return the runs of the crawl, first to last."""
+        return [Run(*row) for row in self._do("SELECT run, started, pid, ended, reason FROM runs ORDER BY run")]
+
+    def begin_run(self) -> None:
+        """Note that a process goes to work, and queue again what the last one was at."""
+        self.run = self._do("INSERT INTO runs (started, pid) VALUES (?, ?)", (now(), os.getpid())).lastrowid or 0
+        self._queued += self._do("UPDATE urls SET state = 'queued' WHERE state = 'taken'").rowcount
+        self._do("DELETE FROM held WHERE item = ''")  # these were in the memory of a process that is gone
+        self.commit()
+
+    def end_run(self, reason: str) -> None:
+        """Note how the run ended, and commit."""
+        self._do("UPDATE runs SET ended = ?, reason = ? WHERE run = ?", (now(), reason, self.run))
+        self.commit()
+
+    def set_fact(self, name: str, value: object) -> None:
+        """Keep a JSON value under a name."""
+        self._do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+
+    def fact(self, name: str) -> Any:
+        """Return the value under a name, None if there is none."""
+        row = self._do("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    # The queue of addresses
+
+    @property
+    def queued(self) -> int:
+        """Return how many addresses wait."""
+        return int(self._queued)
+
+    def enqueue(self, fingerprint: bytes, url: str, priority: int, request: str, again: bool = False) -> int:
+        """Queue an address and return its row; 0 if it is known already and is not to be fetched *again*."""
+        row = self._do(
+            "INSERT OR IGNORE INTO urls (fingerprint, url, priority, state, request, run) VALUES (?, ?, ?, 'queued', ?, ?)",
+            (fingerprint, url, priority, request, self.run),
+        )
+        if row.rowcount:
+            self._queued += 1
+            return int(row.lastrowid or 0)
+        if not again:
+            return 0
+        number, state = self._do("SELECT id, state FROM urls WHERE fingerprint = ?", (fingerprint,)).fetchone()
+        self._do("UPDATE urls SET state = 'queued', priority = ?, request = ?, run = ? WHERE id = ?", (priority, request, self.run, number))
+        self._queued += state != "queued"
+        return int(number)
+
+    def take(self) -> tuple[int, str, str, int] | None:
+        """Return row, address, request and priority of the next in the queue, None if it is empty."""
+        found = self._do("SELECT id, url, request, priority FROM urls WHERE state = 'queued' ORDER BY priority DESC, id LIMIT 1").fetchone()
+        if found is None:
+            return None
+        self._do("UPDATE urls SET state = 'taken' WHERE id = ?", (found[0],))
+        self._queued -= 1
+        return found[0], found[1], found[2], found[3]
+
+    def finish(self, url: int, state: str, reason: str | None = None, target: str | None = None) -> None:
+        """Set the final state of an address that was taken."""
+        if url in self._pending:
+            self._pending[url] = (state, reason, target)
+            return
+        self._do(
+            "UPDATE urls SET state = ?, reason = ?, target = ?, request = NULL, run = ? WHERE id = ? AND state = 'taken'",
+            (state, reason, target, self.run, url),
+        )
+
+    def claim(self, claims: Iterable[bytes], url: int) -> bool:
+        """Claim keys for an address; False, and nothing is claimed, if another address has one of them.
+
+        The same address may claim again: it was fetched before the crawl was killed.
+        """
+        wanted = list(claims)
+        for claim in wanted:
+            owner = self._do("SELECT url FROM claims WHERE claim = ?", (claim,)).fetchone()
+            if owner is not None and owner[0] != url:
+                return False
+        for claim in wanted:
+            self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, url))
+        return True
+
+    # Held items
+
+    def hold(self, site: str, item: object, page: Page, key: str | None = None, url: int | None = None) -> bool:
+        """Store an item and its page until `settle`; False if the key is held or settled already."""
+        if key is not None and self.has_item(key):
+            return False
         kept: object = None
         try:
             text = dump_item(item)
             load_item(text)
         except Exception:  # noqa: BLE001 - an item class of the user's may raise anything
             kept, text = item, ""
-        try:
-            cursor = self._connection.execute("INSERT INTO held (site, item, page) VALUES (?, ?, ?)", (site, text, page.dump()))
-        except sqlite3.Error as error:
-            raise LedgerFullError(f"{self.path}: {error}") from error
+        cursor = self._do("INSERT OR IGNORE INTO held (key, url, site, item, page) VALUES (?, ?, ?, ?, ?)", (key, url, site, text, page.dump()))
+        if not cursor.rowcount:
+            return False
         if kept is not None and cursor.lastrowid is not None:
             self._unstorable[cursor.lastrowid] = kept
+            if url is not None:
+                self._pending[url] = None
+        return True
 
-    def sites(self) -> list[str]:
-        """Return the sites that have held items."""
-        return [site for (site,) in self._connection.execute("SELECT DISTINCT site FROM held ORDER BY site")]
-
-    def count(self, site: str) -> int:
-        """Return how many items of a site are held."""
-        (number,) = self._connection.execute("SELECT count(*) FROM held WHERE site = ?", (site,)).fetchone()
-        return int(number)
+    def held(self) -> dict[str, int]:
+        """Return how many items of each site are held."""
+        return dict(self._do("SELECT site, count(*) FROM held GROUP BY site ORDER BY site"))
 
     def pages(self, site: str) -> Iterator[Page]:
-        """Yield the held pages of a site in the order in which they came, each once."""
+        """Yield the held pages of a site that were committed, in the order in which they came, each once.
+
+        It reads by itself, so that a thread may learn from them while the crawl goes on.
+        """
         seen: set[str] = set()
-        for (data,) in self._connection.execute("SELECT page FROM held WHERE site = ? ORDER BY number", (site,)):
-            page = Page.load(data)
-            if page.url not in seen:
-                seen.add(page.url)
-                yield page
+        with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
+            for (data,) in reader.execute("SELECT page FROM held WHERE site = ? ORDER BY number", (site,)):
+                page = Page.load(data)
+                if page.url not in seen:
+                    seen.add(page.url)
+                    yield page
 
     def release(self, site: str) -> Iterator[Held]:
-        """Yield the held items of a site and forget each as the next one is asked for."""
+        """Yield the held items of a site; each stays held until `settle`."""
         last = -1
         while True:
-            row = self._connection.execute("SELECT number, item, page FROM held WHERE site = ? AND number > ? ORDER BY number LIMIT 1", (site, last)).fetchone()
+            row = self._do("SELECT number, item, page, key, url FROM held WHERE site = ? AND number > ? ORDER BY number LIMIT 1", (site, last)).fetchone()
             if row is None:
                 return
-            last, text, page = row
-            item = load_item(text) if text else self._unstorable.pop(last)
-            yield Held(last, item, Page.load(page))
-            with suppress(sqlite3.Error):  # a full disk: the item is out, and is not read again
-                self._connection.execute("DELETE FROM held WHERE number = ?", (last,))
+            last, text, page, key, url = row
+            yield Held(last, load_item(text) if text else self._unstorable[last], Page.load(page), key, url)
 
-    def close(self) -> None:
-        """Close the file, and delete it if nothing is held any more."""
-        (left,) = self._connection.execute("SELECT count(*) FROM held").fetchone()
+    def settle(self, held: int | None = None, key: str | None = None, url: int | None = None, line: bytes | None = None, reason: str | None = None) -> bool:
+        """Note that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and hold it no longer.
+
+        False if the key's item was settled before: this one must not go out again.
+        """
+        if held is not None:
+            self._do("DELETE FROM held WHERE number = ?", (held,))
+            if self._unstorable.pop(held, None) is not None and url in self._pending and (outcome := self._pending.pop(url)):
+                self.finish(url, *outcome)
+        if key is not None:
+            packed = zlib.compress(line, 3) if line is not None else None
+            return bool(self._do("INSERT OR IGNORE INTO items (key, url, line, reason) VALUES (?, ?, ?, ?)", (key, url, packed, reason)).rowcount)
+        return True
+
+    def mark_released(self, url: int, state: str, reason: str | None, content_hash: str) -> None:
+        """Set what has become of an address whose item was held, and the hash of its content."""
+        self._do("UPDATE urls SET state = iif(state = 'held', ?, state), reason = ?, content_hash = ? WHERE id = ?", (state, reason, content_hash, url))
+
+    def has_item(self, key: str) -> bool:
+        """Tell whether the item of a key is held, or out, or was dropped."""
+        return self._do("SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held WHERE key = ?", (key, key)).fetchone() is not None
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield every released item's JSON line, in the order of release."""
+        last = -1
+        while row := self._do("SELECT number, line FROM items WHERE number > ? AND line IS NOT NULL ORDER BY number LIMIT 1", (last,)).fetchone():
+            last = row[0]
+            yield zlib.decompress(row[1])
+
+    # What people ask
+
+    def sample(self, site: str, page: Page) -> None:
+        """Keep the page for the report, if there are not many of its site yet."""
+        if self._samples < ALL_SAMPLE_PAGES and self._site_samples.get(site, 0) < SAMPLE_PAGES:
+            added = self._do("INSERT OR IGNORE INTO samples VALUES (?, ?, ?)", (site, page.url, page.dump())).rowcount
+            self._samples += added
+            self._site_samples[site] = self._site_samples.get(site, 0) + added
+
+    def samples(self, site: str) -> Iterator[Page]:
+        """Yield the sampled pages of a site."""
+        for (data,) in self._do("SELECT page FROM samples WHERE site = ? ORDER BY url", (site,)):
+            yield Page.load(data)
+
+    def sampled_sites(self) -> list[str]:
+        """Return the sites of which there are sampled pages."""
+        return [site for (site,) in self._do("SELECT DISTINCT site FROM samples ORDER BY site")]
+
+    def states(self) -> dict[str, int]:
+        """Return how many addresses are in each state."""
+        return dict(self._do("SELECT state, count(*) FROM urls GROUP BY state ORDER BY count(*) DESC"))
+
+    def reasons(self, state: str) -> list[tuple[str, int, str]]:
+        """Return the reasons of a state with their numbers and an example each, the most frequent first."""
+        return [tuple(row) for row in self._do("SELECT reason, count(*), min(url) FROM urls WHERE state = ? GROUP BY reason ORDER BY count(*) DESC", (state,))]
+
+    def item_count(self) -> int:
+        """Return how many items are out."""
+        return int(self._do("SELECT count(*) FROM items WHERE line IS NOT NULL").fetchone()[0])
+
+    def rollback(self) -> None:
+        """Forget all changes since the last commit: what could not be written is done again by a resumed crawl."""
+        try:
+            self._connection.execute("ROLLBACK")
+            self._connection.execute("BEGIN")
+        except sqlite3.OperationalError:
+            pass  # the failure has rolled back already
+
+    def close(self, delete: bool = False) -> None:
+        """Close the file without a commit; *delete* it, too."""
         self._connection.close()
-        if not left:
-            for suffix in ("", "-wal", "-shm"):
+        if delete:
+            for suffix in ("", "-wal", "-shm", ".lock"):
                 self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        self._lock.release()

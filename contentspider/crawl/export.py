@@ -1,0 +1,109 @@
+"""What a crawl's ledger has, for people and for files: ``contentspider status`` and ``contentspider replay``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter, XmlItemExporter
+from scrapy.utils.project import data_path
+
+from contentspider.errors import ContentSpiderError
+from contentspider.storage.ledger import Ledger
+from contentspider.storage.lock import FileLock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+EXPORTERS: dict[str, Callable[..., Any]] = {
+    ".jsonl": JsonLinesItemExporter,
+    ".jl": JsonLinesItemExporter,
+    ".json": JsonItemExporter,
+    ".csv": CsvItemExporter,
+    ".xml": XmlItemExporter,
+}
+
+
+def find_crawl(name: str) -> Path:
+    """Return the ledger of a crawl, given by its name or its file; raises `ContentSpiderError` if there is none."""
+    folder = Path(data_path("contentspider"))
+    for path in (Path(name), folder / f"{name}.sqlite", folder / name):
+        if path.is_file():
+            return path
+    known = ", ".join(sorted(path.stem for path in folder.glob("*.sqlite"))) or "none"
+    raise ContentSpiderError(f"there is no crawl {name!r} in {folder}; there are: {known}")
+
+
+def check_format(output: str) -> None:
+    """Raise `ContentSpiderError` if the ending of a file names no format."""
+    if Path(output).suffix.lower() not in EXPORTERS:
+        raise ContentSpiderError(f"-o {output}: its ending names no format; use one of {', '.join(EXPORTERS)}")
+
+
+def export_items(crawl: Path, output: Path) -> int:
+    """Write all released items of a ledger to a file, in the format of its ending, and return their number.
+
+    The file is written beside its place and then put there: a failure leaves what was there before.
+    """
+    check_format(output.name)
+    ledger = Ledger(crawl, read_only=True)
+    partial = output.with_name(f".{output.name}.partial")
+    try:
+        items = (json.loads(line) for line in ledger.lines())
+        first = next(items, None)
+        options = {"fields_to_export": list(first)} if first else {}  # the columns of a CSV
+        with partial.open("wb") as file:
+            exporter = EXPORTERS[output.suffix.lower()](file, encoding="utf-8", **options)
+            exporter.start_exporting()
+            written = 0
+            for item in _chain(first, items):
+                exporter.export_item(item)
+                written += 1
+            exporter.finish_exporting()
+        partial.replace(output)
+    except OSError as error:
+        raise ContentSpiderError(f"{output} cannot be written: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+        ledger.close()
+    return written
+
+
+def _chain(first: object, others: Iterator[object]) -> Iterator[object]:
+    if first is not None:
+        yield first
+        yield from others
+
+
+def crawl_status(crawl: Path) -> str:
+    """Return what a running or dead crawl has done so far, in lines."""
+    lock = FileLock(crawl.with_name(crawl.name + ".lock"))
+    is_running = not lock.acquire()
+    lock.release()
+    ledger = Ledger(crawl, read_only=True)
+    try:
+        runs = ledger.runs()
+        lines = [f"{crawl}"]
+        for run in runs:
+            if run.ended:
+                how = f"ended {run.ended}: {run.reason}"
+            elif is_running and run is runs[-1]:
+                how = f"is running (process {run.pid})"
+            else:
+                how = "ended without notice: it was killed, or the power was lost"
+            lines.append(f"run {run.number}, started {run.started}, {how}")
+        held = ledger.held()
+        lines += ["", f"items: {ledger.item_count()} out, {sum(held.values())} held"]
+        lines += [f"  {count} of {site} held until it has been learned" for site, count in held.items()]
+        lines += ["addresses:"]
+        for state, count in ledger.states().items():
+            lines.append(f"  {count} {state}")
+            if state in ("failed", "skipped"):
+                lines += [f"    {number} {reason or ''} (such as {url})" for reason, number, url in ledger.reasons(state)[:10]]
+        if runs and not is_running and runs[-1].reason != "finished":
+            lines += ["", "It is not finished: the same command with --resume goes on with it."]
+        return "\n".join(lines)
+    finally:
+        ledger.close()

@@ -1,0 +1,274 @@
+"""The keeper of a crawl's ledger: opens it, commits it every second, and writes the output with it."""
+
+from __future__ import annotations
+
+import asyncio
+import glob
+import logging
+import os
+import re
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.project import data_path
+from scrapy.utils.serialize import ScrapyJSONEncoder
+
+from contentspider.errors import StateError
+from contentspider.storage.ledger import Ledger, LedgerFullError
+from contentspider.storage.output import JsonLinesWriter
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.exceptions import DropItem
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+logger = logging.getLogger(__name__)
+
+URL_META_KEY = "contentspider_url"
+# The request by which held items come back; it cannot be kept, and need not.
+RELEASE_URL = "data:text/plain,"
+# What is done between two commits is done again after a kill; a commit waits for the disk once or twice.
+COMMIT_SECS = 1.0
+# Scrapy's word for a crawl that came to its end.
+FINISHED = "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """The item that a task passes through the pipelines: its key, where it is held, its address' row, its content's hash."""
+
+    key: str | None
+    held: int | None
+    url: int | None
+    content_hash: str
+
+
+# An item may be replaced on its way through the pipelines; the task that carries it stays.
+passing: ContextVar[Passing | None] = ContextVar("contentspider_passing", default=None)
+
+
+class Keeper:
+    """Keeps the ledger of a crawl.
+
+    With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every address and item, and
+    a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only holds items until their site is learned, and
+    is deleted at the end.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings = crawler.settings
+        if not settings.getbool("CONTENTSPIDER_ENABLED", True):
+            raise NotConfigured("CONTENTSPIDER_ENABLED is False")
+        assert crawler.stats
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self.is_durable = settings.getbool("CONTENTSPIDER_DURABLE")
+        self.is_broken = False
+        self.is_resumed = False
+        self._output = settings["CONTENTSPIDER_OUTPUT_FILE"]
+        self._writer: JsonLinesWriter | None = None
+        self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
+        self._open: dict[int, Request] = {}
+        self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
+        self._open_ledger(settings.getbool("CONTENTSPIDER_RESUME"), settings.getint("CONTENTSPIDER_KEEP_CRAWLS"))
+        crawler.signals.connect(self.opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.closed, signal=signals.spider_closed)
+        crawler.signals.connect(self.scraped, signal=signals.item_scraped)
+        crawler.signals.connect(self.dropped, signal=signals.item_dropped)
+        crawler.signals.connect(self.erred, signal=signals.item_error)
+        crawler.signals.connect(self.received, signal=signals.response_received)
+        crawler.signals.connect(self.spider_failed, signal=signals.spider_error)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Keeper:
+        """Return the extension of a crawler."""
+        return cls(crawler)
+
+    def _open_ledger(self, resume: bool, keep: int) -> None:
+        path = crawl_ledger(self.crawler.settings["CONTENTSPIDER_CRAWL"] or (self.crawler.spider.name if self.crawler.spider else "crawl"))
+        if not self.is_durable:
+            self.ledger = Ledger(path.with_name(f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite"), durable=False)
+            return
+        old = open_ledger(path)
+        if old is not None:
+            last = old.runs()[-1] if old.runs() else None
+            if last and last.reason != FINISHED:
+                if resume:
+                    self.ledger, self.is_resumed = old, True
+                    how = f"was stopped ({last.reason})" if last.ended else "ended without notice (killed, or the power was lost)"
+                    logger.warning(
+                        "%s: the run of %s %s; going on with %d addresses in the queue and %d held items",
+                        path, last.started, how, old.queued + old.states().get("taken", 0), sum(old.held().values()),
+                    )  # fmt: skip
+                    return
+                logger.warning(
+                    "%s: the crawl of %s was not finished; this one starts anew. --resume (CONTENTSPIDER_RESUME) would go on with it", path, last.started
+                )
+            old.close()
+            archive(path, last.started if last else "empty", keep)
+        self.ledger = Ledger(path)
+
+    def opened(self, spider: Spider) -> None:
+        """Begin a run, and open the output where the last commit left it."""
+        self.ledger.begin_run()
+        if self._output:
+            path, offset = self.ledger.fact("output") or ["", 0]
+            same = path == str(Path(self._output).absolute())
+            self._writer = JsonLinesWriter(Path(self._output), offset if same else 0, self.ledger.lines())
+        self.stats.set_value("contentspider/ledger/resumed", int(self.is_resumed))
+        self._loop = create_looping_call(self.commit)
+        self._loop.start(COMMIT_SECS, now=False)
+
+    def closed(self, spider: Spider, reason: str) -> None:
+        """End the run; a ledger that is not durable is deleted with it."""
+        if self._loop.running:
+            self._loop.stop()
+        self.commit()
+        try:
+            if not self.is_broken:
+                self.ledger.end_run(reason)
+        except LedgerFullError as error:
+            self.fail(error)
+        if self._writer:
+            self._writer.close()
+        self.ledger.close(delete=not self.is_durable)
+
+    def commit(self) -> None:
+        """Bring output and ledger to the disk, together."""
+        if self.is_broken:
+            return
+        try:
+            self._finish()
+            if self._writer:
+                self.ledger.set_fact("output", [str(self._writer.path.absolute()), self._writer.sync()])
+            self.ledger.commit()
+        except (LedgerFullError, OSError) as error:
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """Stop the crawl, since its ledger cannot be written; what was committed is whole, the rest is done again."""
+        if self.is_broken:
+            return
+        self.is_broken = True
+        self.ledger.rollback()
+        self.stats.set_value("contentspider/ledger/failed", str(error))
+        if not self.is_durable:
+            logger.error("%s; items are held no longer", error)
+            return
+        logger.error("%s; the crawl stops. Make room and go on with --resume (CONTENTSPIDER_RESUME): nothing is lost", error)
+        if self.crawler.engine is not None:
+            self._closing = asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason="ledger_full"))
+
+    # Addresses
+
+    def watch(self, url: int, request: Request) -> None:
+        """Note that the request of an address has been handed to the engine."""
+        self._open[url] = request
+
+    def forget(self, url: int) -> None:
+        """Note that an address is in the queue again."""
+        self._open.pop(url, None)
+        self._outcomes.pop(url, None)
+
+    def note(self, url: int | None, state: str, reason: str | None = None, target: str | None = None) -> None:
+        """Note what has become of an address; it is done when the engine is done with its request."""
+        if url in self._open:
+            self._outcomes[url] = (state, reason, target)
+
+    def _finish(self) -> None:
+        """Set the state of those addresses with whose requests the engine is done: all links queued, all items held or out."""
+        slot = self.crawler.engine._slot if self.crawler.engine else None  # no signal tells when a request's callback and items are done
+        busy = slot.inprogress if slot else ()
+        for url in [url for url, request in self._open.items() if request not in busy]:
+            del self._open[url]
+            self.ledger.finish(url, *self._outcomes.pop(url, ("fetched", None, None)))
+
+    def received(self, response: Response, request: Request) -> None:
+        """Note an answer that is no success."""
+        if not 200 <= response.status < 300:
+            self.note(request.meta.get(URL_META_KEY), "failed", f"HTTP {response.status}")
+
+    def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
+        """Note that the spider's callback failed."""
+        request = getattr(response, "request", None)
+        if request is not None:
+            self.note(request.meta.get(URL_META_KEY), "failed", f"the spider: {failure.value!r}"[:200])
+
+    # Items
+
+    def scraped(self, item: Any) -> None:
+        """Record an item that has passed all pipelines, and write it out."""
+        mark = passing.get()
+        line = b""
+        if self._writer or (self.is_durable and mark):
+            line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
+        is_new = self._settle(mark, line, None) if mark else True
+        if self._writer and is_new:
+            self._writer.write(line)
+
+    def dropped(self, exception: DropItem) -> None:
+        """Record that one of the pipelines dropped an item."""
+        if mark := passing.get():
+            self._settle(mark, None, f"dropped: {exception}")
+
+    def erred(self, failure: Failure) -> None:
+        """Record that one of the pipelines failed on an item."""
+        if mark := passing.get():
+            self._settle(mark, None, f"failed in a pipeline: {failure.value!r}")
+
+    def _settle(self, mark: Passing, line: bytes | None, reason: str | None) -> bool:
+        """Record what has become of an item; False if it could not be, or had been before."""
+        passing.set(None)
+        if self.is_broken:
+            return not self.is_durable
+        try:
+            is_new = self.ledger.settle(mark.held, mark.key if self.is_durable else None, mark.url, line, reason)
+            if mark.url is not None:
+                state = "released" if reason is None else "failed"
+                self.note(mark.url, state, reason)
+                if mark.held is not None:
+                    self.ledger.mark_released(mark.url, state, reason, mark.content_hash)
+        except LedgerFullError as error:
+            self.fail(error)
+            return not self.is_durable
+        return is_new
+
+
+def crawl_ledger(name: str) -> Path:
+    """Return where the ledger of a crawl of that name is."""
+    safe = re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "crawl"
+    return Path(data_path("contentspider", createdir=True)) / f"{safe}.sqlite"
+
+
+def open_ledger(path: Path) -> Ledger | None:
+    """Return the ledger at *path*, None if there is none; a damaged one is set aside with a warning."""
+    if not path.exists():
+        return None
+    try:
+        return Ledger(path)
+    except StateError as error:
+        aside = path.with_name(path.name + ".broken")
+        logger.warning("%s; it is set aside as %s and the crawl starts anew", error, aside.name)
+        path.replace(aside)
+        for suffix in ("-wal", "-shm"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        return None
+
+
+def archive(path: Path, started: str, keep: int) -> None:
+    """Put a crawl's ledger aside under the time of its last run, and delete all but the last *keep* of them."""
+    stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
+    path.replace(path.with_name(f"{path.stem}.{stamp}.sqlite"))
+    old = sorted(path.parent.glob(f"{glob.escape(path.stem)}.[0-9]*T[0-9]*.sqlite"))
+    for outdated in old[: max(len(old) - keep, 0)]:
+        outdated.unlink(missing_ok=True)
+        outdated.with_name(outdated.name + ".lock").unlink(missing_ok=True)

@@ -1,0 +1,117 @@
+"""A crawl that is killed, again and again, at any moment: every page is in the output once, none is lost."""
+
+from __future__ import annotations
+
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.site.record import page_id
+from tests.conftest import TIMEOUT, Site, read_jsonl, run
+from tests.test_site import prose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Answer = tuple[int, str, bytes]
+
+PAGES = 2_000
+LEARN_PAGES = 300
+COMMAND = [
+    "crawl",
+    "--own-site",
+    "--no-sitemaps",
+    "--log-level",
+    "INFO",
+    "-s",
+    f"CONTENTSPIDER_LEARN_PAGES={LEARN_PAGES}",
+    "-s",
+    "CONTENTSPIDER_PROGRESS_SECS=0",
+]
+# What the log says when a phase begins.
+PHASES = {"learn": "learning from", "release": "learned model", "close": "Closing spider"}
+
+
+def page(number: int) -> str:
+    links = "".join(f"<li><a href=/p/{child}>Page {child}</a></li>" for child in range(8 * number + 1, 8 * number + 9) if child < PAGES)
+    return (
+        f"<html><head><title>Page {number}</title></head><body><nav><a href=/>Home</a> <a href=/p/1>First</a></nav><main><h1>Page {number}</h1>"
+        f"<p>{prose((number, 1))}</p><p>{prose((number, 2))}</p></main><ul>{links}</ul><footer>© 2024 All rights reserved</footer></body></html>"
+    )
+
+
+@pytest.fixture
+def large_site(site: Site) -> Site:
+    bodies = {f"/p/{number}": page(number).encode() for number in range(1, PAGES)} | {"/": page(0).encode()}
+    site.answer = lambda path: (200, "text/html; charset=utf-8", bodies[path]) if path in bodies else (404, "text/plain", b"")
+    return site
+
+
+def run_until_killed(site: Site, folder: Path, phase: str, after: int) -> bool:
+    """Crawl, and kill the process *after* so many answers (fetch) or milliseconds into a phase; tell whether it was in time."""
+    command = [sys.executable, "-m", "contentspider", *COMMAND, "--resume", site.url]
+    answer, timers = site.answer, []
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        if phase == "fetch":
+            site.answer = killing(process, answer, after)
+        assert process.stderr is not None
+        for line in process.stderr:
+            assert "Traceback" not in line
+            assert "cannot be kept" not in line
+            assert "starts anew" not in line
+            if phase != "fetch" and PHASES[phase] in line and not timers:
+                timers.append(threading.Timer(after / 1000, process.kill))
+                timers[0].start()
+        code = process.wait(TIMEOUT)
+    for timer in timers:
+        timer.cancel()
+        timer.join()
+    site.answer = answer
+    assert code in (0, -signal.SIGKILL)
+    return code != 0
+
+
+def killing(process: subprocess.Popen[str], answer: Callable[[str], Answer], after: int) -> Callable[[str], Answer]:
+    """Return an answer of the server that kills the crawl when it has been asked so often."""
+    numbers = count(1)
+
+    def killing_answer(path: str) -> Answer:
+        if next(numbers) == after:
+            process.kill()
+        return answer(path)
+
+    return killing_answer
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_crawl_killed_five_times_has_every_page_once(seed: int, large_site: Site, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    name = re.sub(r"^http://([\d.]+):", r"\1-", large_site.url)
+    kills = 0
+    moments = [("fetch", draw.randint(1, 250)), ("fetch", draw.randint(20, 400)), ("learn", draw.randint(0, 700)), ("release", draw.randint(0, 300))]
+    moments += [draw.choice([("fetch", draw.randint(100, 900)), ("close", draw.randint(0, 40)), ("release", draw.randint(0, 900))])]
+    for phase, after in moments:
+        kills += run_until_killed(large_site, tmp_path, phase, after)
+        if ": finished" in run("status", name, cwd=tmp_path).stdout:
+            break  # the last moment may have come too late
+    else:
+        run(*COMMAND, "--resume", large_site.url, cwd=tmp_path)
+    assert kills >= 4
+    status = run("status", name, cwd=tmp_path).stdout
+    assert status.count("it was killed") >= 4, "all in one crawl"
+    assert f"items: {PAGES} out, 0 held" in status
+    items = read_jsonl(tmp_path / "pages.jsonl")
+    wanted = {page_id(large_site.url + "/"), *(page_id(f"{large_site.url}/p/{number}") for number in range(1, PAGES))}
+    assert len(items) == PAGES
+    assert {item["id"] for item in items} == wanted
+    assert all(item["model_version"] != "unfiltered" and "All rights reserved" not in str(item["content"]) for item in items)
+    run("replay", name, "-o", "again.csv", cwd=tmp_path)
+    assert (tmp_path / "again.csv").read_text().count("model_version") == 1
