@@ -8,9 +8,14 @@ item, a bare ``div``). Inline tags are not blocks; two ``<br>`` in a row end one
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import accumulate, chain, count
 from typing import TYPE_CHECKING
+
+from lxml.etree import Comment, ElementDefaultClassLookup, Entity, ProcessingInstruction
+from lxml.html import HtmlElementClassLookup, HTMLParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +40,18 @@ MARKS = {"code": CODE, "kbd": CODE, "samp": CODE, "tt": CODE, "b": BOLD, "strong
 
 PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp", "plaintext"])
 
+# What the walk does with an element, by its tag; an unknown tag is a container's. Of a comment (its tag is a
+# function) and of what is skipped only the tail counts.
+SKIPPED, INLINE, BREAK, CONTAINER, ROW, ITEM, PREFORMATTED = range(7)
+KINDS: dict[object, int] = {
+    **dict.fromkeys(SKIPPED_TAGS | {Comment, Entity, ProcessingInstruction}, SKIPPED),
+    **dict.fromkeys(INLINE_TAGS, INLINE),
+    **dict.fromkeys(PREFORMATTED_TAGS, PREFORMATTED),
+    "br": BREAK,
+    "tr": ROW,
+    "li": ITEM,
+}
+
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 # Soft hyphen, zero-width space, word joiner, byte order mark. ZWNJ and ZWJ stay: Persian needs them.
 INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x2060, 0xFEFF])
@@ -46,6 +63,9 @@ MAX_BLOCKS = 20_000
 MAX_PATH_DEPTH = 60
 MAX_STEP_CHARS = 200
 MAX_PATH_CHARS = 3_000
+# Selector paths kept from page to page: a few MB.
+MAX_PLACES = 10_000
+MAX_PLACE_KEY_CHARS = 500
 
 
 @dataclass(slots=True)
@@ -90,6 +110,25 @@ class PageBlocks:
 
 def clean_text(text: str) -> str:
     """Return *text* with white space folded to single spaces and invisible characters removed."""
+    text = _flat(text).strip()
+    return text if _is_clean(text) else _folded(text)
+
+
+def _flat(text: str) -> str:
+    """Return *text*, as long as it is, with the usual white space as plain spaces."""
+    return text.replace("\n", " ").replace("\t", " ").replace("\xa0", " ")
+
+
+def _is_clean(text: str) -> bool:
+    """Tell whether stripped *text* needs no `_folded`; all white space but the plain space is unprintable, as is the invisible."""
+    return "  " not in text and text.isprintable()
+
+
+def _folded(text: str) -> str:
+    if text.isprintable():
+        while "  " in text:  # every turn halves the longest run of spaces
+            text = text.replace("  ", " ")
+        return text
     if not text.isascii():
         text = text.translate(INVISIBLE)
     return " ".join(text.split())
@@ -129,175 +168,334 @@ def is_hidden(element: _Element) -> bool:
     return bool(style and HIDDEN_STYLE.search(style))
 
 
+# The attributes that `element_key` and `is_hidden` read.
+PLACE_ATTRIBUTES = frozenset(["id", "class", "role", "itemprop", "hidden", "style"])
+HIDING_ATTRIBUTES = ("style", "hidden")
+
+
+class _Place:
+    """A selector path, and the paths that were met below it, by tag and attributes (``None``: hidden).
+
+    The pages of a site share their template: what an element's attributes say is worked out once, and equal
+    paths are one string, whose hash is known. Places are no page's own, so that the walk only reads them.
+    """
+
+    __slots__ = ("inside", "path", "tag")
+
+    def __init__(self, path: str, tag: str) -> None:
+        self.path = path
+        self.tag = tag
+        self.inside: dict[tuple[str, ...], _Place | None] = {}
+
+
+class _Places:
+    """The places of all pages, as a tree; forgotten when there are too many, since ids may name a page each."""
+
+    def __init__(self) -> None:
+        self.tops: dict[str, _Place] = {}
+        self.size = 0
+
+    def top(self, path: str, tag: str) -> _Place:
+        """Return the place of a page's first element."""
+        return self.tops.get(path) or self.tops.setdefault(path, _Place(path, tag))
+
+    def add(self, place: _Place, element: _Element, tag: str, key: tuple[str, ...]) -> _Place | None:
+        """Return the new place of an *element* in *place* (``None`` if it is hidden), and keep it as *key*."""
+        found = None
+        if not is_hidden(element):
+            path = place.path
+            if len(path) < MAX_PATH_CHARS and path.count("/") < MAX_PATH_DEPTH:
+                path = f"{path}/{element_key(element, tag)}"
+            found = _Place(path, tag)
+        if sum(map(len, key)) <= MAX_PLACE_KEY_CHARS:
+            self.size += 1
+            if self.size > MAX_PLACES:  # the page at hand keeps its own until it has been read
+                self.tops.clear()
+                self.size = 0
+            place.inside[key] = found
+        return found
+
+
+_places = _Places()
+_PLAIN_ELEMENTS = ElementDefaultClassLookup()
+_HTML_ELEMENTS = HtmlElementClassLookup()
+
+
+@contextmanager
+def plain_elements(root: _Element) -> Iterator[None]:
+    """Let lxml make plain elements of the tree of *root* meanwhile.
+
+    parsel parses with `lxml.html.HTMLParser`, whose elements' classes are chosen by a Python method: that
+    takes several times longer than to make the element.
+    """
+    parser = root.getroottree().parser
+    if type(parser) is not HTMLParser:
+        yield
+        return
+    parser.set_element_class_lookup(_PLAIN_ELEMENTS)
+    try:
+        yield
+    finally:
+        parser.set_element_class_lookup(_HTML_ELEMENTS)
+
+
+# A range, of the parts of a run or of its text, and what it is marked with.
+_Mark = tuple[int, int, str]
+# The container that the walk is in: its place and index, row, item, and whether it is preformatted.
+_Frame = tuple[_Place, int, int, int, bool]
+
+
 class _Walker:
-    """The open run of text of a walk, and what it has found so far."""
+    """The open run of text of a walk, and what it has found so far.
+
+    White space at the beginning of a run is left out of *parts* (but not where it is preformatted), so that
+    there is something in *parts* only where there is text.
+    """
 
     def __init__(self, max_blocks: int) -> None:
-        self.page = PageBlocks()
+        self.blocks: list[Block] = []
         self.max_blocks = max_blocks
+        self.truncated = False
         self.parts: list[str] = []
         self.open_marks: list[tuple[int, str]] = []  # (first part, mark) of each open inline element
-        self.marks: list[tuple[int, int, str]] = []  # (first part, end part, mark) of the closed ones
-        self.siblings: dict[tuple[int, str], int] = {}
-        self.rows = self.items = 0
-
-    def enter(self, tag: str, key: str, parent: int) -> int:
-        """Add a container element and return its index."""
-        page = self.page
-        path = key
-        if parent >= 0:
-            path = page.paths[parent]
-            if len(path) < MAX_PATH_CHARS and path.count("/") < MAX_PATH_DEPTH:
-                path = f"{path}/{key}"
-        page.parents.append(parent)
-        page.tags.append(tag)
-        page.paths.append(path)
-        position = self.siblings.get((parent, tag), 0)
-        self.siblings[parent, tag] = position + 1
-        page.positions.append(position)
-        return len(page.parents) - 1
+        self.marks: list[_Mark] = []  # (first part, end part, mark) of the closed ones
 
     def close_mark(self) -> None:
         first, mark = self.open_marks.pop()
         if mark and first < len(self.parts):
             self.marks.append((first, len(self.parts), mark))
 
-    def flush(self, container: int, row: int, item: int, preformatted: bool) -> None:
-        """End the open run of text; it becomes a block if there is text in it."""
-        parts = self.parts
-        if not parts:
-            return
-        raw = "".join(parts)
-        text = clean_preformatted(raw) if preformatted else clean_text(raw)
-        if text:
-            page = self.page
-            if len(page.blocks) < self.max_blocks:
-                block = Block(text, page.paths[container], page.tags[container], container, row=row, item=item)
-                for first, mark in self.open_marks:
-                    if mark and first < len(parts):
-                        self.marks.append((first, len(parts), mark))
-                if self.marks:
-                    _mark_block(block, parts, self.marks, preformatted)
-                page.blocks.append(block)
-            else:
-                page.truncated = True
-        parts.clear()
-        self.marks.clear()
+    def flush(self, frame: _Frame) -> None:
+        """End the open run of text, whose parts are not empty; it becomes a block if there is text in it."""
+        parts, marks = self.parts, self.marks
         if self.open_marks:
-            self.open_marks = [(0, mark) for _, mark in self.open_marks]
-
-
-def _mark_block(block: Block, parts: list[str], marks: list[tuple[int, int, str]], preformatted: bool) -> None:
-    """Turn ranges of *parts* into ranges of the block's text, in one pass over the parts."""
-    ends = [0]  # length of the cleaned text after each part
-    if preformatted:
-        for part in parts:
-            ends.append(ends[-1] + len(part))
-    else:
-        space = False
-        for part in parts:
-            cleaned = clean_text(part)
-            end = ends[-1]
-            if cleaned:
-                end += len(cleaned) + (1 if end and (space or part[0].isspace()) else 0)
-                space = part[-1].isspace()
+            size = len(parts)
+            marks += [(first, size, mark) for first, mark in self.open_marks if mark and first < size]
+            self.open_marks[:] = [(0, mark) for _, mark in self.open_marks]
+        raw = parts[0] if len(parts) == 1 else "".join(parts)
+        place, container, row, item, preformatted = frame
+        clean = False
+        if preformatted:
+            text = clean_preformatted(raw)
+        else:
+            flat = _flat(raw)
+            text = flat.strip()
+            clean = _is_clean(text)
+            if not clean:
+                text = _folded(text)
+        if text:
+            if len(self.blocks) >= self.max_blocks:
+                self.truncated = True
+            elif not marks:
+                self.blocks.append(Block(text, place.path, place.tag, container, 0, 0, 0, row, item))
             else:
-                space = space or part != ""
-            ends.append(end)
+                if preformatted:
+                    ends = list(accumulate(map(len, parts), initial=0))
+                elif len(parts) == 1:
+                    ends = [0, len(text)]
+                elif clean:
+                    ends = list(accumulate(map(len, parts), initial=len(flat.lstrip()) - len(flat)))
+                else:
+                    ends = _cleaned_ends(parts)
+                link_chars, links, bold_chars, spans = _mark_text(text, ends, marks, clean)
+                if preformatted:
+                    spans = ()
+                self.blocks.append(Block(text, place.path, place.tag, container, link_chars, links, bold_chars, row, item, spans))
+        parts.clear()
+        marks.clear()
+
+
+def _cleaned_ends(parts: list[str]) -> list[int]:
+    """Return the length of the cleaned text after none of the *parts*, after the first, and so on."""
+    ends = [0]
+    space = False
+    for part in parts:
+        cleaned = clean_text(part)
+        end = ends[-1]
+        if cleaned:
+            end += len(cleaned) + (1 if end and (space or part[0].isspace()) else 0)
+            space = part[-1].isspace()
+        else:
+            space = space or part != ""
+        ends.append(end)
+    return ends
+
+
+def _mark_text(text: str, ends: list[int], marks: list[_Mark], spaced: bool) -> tuple[int, int, int, tuple[_Mark, ...]]:
+    """Return what *marks*, ranges of parts, are in *text*: its linked characters, links, bold characters, and spans.
+
+    *ends* is where none of the parts, the first, and so on end; *spaced* tells that this may be after a space.
+    """
+    link_chars = links = bold_chars = 0
+    size = len(text)
     spans = []
     for first, last, mark in marks:
-        start, end = ends[first], min(ends[last], len(block.text))
-        if start < end and block.text[start] == " ":
+        start, end = max(ends[first], 0), min(ends[last], size)
+        if start < end and text[start] == " ":
             start += 1
+        if spaced and start < end and text[end - 1] == " ":
+            end -= 1
         if start >= end:
             continue
         if mark == BOLD:
-            block.bold_chars += end - start
+            bold_chars += end - start
             continue
         if mark != CODE:
-            block.link_chars += end - start
-            block.links += 1
+            link_chars += end - start
+            links += 1
         spans.append((start, end, mark))
-    if not preformatted:
-        block.spans = tuple(sorted(spans))
+    return link_chars, links, bold_chars, tuple(sorted(spans))
+
+
+def _skip(elements: Iterator[_Element], pending: int) -> None:
+    """Read over *pending* elements and all that is in them."""
+    while pending:
+        pending += len(next(elements)) - 1
+
+
+def _top_elements(root: _Element, body: _Element | None) -> Iterator[_Element]:
+    """Return all elements of the page in document order, without the one that holds them."""
+    if body is None:
+        return root.iterdescendants()
+    head = root.find("head")
+    if head is None:
+        return body.iterdescendants()
+    # Where <body> is left out, libxml2 takes elements that it does not know (nav, article) for the head's.
+    return chain(*(element.iter() for element in head if element.tag not in SKIPPED_TAGS), body.iterdescendants())
 
 
 def extract_blocks(root: _Element, max_blocks: int = MAX_BLOCKS) -> PageBlocks:
     """Return the blocks of the tree below *root* in reading order.
 
-    The walk keeps its own stack, so that deep markup does not exhaust Python's (libxml2 itself gives up
-    what is nested more than 2,048 levels deep); it takes time proportional to the number of elements. Blocks after the first *max_blocks* are
-    left out and `PageBlocks.truncated` is set.
+    It takes time proportional to the number of elements, however deep they are nested (libxml2 itself gives up
+    what is nested more than 2,048 levels deep). Blocks after the first *max_blocks* are left out and
+    `PageBlocks.truncated` is set.
     """
-    walker = _Walker(max_blocks)
+    with plain_elements(root):
+        return _walk(root, max_blocks)
+
+
+def _walk(root: _Element, max_blocks: int) -> PageBlocks:
+    """Read the tree in one flat iteration, the cheapest that lxml has: an element lives for one turn of the loop only.
+
+    How many children of the open element are still to come tells where it ends.
+    """
     body = root.find("body") if root.tag == "html" else None
     start = root if body is None else body
-    start_tag = start.tag if isinstance(start.tag, str) and start is not root else "body"
-    parts = walker.parts
-    container = walker.enter(start_tag, element_key(start, start_tag), -1)
-    row = item = breaks = 0
+    start_tag = start.tag if start is not root else "body"
+    place = _places.top(element_key(start, start_tag), start_tag)
+    walker = _Walker(max_blocks)
+    parts, marks, open_marks, flush = walker.parts, walker.marks, walker.open_marks, walker.flush
+    places, parents = [place], [-1]
+    rows = items = breaks = 0
     preformatted = start_tag in PREFORMATTED_TAGS
-    if start.text:
-        parts.append(start.text)
-    children: Iterator[_Element] = iter(start)
-    if body is not None and (head := root.find("head")) is not None:
-        # Where <body> is left out, libxml2 takes elements that it does not know (nav, article) for the head's.
-        children = chain((element for element in head if element.tag not in SKIPPED_TAGS), children)
-    # What to go on with when an element ends; inline elements restore nothing but their siblings.
-    stack: list[tuple[Iterator[_Element], _Element, tuple[int, int, int, bool] | None]] = []
-    while True:
-        element = next(children, None)
-        if element is None:
-            if not stack:
-                break
-            children, element, outer = stack.pop()
-            if outer is None:
-                walker.close_mark()
-            else:
-                walker.flush(container, row, item, preformatted)
-                container, row, item, preformatted = outer
+    frame: _Frame = (place, 0, 0, 0, preformatted)
+    # What to go on with when an element ends: children to come, its tail, and the outer frame if it is a container.
+    stack: list[tuple[int, str | None, _Frame | None]] = []
+    left = -1  # the outermost has no end, it counts on downwards
+    if (text := start.text) and (preformatted or not text.isspace()):
+        parts.append(text)
+    elements = _top_elements(root, body)
+    for element in elements:
+        tag = element.tag
+        kind = KINDS.get(tag, CONTAINER)
+        children = len(element)
+        tail = element.tail
+        left -= 1
+        if kind >= CONTAINER:
+            place, container, row, item, preformatted = frame
+            key: tuple[str, ...] = (tag,)
+            attributes: list[tuple[str, str]] = element.items()  # type: ignore[assignment]  # the stubs allow for bytes
+            for attribute in attributes:
+                if attribute[0] in PLACE_ATTRIBUTES:
+                    key += attribute
+            inside = place.inside[key] if key in place.inside else _places.add(place, element, tag, key)
+            if inside is not None:
+                if parts:
+                    flush(frame)
+                stack.append((left, tail, frame))
+                left = children
                 breaks = 0
-        else:
-            tag = element.tag
-            if not isinstance(tag, str) or tag in SKIPPED_TAGS:
-                pass  # a comment, or nothing to read: only the tail counts
-            elif tag == "br":
-                breaks += 1
-                if preformatted:
-                    parts.append("\n")
-                elif breaks > 1:
-                    walker.flush(container, row, item, preformatted)
-                else:
-                    parts.append(" ")
-            elif not is_hidden(element):
-                if tag in INLINE_TAGS:
-                    mark = MARKS.get(tag, "")
-                    if tag == "a":
-                        mark = (element.get("href") or "").strip()
-                    walker.open_marks.append((len(parts), mark))
-                    stack.append((children, element, None))
-                else:
-                    walker.flush(container, row, item, preformatted)
-                    stack.append((children, element, (container, row, item, preformatted)))
-                    container = walker.enter(tag, element_key(element, tag), container)
-                    breaks = 0
-                    if tag == "tr":
-                        walker.rows += 1
-                        row = walker.rows
-                    elif tag == "li":
-                        walker.items += 1
-                        item = walker.items
-                    elif tag in PREFORMATTED_TAGS:
+                if kind != CONTAINER:
+                    if kind == ROW:
+                        rows += 1
+                        row = rows
+                    elif kind == ITEM:
+                        items += 1
+                        item = items
+                    else:
                         preformatted = True
-                if text := element.text:
+                parents.append(container)
+                frame = (inside, len(places), row, item, preformatted)
+                places.append(inside)
+                if (text := element.text) and (preformatted or not text.isspace()):
+                    parts.append(text)
+                if children:
+                    continue
+                left, tail = 0, None
+            elif children:
+                _skip(elements, children)
+        elif kind == INLINE:
+            mark = MARKS.get(tag, "")
+            attributes = element.items()  # type: ignore[assignment]
+            for name, value in attributes:
+                if name == "href":
+                    if tag == "a":
+                        mark = value.strip()
+                elif name in HIDING_ATTRIBUTES and is_hidden(element):
+                    if children:
+                        _skip(elements, children)
+                    break
+            else:
+                first = len(parts)
+                if (text := element.text) and (first or preformatted or not text.isspace()):
                     parts.append(text)
                     if breaks and not text.isspace():
                         breaks = 0
-                children = iter(element)
-                continue
-        if tail := element.tail:
-            parts.append(tail)
-            if breaks and not tail.isspace():
+                    if mark and not children:
+                        marks.append((first, first + 1, mark))
+                if children:
+                    open_marks.append((first, mark))
+                    stack.append((left, tail, None))
+                    left = children
+                    continue
+        else:
+            if children:
+                _skip(elements, children)
+            if kind == BREAK:
+                breaks += 1
+                if preformatted:
+                    parts.append("\n")
+                elif parts:
+                    if breaks > 1:
+                        flush(frame)
+                    else:
+                        parts.append(" ")
+        while True:
+            if tail and (parts or preformatted or not tail.isspace()):
+                parts.append(tail)
+                if breaks and not tail.isspace():
+                    breaks = 0
+            if left:
+                break
+            left, tail, outer = stack.pop()
+            if outer is None:
+                walker.close_mark()
+            else:
+                if parts:
+                    flush(frame)
+                frame = outer
+                preformatted = outer[4]
                 breaks = 0
-    walker.flush(container, row, item, preformatted)
-    return walker.page
+    if parts:
+        flush(frame)
+    tags = [place.tag for place in places]
+    positions: defaultdict[tuple[int, str], count[int]] = defaultdict(count)
+    return PageBlocks(
+        blocks=walker.blocks,
+        parents=parents,
+        tags=tags,
+        paths=[place.path for place in places],
+        positions=[next(positions[sibling]) for sibling in zip(parents, tags, strict=True)],
+        truncated=walker.truncated,
+    )

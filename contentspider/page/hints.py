@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import clean_text
+from contentspider.page.blocks import clean_text, plain_elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,13 +65,10 @@ def _json_ld_objects(value: object, depth: int = 0) -> Iterator[dict[str, object
 SITE_TYPES = frozenset(["WebSite", "Organization", "Person", "BreadcrumbList", "ImageObject", "SiteNavigationElement", "NewsMediaOrganization", "SearchAction"])
 
 
-def _json_ld(root: _Element) -> tuple[list[str], list[str]]:
+def _json_ld(texts: list[str]) -> tuple[list[str], list[str]]:
     titles: list[str] = []
     descriptions: list[str] = []
-    for script in root.iter("script"):
-        if (script.get("type") or "").strip().lower() != "application/ld+json":
-            continue
-        text = script.text or ""
+    for text in texts:
         if len(text) > MAX_JSON_LD_CHARS:
             continue
         try:
@@ -94,21 +91,29 @@ def _unique(texts: list[str]) -> tuple[str, ...]:
 
 
 def extract_hints(root: _Element) -> Hints:
-    """Return the hints in the head of the page (and its JSON-LD, wherever it stands)."""
+    """Return the hints in the head of the page (and its JSON-LD, wherever it stands), in one pass over the tree."""
     named: dict[str, list[str]] = {}
-    for meta in root.iter("meta"):
-        name = (meta.get("name") or meta.get("property") or meta.get("itemprop") or "").strip().lower()
-        if name and (content := meta.get("content")):
-            named.setdefault(name, []).append(content)
-    titles = [title.text for title in root.iter("title") if title.text][:1]
+    titles: list[str] = []
+    scripts: list[str] = []
+    canonical: str | None = None
+    with plain_elements(root):
+        for element in root.iter("meta", "title", "link", "script"):
+            tag = element.tag
+            if tag == "meta":
+                name = (element.get("name") or element.get("property") or element.get("itemprop") or "").strip().lower()
+                if name and (content := element.get("content")):
+                    named.setdefault(name, []).append(content)
+            elif tag == "script":
+                if (element.get("type") or "").strip().lower() == "application/ld+json":
+                    scripts.append(element.text or "")
+            elif tag == "link":
+                if canonical is None and "canonical" in (element.get("rel") or "").lower().split():
+                    canonical = (element.get("href") or "").strip()
+            elif not titles and element.text:
+                titles.append(element.text)
     titles += [text for name in TITLE_NAMES for text in named.get(name, ())]
     descriptions = [text for name in DESCRIPTION_NAMES for text in named.get(name, ())]
-    ld_titles, ld_descriptions = _json_ld(root)
-    canonical = ""
-    for link in root.iter("link"):
-        if "canonical" in (link.get("rel") or "").lower().split():
-            canonical = (link.get("href") or "").strip()
-            break
+    ld_titles, ld_descriptions = _json_ld(scripts)
     language = (root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or "").strip()
     if not language:
         language = next((text for name in ("og:locale", "content-language", "language") for text in named.get(name, ())), "")
@@ -116,5 +121,5 @@ def extract_hints(root: _Element) -> Hints:
         titles=_unique(titles + ld_titles),
         descriptions=_unique(descriptions + ld_descriptions),
         language=language[:35],
-        canonical=canonical,
+        canonical=canonical or "",
     )

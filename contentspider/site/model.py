@@ -11,7 +11,7 @@ import numpy as np
 
 from contentspider.errors import StateError
 from contentspider.page.output import to_markdown, to_text
-from contentspider.site.classifier import BlockClassifier, BlockNames
+from contentspider.site.classifier import BlockClassifier, BlockNames, BlockScorer
 from contentspider.site.pagetype import page_type
 from contentspider.site.slots import SlotTable
 
@@ -81,10 +81,10 @@ class SiteModel:
     classifier: BlockClassifier
     summary: list[SlotSummary]
     prior: str = ""
-    _rows: BlockNames = field(init=False, repr=False)
+    _scorer: BlockScorer = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._rows = BlockNames(SlotTable.of_names(self.names))
+        self._scorer = BlockScorer(BlockNames(SlotTable.of_names(self.names)), self.classifier, self.noise_texts)
 
     @property
     def version(self) -> str:
@@ -93,30 +93,14 @@ class SiteModel:
 
     def margins(self, page: Page) -> NDArray[np.float32]:
         """Return the SVM's margin for each block of the page: above 0 is content."""
-        return self.classifier.decide(self._rows.page(page.content, self.noise_texts))
+        return np.array(self._scorer.score(page.content)[0], dtype=np.float32)
 
     def extract(self, page: Page) -> Extraction:
         """Return which blocks of the page are content."""
-        margins = self.margins(page)
+        scores, known = self._scorer.score(page.content)
+        margins = np.array(scores, dtype=np.float32)
         kept = margins > 0
-        return Extraction(page, kept, self._confidence(page, margins), page_type(page, kept))
-
-    def _confidence(self, page: Page, margins: NDArray[np.float32]) -> float:
-        """Return how sure the decision is: the mean probability of being right, by length of text.
-
-        A margin of 1 is where the SVM puts its own training examples. Slots that the site had not shown
-        when the model was learned count half: their margin comes from what they share with others.
-        """
-        blocks = page.content.blocks
-        if not blocks:
-            return 0.0
-        weights = np.sqrt([len(block.text) for block in blocks])
-        known = np.array([1.0 if self._knows(block.path) else 0.5 for block in blocks])
-        sure = 1 / (1 + np.exp(-3 * np.abs(margins)))
-        return round(float((weights * known * sure).sum() / weights.sum()), 4)
-
-    def _knows(self, path: str) -> bool:
-        return f"slot {self._rows.static(path)[0]}" in self.classifier.weights or not self.classifier.weights
+        return Extraction(page, kept, _confidence(page, margins, known), page_type(page, kept))
 
     def dump_weights(self) -> bytes:
         """Return what decides as canonical JSON, for `load`."""
@@ -163,3 +147,17 @@ class SiteModel:
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StateError(f"the model cannot be used: {error}") from error
+
+
+def _confidence(page: Page, margins: NDArray[np.float32], known: list[bool]) -> float:
+    """Return how sure the decision is: the mean probability of being right, by length of text.
+
+    A margin of 1 is where the SVM puts its own training examples. Slots that the site had not shown
+    when the model was learned count half: their margin comes from what they share with others.
+    """
+    blocks = page.content.blocks
+    if not blocks:
+        return 0.0
+    weights = np.sqrt([len(block.text) for block in blocks])
+    sure = 1 / (1 + np.exp(-3 * np.abs(margins)))
+    return round(float((weights * np.where(known, 1.0, 0.5) * sure).sum() / weights.sum()), 4)
