@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import pytest
 from lxml import etree
+from lxml.html import HtmlElement
+from parsel import Selector
 
+from contentspider.page import blocks as blocks_module
 from contentspider.page.blocks import Block, extract_blocks
 from contentspider.page.document import Page
 
@@ -55,6 +58,34 @@ def test_links_and_code_are_marked() -> None:
     assert block.text == "See the first, then run() or b"
     assert [(block.text[start:end], mark) for start, end, mark in block.spans] == [("the first", "/a"), ("run()", "`"), ("b", "/b")]
     assert (block.link_chars, block.links, block.bold_chars) == (10, 2, 5)
+
+
+@pytest.mark.parametrize(
+    ("html", "linked"),
+    [
+        ("<p> a <a href=x> b </a> c</p>", "b"),
+        ("<p>a  b\n\n<a href=x>c  d </a>e</p>", "c d"),
+        ("<p>\u200b a <a href=x>b\u00adc</a></p>", "bc"),
+        ("<p><a href=x>\u00a0a </a> </p>", "a"),
+    ],
+)
+def test_spans_fit_the_folded_text(html: str, linked: str) -> None:
+    (block,) = blocks(html)
+    assert [block.text[start:end] for start, end, _ in block.spans] == [linked]
+
+
+def test_the_tree_of_a_response_stays_as_it_was() -> None:
+    root = Selector(text="<p>a</p>").root
+    extract_blocks(root)
+    assert isinstance(root.find(".//p"), HtmlElement)
+
+
+def test_forgotten_places_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Selector(text="".join(f"<div id=a{'b' * number}><p hidden>no</p><p>yes</p></div>" for number in range(20)) * 2).root
+    expected = extract_blocks(root)
+    monkeypatch.setattr(blocks_module, "MAX_PLACES", 3)
+    assert extract_blocks(root) == expected
+    assert len(expected.blocks) == 40
 
 
 def test_a_link_around_blocks_is_a_link_in_each() -> None:

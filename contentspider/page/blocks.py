@@ -174,7 +174,7 @@ HIDING_ATTRIBUTES = ("style", "hidden")
 
 
 class _Place:
-    """A selector path, and the paths that were met below it, by tag and attributes (``None``: hidden).
+    """A selector path, and the paths that were met below it, by tag and attributes (`_HIDDEN`: not shown).
 
     The pages of a site share their template: what an element's attributes say is worked out once, and equal
     paths are one string, whose hash is known. Places are no page's own, so that the walk only reads them.
@@ -185,7 +185,10 @@ class _Place:
     def __init__(self, path: str, tag: str) -> None:
         self.path = path
         self.tag = tag
-        self.inside: dict[tuple[str, ...], _Place | None] = {}
+        self.inside: dict[tuple[str, ...], _Place] = {}
+
+
+_HIDDEN = _Place("", "")
 
 
 class _Places:
@@ -199,9 +202,9 @@ class _Places:
         """Return the place of a page's first element."""
         return self.tops.get(path) or self.tops.setdefault(path, _Place(path, tag))
 
-    def add(self, place: _Place, element: _Element, tag: str, key: tuple[str, ...]) -> _Place | None:
-        """Return the new place of an *element* in *place* (``None`` if it is hidden), and keep it as *key*."""
-        found = None
+    def add(self, place: _Place, element: _Element, tag: str, key: tuple[str, ...]) -> _Place:
+        """Return the new place of an *element* in *place* (`_HIDDEN` if it is hidden), and keep it as *key*."""
+        found = _HIDDEN
         if not is_hidden(element):
             path = place.path
             if len(path) < MAX_PATH_CHARS and path.count("/") < MAX_PATH_DEPTH:
@@ -344,7 +347,9 @@ def _mark_text(text: str, ends: list[int], marks: list[_Mark], spaced: bool) -> 
             link_chars += end - start
             links += 1
         spans.append((start, end, mark))
-    return link_chars, links, bold_chars, tuple(sorted(spans))
+    if len(spans) > 1:
+        spans.sort()
+    return link_chars, links, bold_chars, tuple(spans)
 
 
 def _skip(elements: Iterator[_Element], pending: int) -> None:
@@ -395,10 +400,11 @@ def _walk(root: _Element, max_blocks: int) -> PageBlocks:
     left = -1  # the outermost has no end, it counts on downwards
     if (text := start.text) and (preformatted or not text.isspace()):
         parts.append(text)
+    kind_of = KINDS.get
     elements = _top_elements(root, body)
     for element in elements:
         tag = element.tag
-        kind = KINDS.get(tag, CONTAINER)
+        kind = kind_of(tag, CONTAINER)
         children = len(element)
         tail = element.tail
         left -= 1
@@ -409,8 +415,8 @@ def _walk(root: _Element, max_blocks: int) -> PageBlocks:
             for attribute in attributes:
                 if attribute[0] in PLACE_ATTRIBUTES:
                     key += attribute
-            inside = place.inside[key] if key in place.inside else _places.add(place, element, tag, key)
-            if inside is not None:
+            inside = place.inside.get(key) or _places.add(place, element, tag, key)
+            if inside is not _HIDDEN:
                 if parts:
                     flush(frame)
                 stack.append((left, tail, frame))
