@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from hashlib import blake2b
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -199,8 +199,7 @@ class BlockScorer:
 
     def _sum(self, names: list[str]) -> float:
         self._size += 1
-        get = self.classifier.weights.get
-        return sum(get(name, 0.0) for name in names)
+        return sum(map(self.classifier.weights.get, names, repeat(0.0)))
 
     def _sums(self, path: str) -> _SlotSums:
         slot, names = self.names.static(path)
