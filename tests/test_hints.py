@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from contentspider.page.document import Page
 from contentspider.page.hints import Hints
-from contentspider.site.votes import own_hints
+from contentspider.site.relevance import own_hints
 
 
 def hints(html: str) -> Hints:

@@ -13,6 +13,8 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.hints import squeeze
+from contentspider.site import classifier as classifier_module
+from contentspider.site.classifier import BlockNames, BlockScorer
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.paper import label_like_the_paper
@@ -163,6 +165,20 @@ def test_a_site_is_learned_without_labels(example) -> None:
     assert again.version == model.version
     for page in pages.values():
         np.testing.assert_array_equal(again.extract(page).kept, model.extract(page).kept)
+
+
+def test_summed_weights_decide_as_the_features_do(example, monkeypatch) -> None:
+    _, pages = example
+    model = SiteLearner("example").fit(pages.values())
+    names = BlockNames(SlotTable.of_names(model.names))
+    scorer = BlockScorer(names, model.classifier, model.noise_texts)
+    assert model.noise_texts
+    for limit in ("", "MAX_SUMS", "MAX_PATHS", "MAX_TEXTS"):
+        if limit:
+            monkeypatch.setattr(classifier_module, limit, 3)
+        for page in pages.values():
+            expected = model.classifier.decide(names.page(page.content, model.noise_texts))
+            assert scorer.score(page.content)[0] == pytest.approx(expected, abs=1e-5)
 
 
 def test_learning_is_deterministic(example) -> None:

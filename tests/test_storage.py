@@ -14,7 +14,7 @@ from contentspider.crawl.items import ContentItem
 from contentspider.errors import ContentSpiderError, StateError
 from contentspider.page.document import Page
 from contentspider.site.learner import SiteLearner
-from contentspider.storage.ledger import Ledger, LedgerFullError, dump_item, load_item
+from contentspider.storage.items import dump_item, load_item
 from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
@@ -113,31 +113,3 @@ def test_no_module_is_imported_for_an_item() -> None:
     assert "antigravity" not in sys.modules
     with pytest.raises(ContentSpiderError, match="not loaded"):
         load_item(json.dumps(["os", "system", {"command": "true"}]))
-
-
-def test_held_items_are_released_once_and_in_order(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "held.sqlite")
-    odd = Article("odd", made=object())  # cannot go to disk
-    for number, item in enumerate([{"url": "a"}, odd, {"url": "b"}]):
-        ledger.hold("site", item, Page.from_html(HTML, f"u{number}"))
-    ledger.hold("other", {"url": "c"}, Page.from_html(HTML))
-    assert ledger.sites() == ["other", "site"]
-    assert [page.url for page in ledger.pages("site")] == ["u0", "u1", "u2"]
-    assert [held.item for held in ledger.release("site")] == [{"url": "a"}, odd, {"url": "b"}]
-    assert ledger.count("site") == 0
-    ledger.close()
-    assert ledger.path.exists()  # "other" still has an item
-    again = Ledger(ledger.path)
-    assert [held.item for held in again.release("other")] == [{"url": "c"}]
-    again.close()
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_full_disk_is_said(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "held.sqlite")
-    ledger._connection.execute("PRAGMA max_page_count = 8")
-    page = Page.from_html("".join(f"<p>{number * 7919}</p>" for number in range(20_000)))
-    with pytest.raises(LedgerFullError, match="full"):
-        for _ in range(20):
-            ledger.hold("site", {"url": "u"}, page)
-    ledger.close()

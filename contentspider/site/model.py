@@ -11,7 +11,7 @@ import numpy as np
 
 from contentspider.errors import StateError
 from contentspider.page.output import to_markdown, to_text
-from contentspider.site.classifier import BlockClassifier
+from contentspider.site.classifier import BlockClassifier, BlockNames, BlockScorer
 from contentspider.site.featuresets import SLOTS, FeatureNames, parse_feature_sets
 from contentspider.site.pagetype import page_type
 from contentspider.site.slots import SlotTable
@@ -89,11 +89,11 @@ class SiteModel:
     features: tuple[str, ...] = (SLOTS,)
     teasers: frozenset[str] = frozenset()
     _table: SlotTable = field(init=False, repr=False)
-    _rows: FeatureNames = field(init=False, repr=False)
+    _scorer: BlockScorer = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
-        self._rows = FeatureNames(self.features, self._table)
+        self._scorer = BlockScorer(BlockNames(self._table), self.classifier, self.noise_texts)
 
     @property
     def version(self) -> str:
@@ -102,33 +102,24 @@ class SiteModel:
 
     def margins(self, page: Page) -> NDArray[np.float32]:
         """Return the SVM's margin for each block of the page: above 0 is content."""
-        return self.classifier.decide(self._rows.page(page.content, self.noise_texts))
+        return self._decide(page)[0]
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
         """Return which blocks of the page are content; with *keep_teasers* those of a listing's entries, too."""
-        margins = self.margins(page)
+        margins, known = self._decide(page)
         kept = margins > 0
         kind = page_type(page, kept)
         if keep_teasers and kind == "listing" and self.teasers:
             kept |= np.array([self._table.slot(block.path) in self.teasers for block in page.content.blocks])
-        return Extraction(page, kept, self._confidence(page, margins), kind)
+        return Extraction(page, kept, _confidence(page, margins, known), kind)
 
-    def _confidence(self, page: Page, margins: NDArray[np.float32]) -> float:
-        """Return how sure the decision is: the mean probability of being right, by length of text.
-
-        A margin of 1 is where the SVM puts its own training examples. Slots that the site had not shown
-        when the model was learned count half: their margin comes from what they share with others.
-        """
-        blocks = page.content.blocks
-        if not blocks:
-            return 0.0
-        weights = np.sqrt([len(block.text) for block in blocks])
-        known = np.array([1.0 if self._knows(block.path) else 0.5 for block in blocks])
-        sure = 1 / (1 + np.exp(-3 * np.abs(margins)))
-        return round(float((weights * known * sure).sum() / weights.sum()), 4)
-
-    def _knows(self, path: str) -> bool:
-        return SLOTS not in self.features or not self.classifier.weights or f"slot {self._table.slot(path)}" in self.classifier.weights
+    def _decide(self, page: Page) -> tuple[NDArray[np.float32], list[bool]]:
+        """Return the margin of each block, and whether its slot was there when the model was learned."""
+        if self.features == (SLOTS,):
+            scores, known = self._scorer.score(page.content)
+            return np.array(scores, dtype=np.float32), known
+        rows = FeatureNames(self.features, self._table).page(page.content, self.noise_texts)
+        return self.classifier.decide(rows), [True] * len(rows)
 
     def dump_weights(self) -> bytes:
         """Return what decides as canonical JSON, for `load`."""
@@ -179,3 +170,17 @@ class SiteModel:
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StateError(f"the model cannot be used: {error}") from error
+
+
+def _confidence(page: Page, margins: NDArray[np.float32], known: list[bool]) -> float:
+    """Return how sure the decision is: the mean probability of being right, by length of text.
+
+    A margin of 1 is where the SVM puts its own training examples. Slots that the site had not shown
+    when the model was learned count half: their margin comes from what they share with others.
+    """
+    blocks = page.content.blocks
+    if not blocks:
+        return 0.0
+    weights = np.sqrt([len(block.text) for block in blocks])
+    sure = 1 / (1 + np.exp(-3 * np.abs(margins)))
+    return round(float((weights * np.where(known, 1.0, 0.5) * sure).sum() / weights.sum()), 4)

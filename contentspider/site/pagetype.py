@@ -31,8 +31,8 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     if not blocks:
         return "other"
     links = np.array([block.link_chars / len(block.text) for block in blocks])
-    prose = np.array([text_weight(block.text) for block in blocks]) * (1 - links)
-    kept_prose = float(prose[kept].sum())
+    weights = np.array([text_weight(block.text) for block, is_kept in zip(blocks, kept.tolist(), strict=True) if is_kept])
+    kept_prose = float((weights * (1 - links[kept])).sum())
     entry = np.array([block.tag in HEADINGS for block in blocks]) & (links > 0.8)
     kept_entries, other_entries = int((entry & kept).sum()), int((entry & ~kept).sum())
     if kept_prose >= ARTICLE_CHARS:
