@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import itertools
-import json
 import re
 from datetime import date, timedelta
 from types import SimpleNamespace
@@ -126,28 +125,21 @@ def test_of_100_000_links_a_bounded_number_is_followed(hostile: HostileSite, tmp
 
 def test_session_ids_are_no_part_of_an_address(hostile: HostileSite, tmp_path: Path) -> None:
     def answer(exchange: Exchange) -> None:
-        name = re.match(r"/?\w*", exchange.path)[0]
-        if name == "/moved" and "sid" not in exchange.path:
-            exchange.redirect(f"/moved?PHPSESSID={uuid4().hex}")
-        elif name == "/talk":
-            exchange.send(article(1000 + int(exchange.path[-3:])) if "sid=" in exchange.path else "", status="200 OK" if "sid=" in exchange.path else "404 No")
-        elif number := re.fullmatch(r"/old(\d+)", name):
+        if exchange.path.startswith("/home?"):
+            exchange.send(article(70))
+        elif exchange.path.startswith("/talk?sid="):
+            exchange.send(article(1000 + int(exchange.path[-3:])))
+        elif exchange.path.startswith("/old"):
+            number = int(exchange.path[4])
             links = [f"old{n};jsessionid={uuid4().hex.upper()}.node1?a=1&b=2" for n in (1, 2)] + [f"/old{n}?a=1&sid={uuid4().hex}&b=2" for n in (1, 2)]
-            exchange.send(article(50 + int(number[1]), "".join(f"<a href='{link}'>old</a>" for link in links)))
+            exchange.send(article(50 + number, "".join(f"<a href='{link}'>old</a>" for link in links)))
         else:
             exchange.send("", status="404 No")
 
     hostile.otherwise = answer
-    talks = [f"/talk?sid={'0f' * 15}{number}" for number in range(100, 105)]
-    good_site(hostile, ["/old1", "/moved", *talks])
     hostile.handlers["/moved"] = lambda exchange: exchange.redirect(f"/home?PHPSESSID={uuid4().hex}")
-    for path in list(hostile.handlers):
-        hostile.handlers.setdefault(path, answer)
-
-    def home(exchange: Exchange) -> None:
-        exchange.send(article(70)) if exchange.path.startswith("/home?") else answer(exchange)
-
-    hostile.otherwise = home
+    talks = [f"/talk?sid={'0f' * 15}{number}" for number in range(100, 105)]  # ids that say which talk is meant
+    good_site(hostile, ["/old1", "/moved", *talks])
     said, others = crawl(hostile, tmp_path)
     assert sorted(others) == sorted(["/home", "/old1", "/old1?a=1&b=2", "/old2?a=1&b=2", *talks])
     assert len(hostile.requests) < 40
@@ -277,4 +269,4 @@ def test_paths_that_repeat() -> None:
 def test_shapes() -> None:
     assert shape_of("https://e.org/a/2024-05/b?c=1") == shape_of("https://e.org/a/1999-12/b?d=2") == "e.org/a/#-#/b?"
     assert shape_of(f"https://e.org/{uuid4().hex}0") == "e.org/#"
-    assert json.dumps(shape_of("https://e.org/slug")) == '"e.org/slug"'
+    assert shape_of("https://e.org/slug") == "e.org/slug"

@@ -35,9 +35,9 @@ def why(failure: Failure) -> tuple[str, str]:
         return f"status_{response.status}", f"the server answered {response.status}"
     text = re.sub(r"\s+", " ", str(failure.value)).strip()[:200]
     if isinstance(failure.value, IgnoreRequest):
-        if "robots.txt" in text:
+        if text == "Forbidden by robots.txt":
             return "robots", f"it may not be fetched ({text}); robots.txt is obeyed by default, -s ROBOTSTXT_OBEY=False on a site of your own"
-        if "redirections" in text:
+        if text == "max redirections reached":
             return "redirects", "it redirects without end"
         if "DOWNLOAD_MAXSIZE" in text:
             return "too_large", "it unpacks to more than DOWNLOAD_MAXSIZE"

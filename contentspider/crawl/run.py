@@ -127,7 +127,7 @@ def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
         f"models: {options.models}/ ({get('contentspider/sites/learned', 0)} learned, {get('contentspider/models/loaded', 0)} loaded)\n"
     )
     if traps := _counts(crawler, "contentspider/links/"):
-        tell(f"links that lead nowhere were not followed or were shortened: {traps}\n")
+        tell(f"links taken for traps: {traps} (docs/stats.md says what these are)\n")
     if get("contentspider/sites/learned", 0) > get("contentspider/models/saved", 0):
         tell("not every model was saved: the crawl was cut short (or the folder cannot be written); the next one learns the site again\n")
     return 0

@@ -17,7 +17,7 @@ from w3lib.url import canonicalize_url
 
 from contentspider.crawl.failures import why
 from contentspider.crawl.items import ContentItem
-from contentspider.crawl.links import page_links
+from contentspider.crawl.links import MAX_LINKS, page_links
 from contentspider.crawl.middleware import PAGE_META_KEY
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.traps import Traps, without_session
@@ -160,8 +160,10 @@ class SiteSpider(Spider):
             raise CloseSpider("max_pages")
         if self.max_depth and depth > self.max_depth:
             return
-        links = [link for link in page_links(root, response.url) if self.is_own(link)]
-        for link in self.traps.follow(links, page):
+        links = page_links(root, response.url)
+        if len(links) >= MAX_LINKS:
+            self.traps.report("cut", response.url, MAX_LINKS)
+        for link in self.traps.follow([link for link in links if self.is_own(link)], page):
             yield from self._page_request(link, 0)
 
     def _page_request(self, address: str, priority: int) -> Iterator[Request]:

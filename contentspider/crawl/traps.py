@@ -24,7 +24,7 @@ MAX_REPEATED_PARTS = 4  # /a/b/c/d/a/b/c/d/...
 # Deeper than any folder that people keep; it bounds nests whose names do not repeat.
 MAX_SEGMENTS = 50
 # So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the longest such row, but for
-# one of pure copies (468, a tag page that ignores its query), was 17, and a limit of 10 would have lost no page.
+# one of pure copies (467, a tag page that ignores its query), was 17, and a limit of 10 would have lost no page.
 BARREN_PAGES = 100
 # What their pages may add to the queue meanwhile: as much as a single page may.
 BARREN_LINKS = MAX_LINKS
@@ -58,24 +58,25 @@ class Traps:
         self._barren: dict[str, tuple[int, int]] = {}  # shape: pages in a row that said nothing new, and their links
         self._numbered: set[str] = set()  # addresses whose "session id" says which page is meant
 
-    def follow(self, links: list[str], page: Page) -> Iterator[str]:
-        """Yield those of a page's links that are to be followed."""
-        if len(links) >= MAX_LINKS:
-            self._report("cut", page.url, MAX_LINKS)
+    def follow(self, links: list[str], page: Page) -> list[str]:
+        """Return those of a page's links that are to be followed."""
         shape = shape_of(page.url)
         pages, before = self._barren.pop(shape, (0, 0))
         if not self._seen.add_page(page, shape):
-            self._barren[shape] = pages + 1, before + len(links)
+            pages += 1
+            self._barren[shape] = pages, before + len(links)
             if len(self._barren) > MAX_SHAPES:
                 del self._barren[next(iter(self._barren))]
         is_barren = self._is_barren(shape)
+        followed = []
         for link in self._without_sessions(links):
             if repeats(link):
-                self._report("repeated", link)
+                self.report("repeated", link)
             elif is_barren and self._is_barren(shape_of(link)):
-                self._report("barren", link, self._barren[shape][0])
+                self.report("barren", link, pages)
             else:
-                yield link
+                followed.append(link)
+        return followed
 
     def _is_barren(self, shape: str) -> bool:
         pages, links = self._barren.get(shape, (0, 0))
@@ -95,10 +96,11 @@ class Traps:
             if plain in self._numbered:
                 yield from found
             else:
-                self._report("session", found[-1], count=len(found) - (plain in found))
+                self.report("session", found[-1], count=len(found) - (plain in found))
                 yield plain
 
-    def _report(self, kind: str, address: str, *values: object, count: int = 1) -> None:
+    def report(self, kind: str, address: str, *values: object, count: int = 1) -> None:
+        """Count what was not followed, and say the first of its kind."""
         if self._crawler.stats:
             self._crawler.stats.inc_value(f"contentspider/links/{kind}", count)
         if kind not in self._warned:
