@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,10 @@ ITEMS_META_KEY = "contentspider_items"
 THREAD_BYTES = 300_000
 # Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
 MAX_WAITING = 5_000
+# A tree takes about 20 times the memory of its page.
+MAX_LARGE = 2
+# What text hardly holds: control characters but white space and the shifts of old Asian encodings. NUL is UTF-16's.
+CONTROLS = bytes(set(range(1, 32)) - set(b"\t\n\f\r\x0e\x0f\x1b"))
 
 
 class BlocksMiddleware:
@@ -44,6 +49,7 @@ class BlocksMiddleware:
         self.stats = crawler.stats
         self.attributes = needs_attributes(parse_feature_sets(crawler.settings.getlist("CONTENTSPIDER_FEATURES")))
         self.max_blocks = crawler.settings.getint("CONTENTSPIDER_MAX_BLOCKS")
+        self.large = asyncio.Semaphore(MAX_LARGE)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> BlocksMiddleware:
@@ -52,9 +58,10 @@ class BlocksMiddleware:
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Tag the response if it is HTML and was answered with success."""
-        if isinstance(response, HtmlResponse) and response.status == 200:
+        if isinstance(response, HtmlResponse) and response.status == 200 and not is_binary(response.body):
             if len(response.body) > THREAD_BYTES:
-                page = await run_in_thread(self._read, response)
+                async with self.large:
+                    page = await run_in_thread(self._read, response)
             else:
                 page = self._read(response)
             request.meta[PAGE_META_KEY] = page
@@ -86,6 +93,20 @@ class BlocksMiddleware:
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
         return Page(response.url, extract_blocks(root, self.max_blocks, self.attributes), extract_hints(root))
+
+
+def is_binary(body: bytes) -> bool:
+    """Tell whether a body is none of HTML, whatever its server calls it.
+
+    >>> [is_binary(body) for body in (b"%PDF-1.4", bytes(range(256)), "<p>é".encode("cp1252"), "<p>日本".encode("iso2022_jp"))]
+    [True, True, False, False]
+    """
+    head = body[:1000]
+    if head.startswith((b"%PDF-", b"PK\x03\x04")):
+        return True
+    # UTF-16 writes such bytes for Asian scripts; it begins with a mark, or its markup is full of NULs.
+    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"<\0" in head or b"\0<" in head
+    return not is_utf16 and len(head.translate(None, CONTROLS)) * 20 < len(head) * 19
 
 
 @dataclass(frozen=True, slots=True)

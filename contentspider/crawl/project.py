@@ -15,7 +15,15 @@ AUTOTHROTTLE_ENABLED = True
 AUTOTHROTTLE_START_DELAY = 0.25
 AUTOTHROTTLE_TARGET_CONCURRENCY = 4.0
 DOWNLOAD_TIMEOUT = 60
-DOWNLOAD_MAXSIZE = 100_000_000
+# A tree takes about 20 times the memory of its page. Sitemaps may be larger.
+DOWNLOAD_MAXSIZE = 30_000_000
+# The spider counts what failed, and says why.
+RETRY_GIVE_UP_LOG_LEVEL = "INFO"
+ROBOTSTXT_PARSER = "contentspider.crawl.patience.BoundedRobots"
+DOWNLOADER_MIDDLEWARES = {
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
+    "contentspider.crawl.patience.RefreshMiddleware": 580,
+}
 # Scrapy's default of 100 starts 100 tasks for each response: 4 are enough, and save a quarter of the CPU.
 CONCURRENT_ITEMS = 4
 # Breadth first: a site's sections are seen before the depths of one of them.

@@ -134,15 +134,25 @@ def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
         if not failures:
             tell("contentspider: no page was read; is the address that of an HTML page, and does robots.txt allow it? --log-level INFO says more\n")
         return 1
+    reasons = _counts(crawler, "contentspider/pages/unread/")
     tell(
-        f"{get('contentspider/pages/tagged', 0)} pages read, {get('contentspider/pages/failed', 0)} failed, "
+        f"{get('contentspider/pages/tagged', 0)} pages read, {get('contentspider/pages/failed', 0)} failed{f' ({reasons})' if reasons else ''}, "
         f"{get('contentspider/pages/skipped/duplicate', 0)} duplicates; {items} items\n"
         f"{kept:,} characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)\n"
         f"items:  {', '.join(options.output or ['pages.jsonl'])}\n"
         f"models: {options.models}/ ({get('contentspider/sites/learned', 0)} learned, {get('contentspider/models/loaded', 0)} loaded)\n"
     )
+    if traps := _counts(crawler, "contentspider/links/"):
+        tell(f"links taken for traps: {traps} (docs/stats.md says what these are)\n")
     if get("contentspider/sites/learned", 0) > get("contentspider/models/saved", 0):
         tell("not every model was saved: the crawl was cut short (or the folder cannot be written); the next one learns the site again\n")
     if get("finish_reason") != "finished":
         tell(f"the crawl was stopped ({get('finish_reason')}): the same command with --resume goes on with it\n")
     return 0
+
+
+def _counts(crawler: Crawler, prefix: str) -> str:
+    """Return the stats that begin with *prefix* in a few words, the largest first."""
+    assert crawler.stats
+    found = {name.removeprefix(prefix).replace("_", " "): count for name, count in crawler.stats.get_stats().items() if name.startswith(prefix)}
+    return ", ".join(f"{count:,} {name}" for name, count in sorted(found.items(), key=lambda pair: -pair[1]))

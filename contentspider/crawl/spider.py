@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request, Spider, signals
-from scrapy.exceptions import CloseSpider, IgnoreRequest
+from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 from w3lib.url import canonicalize_url
 
+from contentspider.crawl.failures import why
 from contentspider.crawl.items import ContentItem
 from contentspider.crawl.keeper import URL_META_KEY, Keeper
-from contentspider.crawl.links import page_links
+from contentspider.crawl.links import MAX_LINKS, page_links
 from contentspider.crawl.middleware import PAGE_META_KEY
 from contentspider.crawl.sites import SiteKeys
+from contentspider.crawl.traps import Traps, without_session
 from contentspider.site.record import page_id
 from contentspider.storage.ledger import LedgerFullError
 
@@ -37,6 +39,8 @@ logger = logging.getLogger(__name__)
 # A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
 MAX_SITEMAP_BYTES = 60_000_000
 SITEMAP_DEPTH = 3
+# An index may name 50,000 sitemaps, each of them another index: more than this is a trap.
+MAX_SITEMAPS = 10_000
 START_META_KEY = "contentspider_start"
 MAX_RECENT = 50_000
 
@@ -52,6 +56,7 @@ class SiteSpider(Spider):
     keys: SiteKeys
     keeper: Keeper
     allowed_keys: set[str]
+    traps: Traps
 
     def __init__(self, url: str = "", max_pages: int | str = 0, max_depth: int | str = 0, sitemaps: bool | str = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -62,6 +67,7 @@ class SiteSpider(Spider):
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
         self.pages = 0
+        self.sitemaps_asked = 0
         self.is_limited = False
         self.failures: dict[str, str] = {}
         self._recent: dict[str, None] = {}  # addresses that have been queued: most links are to these
@@ -74,6 +80,8 @@ class SiteSpider(Spider):
         spider.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
         spider.allowed_keys = {spider.keys.key(address) for address in spider.start_urls}
         crawler.signals.connect(spider.opened, signal=signals.spider_opened)
+        spider.traps = Traps(crawler)
+        crawler.signals.connect(spider.request_dropped, signal=signals.request_dropped)
         return spider
 
     def opened(self) -> None:
@@ -95,7 +103,8 @@ class SiteSpider(Spider):
             if self.sitemaps and root not in seen:
                 seen.add(root)
                 yield Request(urljoin(root, "/robots.txt"), callback=self.parse_robots, errback=self.ignore, meta={"dont_obey_robotstxt": True})
-                yield self._sitemap_request(urljoin(root, "/sitemap.xml"), 1)
+                for request in self._sitemap_requests(urljoin(root, "/sitemap.xml"), 1):
+                    yield request
 
     def is_own(self, address: str) -> bool:
         """Tell whether an address is on one of the sites that are crawled."""
@@ -108,7 +117,7 @@ class SiteSpider(Spider):
         """Follow the sitemaps that robots.txt names."""
         for address in sitemap_urls_from_robots(response.body, base_url=response.url):
             if self.is_own(address):
-                yield self._sitemap_request(address, 1)
+                yield from self._sitemap_requests(address, 1)
 
     def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
         """Follow a sitemap's pages, and the sitemaps of an index."""
@@ -132,7 +141,7 @@ class SiteSpider(Spider):
             if entries.type == "urlset":
                 yield from self._page_request(address, 1)
             elif level < SITEMAP_DEPTH:
-                yield self._sitemap_request(address, level + 1)
+                yield from self._sitemap_requests(address, level + 1)
 
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the page's item and requests for the pages that it links to."""
@@ -151,7 +160,9 @@ class SiteSpider(Spider):
             return
         # A page without any markup has no tree.
         root = response.selector.root if response.body.strip() else None
-        address = self._claim(response, page)
+        # A session id that the server put in by a redirect is no part of the page's address.
+        url = without_session(response.url) if "redirect_urls" in response.meta else response.url
+        address = self._claim(url, response, page)
         if address:
             self.pages += 1
             item = ContentItem.from_response(response)
@@ -167,8 +178,11 @@ class SiteSpider(Spider):
             raise CloseSpider("max_pages")
         if self.max_depth and depth > self.max_depth:
             return
-        for link in page_links(root, response.url):
-            if link not in self._recent and self.is_own(link):
+        links = page_links(root, response.url)
+        if len(links) >= MAX_LINKS:
+            self.traps.report("cut", response.url, MAX_LINKS)
+        for link in self.traps.follow([link for link in links if self.is_own(link)], page):
+            if link not in self._recent:
                 self._recent[link] = None
                 yield from self._page_request(link, 0)
         while len(self._recent) > MAX_RECENT:
@@ -178,10 +192,15 @@ class SiteSpider(Spider):
         if not (self.max_pages and self.pages >= self.max_pages):
             yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
 
-    def _sitemap_request(self, address: str, level: int) -> Request:
-        return Request(address, callback=self.parse_sitemap, errback=self.ignore, cb_kwargs={"level": level}, priority=5)
+    def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
+        self.sitemaps_asked += 1
+        if self.sitemaps_asked <= MAX_SITEMAPS:
+            meta = {"download_maxsize": MAX_SITEMAP_BYTES}
+            yield Request(address, callback=self.parse_sitemap, errback=self.ignore, meta=meta, cb_kwargs={"level": level}, priority=5)
+        elif self.sitemaps_asked == MAX_SITEMAPS + 1:
+            logger.warning("there are more than %d sitemaps: %s and those after it are not read", MAX_SITEMAPS, address)
 
-    def _claim(self, response: Response, page: Page) -> str:
+    def _claim(self, address: str, response: Response, page: Page) -> str:
         """Return the address to emit a page under, or nothing if the same page has been emitted.
 
         Two addresses are one page if they lead to one text and either differ in form only (``/`` and
@@ -189,7 +208,7 @@ class SiteSpider(Spider):
         differs from the page's own in form or query; one with another path is often wrong (every page of
         a pagination naming the first), and pages must not be lost to it.
         """
-        address, canonical, named = response.url, page.hints.canonical, ""
+        canonical, named = page.hints.canonical, ""
         digest = blake2b("\n".join(block.text for block in page.content.blocks).encode("utf-8", "replace"), digest_size=8).hexdigest()
         if canonical:
             try:
@@ -220,21 +239,33 @@ class SiteSpider(Spider):
     def start_failed(self, failure: Failure) -> None:
         """Note why a start address could not be read."""
         request = failure.request  # type: ignore[attr-defined]
-        self.failures[request.url] = _reason(failure)
-        logger.error("%s could not be read: %s", request.url, self.failures[request.url])
-        self._count("failed")
+        kind, reason = why(failure)
+        self.failures[request.url] = reason
+        logger.error("%s could not be read: %s", request.url, reason)
+        self._count_failed(kind)
 
     def page_failed(self, failure: Failure) -> None:
         """Count a page that could not be read."""
-        if isinstance(failure.value, IgnoreRequest) and "response" not in vars(failure.value):
+        kind, reason = why(failure)
+        if kind == "robots":
             self._count("skipped/robots")
             return
-        logger.info("%s could not be read: %s", failure.request.url, _reason(failure))  # type: ignore[attr-defined]
+        logger.info("%s could not be read: %s", failure.request.url, reason)  # type: ignore[attr-defined]
+        self._count_failed(kind)
+
+    def request_dropped(self, request: Request) -> None:
+        """Count a page that redirects to itself: Scrapy drops the second request for it without a word."""
+        if request.callback == self.parse and request.url in request.meta.get("redirect_urls", ()):
+            logger.info("%s could not be read: it redirects to itself", request.url)
+            self._count_failed("redirects")
+
+    def _count_failed(self, kind: str) -> None:
         self._count("failed")
+        self._count(f"unread/{kind}")
 
     def ignore(self, failure: Failure) -> None:
         """Do without a robots.txt or sitemap that is not there."""
-        logger.debug("%s is not there: %s", failure.request.url, _reason(failure))  # type: ignore[attr-defined]
+        logger.debug("%s is not there: %s", failure.request.url, why(failure)[1])  # type: ignore[attr-defined]
 
 
 def _key(claim: str) -> bytes:
@@ -254,14 +285,3 @@ def _plain(address: str) -> str:
 def with_scheme(address: str) -> str:
     """Return the address with https:// before it if it names no scheme."""
     return address if "://" in address else "https://" + address
-
-
-def _reason(failure: Failure) -> str:
-    """Return what went wrong in a few words."""
-    response = getattr(failure.value, "response", None)
-    if response is not None:
-        return f"the server answered {response.status}"
-    if isinstance(failure.value, IgnoreRequest):
-        return f"it may not be fetched ({failure.value}); robots.txt is obeyed by default, -s ROBOTSTXT_OBEY=False on a site of your own"
-    text = str(failure.value).strip() or type(failure.value).__name__
-    return re.sub(r"\s+", " ", text)[:200]

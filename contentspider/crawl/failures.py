@@ -1,0 +1,45 @@
+"""Why an address could not be read: a word for the stats, and a few for people."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import IgnoreRequest
+
+if TYPE_CHECKING:
+    from twisted.python.failure import Failure
+
+# By the exceptions' names: some are Scrapy's, some Twisted's, by Scrapy's version.
+KINDS = {
+    "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
+    "TimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
+    "TCPTimedOutError": ("timeout", "the server does not answer"),
+    "DownloadConnectionRefusedError": ("unreachable", "the server refuses connections"),
+    "ConnectionRefusedError": ("unreachable", "the server refuses connections"),
+    "CannotResolveHostError": ("unreachable", "there is no such host"),
+    "DNSLookupError": ("unreachable", "there is no such host"),
+    "ResponseDataLossError": ("cut_short", "its answer was cut short"),
+    "DownloadCancelledError": ("too_large", "it is larger than DOWNLOAD_MAXSIZE"),
+    "DownloadFailedError": ("broken", "the connection was lost, or the answer is not HTTP"),
+    "ResponseFailed": ("broken", "the connection was lost, or the answer is not HTTP"),
+    "BadGzipFile": ("broken", "it cannot be unpacked"),
+    "ValueError": ("redirects", "it redirects to what is no address"),
+}
+
+
+def why(failure: Failure) -> tuple[str, str]:
+    """Return the kind of a failure, and what went wrong in a few words."""
+    response = getattr(failure.value, "response", None)
+    if response is not None and hasattr(response, "status"):
+        return f"status_{response.status}", f"the server answered {response.status}"
+    text = re.sub(r"\s+", " ", str(failure.value)).strip()[:200]
+    if isinstance(failure.value, IgnoreRequest):
+        if text == "Forbidden by robots.txt":
+            return "robots", f"it may not be fetched ({text}); robots.txt is obeyed by default, -s ROBOTSTXT_OBEY=False on a site of your own"
+        if text == "max redirections reached":
+            return "redirects", "it redirects without end"
+        if "DOWNLOAD_MAXSIZE" in text:
+            return "too_large", "it unpacks to more than DOWNLOAD_MAXSIZE"
+    name = type(failure.value).__name__
+    return KINDS.get(name, ("other", text or name))
