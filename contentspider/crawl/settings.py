@@ -30,6 +30,9 @@ SETTINGS = (
     Setting("CONTENTSPIDER_ITEM_FIELDS", {}, "Item classes of yours and which of their fields take ours: {'my.Item': {'content': 'body'}}."),
     Setting("CONTENTSPIDER_MAX_BLOCKS", 20_000, "Blocks of a page that are read; what follows is left out and logged."),
     Setting("CONTENTSPIDER_PROGRESS_SECS", 10.0, "Seconds between progress lines in a log; a terminal's line is renewed each second. 0 is none."),
+    Setting("CONTENTSPIDER_MONITOR_MIN_KEPT", 0.1, "Monitors: alarm if a smaller share of the text was kept."),
+    Setting("CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE", 0.25, "Monitors: alarm if a larger share of the pages has low confidence, or was not filtered."),
+    Setting("CONTENTSPIDER_MONITOR_MAX_FAILED", 0.1, "Monitors: alarm if a larger share of the pages could not be read or filtered."),
 )
 
 
