@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 # Held items come back before anything else is fetched.
 RELEASE_PRIORITY = 1_000_000
+# Pages of a template that the model has not seen are below: unknown places count half at most.
+LOW_CONFIDENCE = 0.5
 
 
 @dataclass(slots=True)
@@ -180,6 +182,8 @@ class ContentPipeline:
         self.stats.inc_value("contentspider/chars/kept", kept)
         self.stats.inc_value("contentspider/chars/dropped", total - kept)
         self.stats.inc_value("contentspider/items/filtered" if extraction else "contentspider/items/unfiltered")
+        if extraction and extraction.confidence < LOW_CONFIDENCE:
+            self.stats.inc_value("contentspider/pages/low_confidence")
         self.stats.inc_value(f"contentspider/page_type/{values['page_type']}")
         if self.keeper.is_durable:
             self.ledger.sample(state.key, page)

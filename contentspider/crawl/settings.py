@@ -42,6 +42,9 @@ SETTINGS = (
     Setting("CONTENTSPIDER_KEEP_CRAWLS", 3, "Ledgers of earlier crawls that are kept beside the current one."),
     Setting("CONTENTSPIDER_OUTPUT_FILE", "", "File that items are written to as JSON lines; whole lines, each item once, whatever ends the crawl."),
     Setting("CONTENTSPIDER_PROGRESS_SECS", 10.0, "Seconds between progress lines in a log; a terminal's line is renewed each second. 0 is none."),
+    Setting("CONTENTSPIDER_MONITOR_MIN_KEPT", 0.1, "Monitors: alarm if a smaller share of the text was kept."),
+    Setting("CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE", 0.25, "Monitors: alarm if a larger share of the pages has low confidence, or was not filtered."),
+    Setting("CONTENTSPIDER_MONITOR_MAX_FAILED", 0.1, "Monitors: alarm if a larger share of the pages could not be read or filtered."),
 )
 
 

@@ -1,0 +1,91 @@
+"""Each alarm in a real crawl with Spidermon, switched on as docs/monitoring.md says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tests.conftest import ROOT, TIMEOUT, Site
+from tests.test_crawl import article, small_site
+from tests.test_site import prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ITEMS, TEXT = "Extraction/items came out", "Extraction/text was kept"
+RATIO = "Content ratio/enough of the text is content"
+DRIFT = "Template drift/the model knows the pages"
+ERRORS = "Errors/the pages could be read"
+
+
+def crawl(site: Site, folder: Path, *options: str) -> tuple[dict[str, str], str]:
+    """Crawl a site with the monitors of docs/monitoring.md; return what each said, and the log."""
+    switches = re.search(r"^contentspider crawl https://example\.org (.*?)^```", (ROOT / "docs" / "monitoring.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert switches
+    settings = re.findall(r"-s '([^']+)'", switches[1])
+    # Spidermon 1.27 logs by Spider.log(), which Scrapy 2.19 deprecates; nothing else may warn.
+    command = [sys.executable, "-W", "error", "-W", "ignore:Spider.log() is deprecated", "-m", "contentspider", "crawl", site.url, "--own-site"]
+    command += ["--log-level", "INFO", *(part for setting in settings for part in ("-s", setting)), "-s", "RETRY_ENABLED=False", *options]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert "Error caught on signal handler" not in done.stderr, done.stderr
+    return dict(re.findall(r"\[Spidermon\] (.+?)\.\.\. (\w+)", done.stderr)), done.stderr
+
+
+def failed(results: dict[str, str]) -> set[str]:
+    assert set(results) == {ITEMS, TEXT, RATIO, DRIFT, ERRORS}
+    return {name for name, status in results.items() if status not in ("OK", "SKIPPED")}
+
+
+def test_a_good_crawl_passes_and_a_new_template_is_told(site: Site, tmp_path: Path) -> None:
+    small_site(site, 12)
+    results, _ = crawl(site, tmp_path)
+    assert set(results.values()) == {"OK"}
+    results, _ = crawl(site, tmp_path)
+    assert set(results.values()) == {"OK"}, "with the stored model"
+    for path, (status, kind, body) in site.pages.items():
+        site.pages[path] = (status, kind, body.replace(b"<article>", b"<main><div class=story>").replace(b"</article>", b"</div></main>"))
+    results, log = crawl(site, tmp_path)
+    assert DRIFT in failed(results)
+    assert "if the site has changed, crawl it with CONTENTSPIDER_RELEARN=True" in log
+    results, _ = crawl(site, tmp_path, "--relearn")
+    assert not failed(results)
+
+
+def test_pages_without_text_are_told(site: Site, tmp_path: Path) -> None:
+    site.add("/", "<html><body><a href=/1><img src=x.png></a></body></html>")
+    site.add("/1", "<html><body><script>render()</script></body></html>")
+    results, log = crawl(site, tmp_path)
+    assert failed(results) == {TEXT, DRIFT}
+    assert results[RATIO] == "SKIPPED"
+    assert "no character of any page was kept" in log
+
+
+def test_a_crawl_without_items_is_told(site: Site, tmp_path: Path) -> None:
+    results, log = crawl(site, tmp_path)
+    assert failed(results) == {ITEMS, TEXT, ERRORS}
+    assert "no item came out of the crawl" in log
+
+
+def test_little_content_is_told(site: Site, tmp_path: Path) -> None:
+    menu = "".join(f"<li><a href=/#{number}>{prose(number)}</a></li>" for number in range(40))
+    links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 8))
+    for number in range(8):
+        site.add(f"/{number}" if number else "/", article(number, links).replace("<nav>", f"<nav><ul>{menu}</ul>"))
+    results, log = crawl(site, tmp_path)
+    assert failed(results) == {RATIO}
+    assert "less than CONTENTSPIDER_MONITOR_MIN_KEPT=0.1" in log
+    results, _ = crawl(site, tmp_path, "-s", "CONTENTSPIDER_MONITOR_MIN_KEPT=0.01")
+    assert not failed(results)
+
+
+def test_pages_that_cannot_be_read_are_told(site: Site, tmp_path: Path) -> None:
+    small_site(site, 20)
+    for number in range(15, 20):
+        site.add(f"/{number}", "broken", status=500)
+    results, log = crawl(site, tmp_path)
+    assert failed(results) == {ERRORS}
+    assert "5 pages could not be read and 0 not be filtered" in log
+    results, _ = crawl(site, tmp_path, "-s", "CONTENTSPIDER_MONITOR_MAX_FAILED=0.5")
+    assert not failed(results)
