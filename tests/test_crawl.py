@@ -125,6 +125,17 @@ def test_a_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 6
 
 
+def test_a_failed_learning_is_said_once_and_its_items_pass_unfiltered(tmp_path: Path, site: Site) -> None:
+    small_site(site, 8)
+    (tmp_path / "prior.npz").write_bytes(b"no prior")
+    done = run("crawl", site.url, "--own-site", "-s", "CONTENTSPIDER_PRIOR_FILE=prior.npz", cwd=tmp_path)
+    items = read_jsonl(tmp_path / "pages.jsonl")
+    assert len(items) == 8
+    assert {item["model_version"] for item in items} == {"unfiltered"}
+    assert done.stderr.count("could not be learned") == 1
+    assert "'prior.npz' cannot be used" in done.stderr
+
+
 def test_sites_of_one_crawl_are_learned_apart(tmp_path: Path, site: Site) -> None:
     with serve() as other:
         small_site(site, 5)

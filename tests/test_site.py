@@ -12,15 +12,15 @@ from contentspider.errors import NotEnoughTextError, StateError
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.page.hints import squeeze
 from contentspider.site import classifier as classifier_module
 from contentspider.site.classifier import BlockNames, BlockScorer
+from contentspider.site.clusters import cluster_slots
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
-from contentspider.site.relevance import MAX_CHARS, lcs_length, relevance
-from contentspider.site.slots import SlotTable, cluster_slots, count_names
+from contentspider.site.relevance import MAX_CHARS, contrasts, lcs_length, lcs_lengths
+from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.votes import foreign_share, gather, split_comments
 from tests.conftest import token_f1
 
@@ -43,9 +43,19 @@ def test_both_libraries_count_the_same_subsequence() -> None:
     assert lcs_length("x" * 5_000, "x" * 5_000) == MAX_CHARS
 
 
-def test_relevance_is_a_share_of_the_hint() -> None:
-    assert relevance("Green tea is good", [squeeze("green TEA")]) == 1
-    assert relevance("", ["tea"]) == relevance("tea", []) == 0
+def test_many_subsequences_at_once_are_as_long_as_each() -> None:
+    texts, hints = ["greentea", "", "x" * 2 * MAX_CHARS], ["tea", "xyz", "x" * 3 * MAX_CHARS]
+    assert lcs_lengths(texts, hints).tolist() == [[lcs_length(text, hint) for hint in hints] for text in texts]
+
+
+def test_contrast_is_high_where_a_page_speaks_of_itself() -> None:
+    pages = [
+        Page.from_html(f"<title>{word} {number}</title><p>{word} {number}</p><p>Imprint</p>")
+        for number, word in enumerate(["tea", "coffee", "milk", "water", "cola"])
+    ]
+    values = contrasts([page.content for page in pages], [page.hints for page in pages]).reshape(5, 2)
+    assert (values[:, 0] > 0.4).all()
+    assert (values[:, 1] < values[:, 0]).all()
 
 
 def test_names_of_few_pages_are_no_part_of_the_template() -> None:

@@ -16,10 +16,11 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.items import FieldMap
 from contentspider.crawl.keeper import RELEASE_URL, Keeper, Passing, passing
+from contentspider.crawl.learning import Task, learn_apart
 from contentspider.crawl.middleware import PagesMiddleware, Source
 from contentspider.crawl.settings import check_settings
 from contentspider.crawl.sites import SiteKeys
-from contentspider.errors import NotEnoughTextError
+from contentspider.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.featuresets import parse_feature_sets
 from contentspider.site.record import page_fields, page_id
 from contentspider.storage.ledger import LedgerFullError
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from contentspider.page.document import Page
-    from contentspider.site.learner import SiteLearner
     from contentspider.site.model import SiteModel
 
 logger = logging.getLogger(__name__)
@@ -244,26 +244,22 @@ class ContentPipeline:
             )
         )
 
-    def _learner(self, key: str) -> SiteLearner:
-        from contentspider.site.learner import SiteLearner
-        from contentspider.site.prior import Prior
-
-        prior = Prior.from_file(Path(self.prior_file)) if self.prior_file else None
-        return SiteLearner(key, self.labels, prior, self.features)
-
     async def _learn(self, state: SiteState) -> None:
         """Learn a site from its held pages; on failure its items will pass unfiltered."""
         started = time.monotonic()
         logger.info("%s: learning from %d held items", state.key, state.held)
-        self.keeper.commit()  # the thread reads what is on disk
+        self.keeper.commit()  # the learner reads what is on disk
         try:
-            model = await run_in_thread(lambda: self._learner(state.key).fit(self.ledger.pages(state.key)))
+            model = await run_in_thread(learn_apart, Task(str(self.ledger.path), state.key, self.labels, self.features, self.prior_file))
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
             return
-        except Exception:
-            logger.exception("%s could not be learned from its %d pages: its items pass unfiltered, marked model_version 'unfiltered'", state.key, state.held)
+        except (ContentSpiderError, OSError) as error:
+            logger.error(
+                "%s could not be learned from its %d pages: its items pass unfiltered, marked model_version 'unfiltered'. The cause: %s",
+                state.key, state.held, error,
+            )  # fmt: skip
             self.stats.inc_value("contentspider/sites/failed")
             state.failed = True
             return

@@ -8,6 +8,7 @@ it, and how much of the page's hints it repeats.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,33 +135,33 @@ def tokens(text: str) -> list[str]:
     return TOKEN.findall(text.lower())
 
 
-def _text_rows(blocks: list[Block]) -> NDArray[np.float32]:
-    rows = np.zeros((len(blocks), len(TEXT_FEATURES)), dtype=np.float32)
-    seen: dict[str, int] = {}
-    for block in blocks:
-        seen[block.text] = seen.get(block.text, 0) + 1
-    for index, block in enumerate(blocks):
-        text = block.text
-        chars = len(text)
-        words = text.count(" ") + 1
-        head = text[:2000]  # the share of digits in a longer text is that of its beginning
-        sample = len(head)
-        punctuation = PUNCTUATION.findall(head)
-        start = text[:80]
-        rows[index] = (
-            text_weight(text), words, block.link_chars / chars, block.links, chars / words,
-            len(punctuation) / sample, (head.count(",") + head.count("，") + head.count("、")) / sample,
+# What only the text decides is worked out once for texts that a site's pages may repeat.
+MAX_KEPT_CHARS = 200
+MAX_KEPT_TEXTS = 50_000
+LINK_SHARE, LINKS, BOLD_SHARE, SPANS, IN_ROW, IN_ITEM, REPEATS = map(
+    TEXT_FEATURES.index, ("link_share", "links", "bold_share", "spans", "in_row", "in_item", "repeats_on_page")
+)
+
+
+def _text_row(text: str) -> NDArray[np.float32]:
+    """Return the features of a text by itself; those of its links, marks and place are left at 0."""
+    chars = len(text)
+    words = text.count(" ") + 1
+    head = text[:2000]  # the share of digits in a longer text is that of its beginning
+    sample = len(head)
+    start = text[:80]
+    return np.array(
+        (
+            np.log1p(text_weight(text)), np.log1p(words), 0, 0, chars / words,
+            len(PUNCTUATION.findall(head)) / sample, (head.count(",") + head.count("，") + head.count("、")) / sample,
             text[-1] in SENTENCE_END, len(DIGIT.findall(head)) / sample, len(UPPER.findall(head)) / sample,
             text[0].isupper(), bool(DATE.search(head)) / (1 + chars / 100), len(SEPARATORS.findall(head)) / sample,
-            text[-1] in ":：", "?" in head or "？" in head, block.bold_chars / chars,
-            text[0].isdigit(), "http" in head or "www." in head, len(block.spans) / words,
-            block.row > 0, block.item > 0, min(seen[text] - 1, 5),
+            text[-1] in ":：", "?" in head or "？" in head, 0,
+            text[0].isdigit(), "http" in head or "www." in head, 0, 0, 0, 0,
             *(bool(pattern.search(start)) if chars < 400 else False for pattern in NOISE_PHRASES.values()),
-        )  # fmt: skip
-    rows[:, 0] = np.log1p(rows[:, 0])
-    rows[:, 1] = np.log1p(rows[:, 1])
-    rows[:, 3] = np.log1p(rows[:, 3])
-    return rows
+        ),
+        dtype=np.float32,
+    )  # fmt: skip
 
 
 def _hint_rows(blocks: list[Block], hints: Hints) -> NDArray[np.float32]:
@@ -190,6 +191,7 @@ class FeatureExtractor:
 
     def __init__(self) -> None:
         self.names = PathNames()
+        self._texts: dict[str, NDArray[np.float32]] = {}
 
     def features(self, page: PageBlocks, hints: Hints) -> NDArray[np.float32]:
         """Return one row of `FEATURE_NAMES` for each block of the page, as float32."""
@@ -197,7 +199,7 @@ class FeatureExtractor:
         count = len(blocks)
         if not count:
             return np.zeros((0, len(FEATURE_NAMES)), dtype=np.float32)
-        text = _text_rows(blocks)
+        text = self._text_rows(blocks)
         weight = np.expm1(text[:, 0])
         links = text[:, 2] * weight
         is_long = (weight - links >= LONG_CHARS) & (text[:, 2] < 0.5)
@@ -210,6 +212,28 @@ class FeatureExtractor:
         total = weight.sum()
         page_row = np.array([np.log1p(count), np.log1p(total), links.sum() / total, weight[is_long].sum() / total, (heading == 1).sum()], dtype=np.float32)
         return np.hstack([text, position, np.tile(page_row, (count, 1)), level, trunk, neighbour, hint, names]).astype(np.float32)
+
+    def _text_rows(self, blocks: list[Block]) -> NDArray[np.float32]:
+        if len(self._texts) > MAX_KEPT_TEXTS:
+            self._texts.clear()
+        found = []
+        for block in blocks:
+            row = self._texts.get(block.text)
+            if row is None:
+                row = _text_row(block.text)
+                if len(block.text) <= MAX_KEPT_CHARS:
+                    self._texts[block.text] = row
+            found.append(row)
+        rows = np.stack(found)
+        times = Counter(block.text for block in blocks)
+        rows[:, LINK_SHARE] = [block.link_chars / len(block.text) for block in blocks]
+        rows[:, LINKS] = np.log1p([block.links for block in blocks])
+        rows[:, BOLD_SHARE] = [block.bold_chars / len(block.text) for block in blocks]
+        rows[:, SPANS] = [len(block.spans) / (block.text.count(" ") + 1) for block in blocks]
+        rows[:, IN_ROW] = [block.row > 0 for block in blocks]
+        rows[:, IN_ITEM] = [block.item > 0 for block in blocks]
+        rows[:, REPEATS] = [min(times[block.text] - 1, 5) for block in blocks]
+        return rows
 
     def _position_rows(
         self,

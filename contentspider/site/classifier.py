@@ -12,8 +12,6 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.svm import LinearSVC
 
 from contentspider.page.features import SENTENCE_END
 from contentspider.page.names import step_tag
@@ -148,6 +146,10 @@ class BlockClassifier:
         """
         if labels.all() or not labels.any() or not any(rows):
             return cls({}, 1.0 if len(labels) and labels.mean() > 0.5 else -1.0)
+        # Imported here: who filters with a model that is there needs neither library, nor their 100 MB.
+        from scipy.sparse import csr_matrix
+        from sklearn.svm import LinearSVC
+
         columns: dict[str, int] = {}
         indices = [columns.setdefault(name, len(columns)) for row in rows for name in row]
         pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows])])

@@ -28,8 +28,8 @@ from contentspider.site.votes import SiteBlocks
 
 logger = logging.getLogger(__name__)
 
-# A sample of this size has every slot that matters; beyond it learning only takes longer.
-MAX_SAMPLE = 400
+# A sample of this size has every slot that matters; more pages take longer and label no better (docs/experiments.md, learning curve).
+MAX_SAMPLE = 200
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000

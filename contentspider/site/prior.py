@@ -37,6 +37,7 @@ COMMENT_COLUMNS = [
     or (name.partition("_")[0] in ("own", "near", "far") and name.partition("_")[2] in ("comment", "forum", "author"))
 ]
 RESOURCE = "prior.npz"
+BATCH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,13 @@ class Prior:
         The second array is the same had no element been called a comment or a reply.
         """
         extractor = FeatureExtractor()
-        rows = np.vstack([extractor.features(page.content, page.hints) for page in pages])
+        # The features of all pages at once would fill the memory: a page's are 100 kB to 1 MB.
+        judged = [self._judge([extractor.features(page.content, page.hints) for page in pages[start : start + BATCH]]) for start in range(0, len(pages), BATCH)]
+        named, unnamed = zip(*judged, strict=True)
+        return np.concatenate(named), np.concatenate(unnamed)
+
+    def _judge(self, features: list[NDArray[np.float32]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        rows = np.vstack(features)
         named = self.trees.probabilities(rows)
         unnamed = named.copy()
         concerned = rows[:, COMMENT_COLUMNS].any(axis=1)

@@ -1,35 +1,22 @@
 """Slots of a template: which selector paths of a site's pages are the same place.
 
 The selector paths of one template differ from page to page: a class on ``body`` names the page, an
-id carries its number, odd and even rows alternate. Names that few pages use are dropped, and
-what is left is clustered with DBSCAN.
+id carries its number. Names that few pages use are dropped.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from scipy.sparse import csr_matrix
-from sklearn.cluster import DBSCAN
-from sklearn.preprocessing import normalize
+from typing import TYPE_CHECKING
 
 from contentspider.page.names import step_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterable, Mapping
 
 NAME = re.compile(r"[#.\[][^#.\[]+")
 # A name that fewer pages use than this share belongs to a page, a post or a category, not the template.
 MIN_NAME_SHARE = 0.05
-# Cosine distance between two slots' steps up to which they are one: an odd and an even row, not a
-# paragraph and a list item. Measured on the open corpora; see docs/how-it-works.md.
-CLUSTER_DISTANCE = 0.06
-# DBSCAN's neighbourhoods are computed pairwise; slots beyond this number stand alone.
-MAX_CLUSTERED = 4_000
 MAX_STEPS = 50_000
 
 
@@ -80,33 +67,3 @@ def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:
         for name in names:
             counts[name] = counts.get(name, 0) + 1
     return counts
-
-
-def cluster_slots(slots: Sequence[str], weights: Sequence[float] | NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-    """Return the cluster number of each slot: DBSCAN over their steps, by cosine distance.
-
-    A slot's vector has one entry a tag and name of each of its steps, by the step's distance
-    from the end, so that slots which differ only far up are nearer than those which differ at the end.
-    With ``min_samples=1`` every slot has a cluster, as in the paper. Beyond `MAX_CLUSTERED` slots only
-    the heaviest are clustered.
-    """
-    order = np.argsort(-np.asarray(weights, dtype=float), kind="stable")
-    clustered = order[:MAX_CLUSTERED]
-    columns: dict[tuple[int, str], int] = {}
-    rows, cols, data = [], [], []
-    for row, index in enumerate(clustered):
-        steps = slots[index].split("/")
-        for distance, step in enumerate(reversed(steps)):
-            strength = 1.0 / (1 + distance) ** 0.5
-            tag = step_tag(step)
-            for name in {tag, *step_names(step)}:
-                rows.append(row)
-                cols.append(columns.setdefault((distance, name), len(columns)))
-                data.append(strength * (1.5 if name == tag else 1.0))
-    matrix = normalize(csr_matrix((data, (rows, cols)), shape=(len(clustered), max(len(columns), 1))))
-    found = DBSCAN(eps=float(np.sqrt(2 * CLUSTER_DISTANCE)), min_samples=1).fit_predict(matrix)
-    clusters = np.empty(len(slots), dtype=np.int64)
-    clusters[clustered] = found
-    rest = order[MAX_CLUSTERED:]
-    clusters[rest] = np.arange(len(rest)) + (found.max() + 1 if len(found) else 0)
-    return clusters

@@ -17,8 +17,9 @@ from contentspider.page.features import HEADINGS
 from contentspider.page.hints import squeeze
 from contentspider.page.names import NAME_GROUPS, name_groups
 from contentspider.site.classifier import places
+from contentspider.site.clusters import cluster_slots
 from contentspider.site.relevance import contrasts, lcs_length
-from contentspider.site.slots import SlotTable, cluster_slots, count_names
+from contentspider.site.slots import SlotTable, count_names
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

@@ -81,7 +81,8 @@ def now() -> str:
 class Ledger:
     """The ledger in the file *path*; made if it is not there. Its changes are kept by `commit`.
 
-    *durable*: a commit is on the disk when `commit` returns, power loss or not. *read_only* looks at what a running or
+    *durable*: a commit is on the disk when `commit` returns, power loss or not; without, every change is kept at
+    once, until the power is lost. *read_only* looks at what a running or
     dead crawl has committed. A damaged file, or one of another
     version, raises `StateError`; one that another process has open, `LedgerBusyError`.
     """
@@ -94,6 +95,7 @@ class Ledger:
                 path.parent.mkdir(parents=True, exist_ok=True)
             if not read_only and not self._lock.acquire():
                 raise LedgerBusyError(f"{path} is in use by another process: that crawl is running; wait for it, or give this one another name (--name)")
+            self._durable = durable and not read_only
             self._connection = self._open(durable, read_only)
         except sqlite3.DatabaseError as error:
             self._lock.release()
@@ -125,7 +127,8 @@ class Ledger:
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
             connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT")
         self._check_version(connection)
-        connection.execute("BEGIN")
+        if durable:
+            connection.execute("BEGIN")
         return connection
 
     def _check_version(self, connection: sqlite3.Connection) -> None:
@@ -142,8 +145,9 @@ class Ledger:
 
     def commit(self) -> None:
         """Keep all changes since the last commit; raises `LedgerFullError` if the disk takes no more."""
-        self._do("COMMIT")
-        self._do("BEGIN")
+        if self._connection.in_transaction:
+            self._do("COMMIT")
+            self._do("BEGIN")
 
     # Runs and facts
 
@@ -337,11 +341,10 @@ class Ledger:
 
     def rollback(self) -> None:
         """Forget all changes since the last commit: what could not be written is done again by a resumed crawl."""
-        try:
-            self._connection.execute("ROLLBACK")
-            self._connection.execute("BEGIN")
-        except sqlite3.OperationalError:
-            pass  # the failure has rolled back already
+        if self._durable:
+            if self._connection.in_transaction:  # the failure may have rolled back already
+                self._connection.execute("ROLLBACK")
+            self._connection.execute("BEGIN")  # what comes now is not committed either
 
     def close(self, delete: bool = False) -> None:
         """Close the file without a commit; *delete* it, too."""

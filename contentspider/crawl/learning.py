@@ -1,0 +1,91 @@
+"""Learning in a process of its own, so that it takes neither the crawl's time nor its memory, nor can end it.
+
+The child reads the site's held pages from the ledger, and leaves the model in a folder; the parent waits in a
+thread.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from contentspider.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.storage.ledger import Ledger
+from contentspider.storage.models import ModelStore
+
+if TYPE_CHECKING:
+    from contentspider.site.model import SiteModel
+
+NOT_ENOUGH_TEXT = 3
+ERROR_CHARS = 2_000
+
+
+class LearningError(ContentSpiderError):
+    """The learning process failed; the pipeline lets the site's items pass unfiltered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is to be learned: the ledger's file, the site, and how (see `SiteLearner`)."""
+
+    ledger: str
+    site: str
+    labels: str
+    features: tuple[str, ...]
+    prior_file: str
+
+
+def learn_apart(task: Task) -> SiteModel:
+    """Return the model of a site, learned by another process; raises `NotEnoughTextError` or `LearningError`."""
+    package = str(Path(__file__).resolve().parent.parent.parent)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    with TemporaryDirectory(prefix="contentspider-") as folder:
+        done = subprocess.run(  # noqa: S603 - our own module
+            [sys.executable, "-m", "contentspider.crawl.learning", folder],
+            input=json.dumps(asdict(task)).encode(),
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
+            check=False,
+        )
+        said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+        if done.returncode == NOT_ENOUGH_TEXT:
+            raise NotEnoughTextError(said)
+        if done.returncode:
+            # Of a traceback, the last line says what happened.
+            raise LearningError(said.splitlines()[-1] if said else f"the learning process ended with {done.returncode}")
+        return ModelStore(Path(folder)).read(task.site)
+
+
+def main() -> int:
+    """Learn the task on standard input and save the model in the folder that is the argument."""
+    from contentspider.site.learner import SiteLearner
+    from contentspider.site.prior import Prior
+
+    logging.basicConfig(level=logging.WARNING)
+    record = json.load(sys.stdin)
+    task = Task(**record | {"features": tuple(record["features"])})
+    try:
+        prior = Prior.from_file(Path(task.prior_file)) if task.prior_file else None
+        ledger = Ledger(Path(task.ledger), read_only=True)
+        model = SiteLearner(task.site, task.labels, prior, task.features).fit(ledger.pages(task.site))
+        ledger.close()
+    except NotEnoughTextError as error:
+        sys.stderr.write(str(error))
+        return NOT_ENOUGH_TEXT
+    except ContentSpiderError as error:
+        sys.stderr.write(str(error))
+        return 1
+    ModelStore(Path(sys.argv[1])).save(model)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
