@@ -135,7 +135,9 @@ def build_parser() -> argparse.ArgumentParser:
         help="show in one HTML page what is kept and dropped",
         description="Write one self-contained HTML page: a site's clusters with scores and examples, and what each page kept and lost.",
     )
-    report.add_argument("source", type=Path, metavar="SITE_OR_CRAWL", help="a folder of a site's HTML files, a file of rendered pages, or a crawl")
+    report.add_argument("source", metavar="SITE_OR_CRAWL", help="a folder of a site's HTML files, a file of rendered pages, or a crawl's name or ledger")
+    report.add_argument("--site", default="", help="which site of a crawl of several")
+    report.add_argument("--models", default="models", type=Path, metavar="DIR", help="the models' folder, for a crawl (default: models)")
     report.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help="where to write it (default: report.html)")
     _add_learning_options(report)
 
@@ -286,9 +288,15 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from contentspider.report.render import write_report
+    from contentspider.report.render import write_crawl_report, write_report
 
-    pages = write_report(options.source, options.output, options.labels, _features(options))
+    source = Path(options.source)
+    if source.is_dir() or (source.is_file() and source.suffix != ".sqlite"):
+        pages = write_report(source, options.output, options.labels, _features(options))
+    else:
+        from contentspider.crawl.export import find_crawl
+
+        pages = write_crawl_report(find_crawl(options.source), options.models, options.site, options.output)
     print(f"{pages} pages -> {options.output}", file=sys.stderr)
     return EXIT_OK
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -109,9 +110,101 @@ def test_a_crawl_killed_five_times_has_every_page_once(seed: int, large_site: Si
     assert status.count("it was killed") >= 4, "all in one crawl"
     assert f"items: {PAGES} out, 0 held" in status
     items = read_jsonl(tmp_path / "pages.jsonl")
-    wanted = {page_id(large_site.url + "/"), *(page_id(f"{large_site.url}/p/{number}") for number in range(1, PAGES))}
-    assert len(items) == PAGES
-    assert {item["id"] for item in items} == wanted
+    expect_every_page_once(large_site, tmp_path)
     assert all(item["model_version"] != "unfiltered" and "All rights reserved" not in str(item["content"]) for item in items)
     run("replay", name, "-o", "again.csv", cwd=tmp_path)
     assert (tmp_path / "again.csv").read_text().count("model_version") == 1
+
+
+def expect_every_page_once(site: Site, folder: Path, output: str = "pages.jsonl") -> None:
+    ids = [item["id"] for item in read_jsonl(folder / output)]
+    wanted = {page_id(site.url + "/"), *(page_id(f"{site.url}/p/{number}") for number in range(1, PAGES))}
+    assert len(ids) == PAGES
+    assert set(ids) == wanted
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_path: Path) -> None:
+    answer, numbers = large_site.answer, count(1)
+    command = [sys.executable, "-m", "contentspider", *COMMAND, large_site.url]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+
+        def interrupting(path: str) -> Answer:
+            if next(numbers) == 400:
+                process.send_signal(signal.SIGINT)
+            return answer(path)
+
+        large_site.answer = interrupting
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if times == 2 and "Received SIGINT" in line and said.count("Received SIGINT") == 1:
+                process.send_signal(signal.SIGINT)
+        process.wait(TIMEOUT)
+    large_site.answer = answer
+    if times == 1:
+        assert "with --resume goes on with it" in said
+    done = run(*COMMAND, "--resume", large_site.url, cwd=tmp_path)
+    assert ("was stopped" if times == 1 else "ended without notice") in done.stderr
+    expect_every_page_once(large_site, tmp_path)
+
+
+def test_a_crawl_on_a_full_disk_stops_and_goes_on_when_there_is_room(large_site: Site, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000))
+
+    command = [sys.executable, "-m", "contentspider", *COMMAND, "--log-level", "ERROR", large_site.url]
+    done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=limit, timeout=TIMEOUT, check=False)
+    assert done.returncode == 1
+    assert "Make room, and run the same command with --resume" in done.stderr
+    assert "Traceback" not in done.stderr
+    run(*COMMAND, "--resume", large_site.url, cwd=tmp_path)
+    expect_every_page_once(large_site, tmp_path)
+
+
+PROJECT = """
+import sys
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+from contentspider import ContentItem
+
+class MySpider(scrapy.Spider):
+    name = "my"
+    start_urls = [sys.argv[1]]
+    def parse(self, response, seen=()):
+        yield ContentItem.from_response(response)
+        for href in response.css("a::attr(href)").getall():
+            # What is passed on is kept too: meta (with our tags in it), arguments, and sets and tuples in them.
+            yield response.follow(href, meta=response.meta, cb_kwargs={"seen": ("x", {1})}, errback=self.failed)
+    def failed(self, failure):
+        pass
+
+class Replace:
+    def process_item(self, item):
+        return {"id": item.id, "content": item.content, "seen": True}
+
+process = AsyncCrawlerProcess({
+    "ADDONS": {"contentspider.Addon": 500}, "CONTENTSPIDER_DURABLE": True, "CONTENTSPIDER_RESUME": True, "CONTENTSPIDER_OUTPUT_FILE": "out.jsonl",
+    "CONTENTSPIDER_LEARN_PAGES": 100, "ITEM_PIPELINES": {Replace: 300}, "LOG_LEVEL": "INFO", "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "CONCURRENT_ITEMS": 4,
+    "REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0,
+})
+process.crawl(MySpider)
+process.start()
+"""
+
+
+def test_a_spider_of_the_users_goes_on_too(large_site: Site, tmp_path: Path) -> None:
+    (tmp_path / "project.py").write_text(PROJECT)
+    command = [sys.executable, "project.py", large_site.url + "/"]
+    answer = large_site.answer
+    for after in (60, 150, 300):
+        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+            large_site.answer = killing(process, answer, after)
+        assert process.returncode == -signal.SIGKILL
+    large_site.answer = answer
+    done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True)
+    assert "cannot be kept" not in done.stderr
+    assert "ended without notice" in done.stderr
+    expect_every_page_once(large_site, tmp_path, "out.jsonl")
+    assert all(item["seen"] and "All rights" not in str(item["content"]) for item in read_jsonl(tmp_path / "out.jsonl"))

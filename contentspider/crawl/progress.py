@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-import sys
 import time
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
@@ -27,8 +29,10 @@ class Progress:
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
-        self.is_terminal = sys.stderr.isatty()
-        self.seconds = 1.0 if self.is_terminal else seconds
+        console = Console(stderr=True)
+        # What is logged meanwhile goes above the line.
+        self.live = Live(console=console, auto_refresh=False, redirect_stdout=False) if console.is_terminal else None
+        self.seconds = 1.0 if self.live else seconds
         self.started = time.monotonic()
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
@@ -41,6 +45,8 @@ class Progress:
     def opened(self) -> None:
         """Start to tell."""
         self.started = time.monotonic()
+        if self.live:
+            self.live.start()
         self.loop = create_looping_call(self.tell)
         self.loop.start(self.seconds, now=False)
 
@@ -49,22 +55,24 @@ class Progress:
         if self.loop.running:
             self.loop.stop()
         self.tell()
-        if self.is_terminal:
-            sys.stderr.write("\n")
+        if self.live:
+            self.live.stop()
 
     def line(self) -> str:
         """Return the state of the crawl in a line."""
         get = self.stats.get_value
         pages = get("contentspider/pages/tagged", 0)
         held = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
-        queued = get("scheduler/enqueued", 0) - get("scheduler/dequeued", 0)
+        engine = self.crawler.engine
+        slot = engine._slot if engine else None  # Scrapy tells the length of its queue nowhere else
+        queued = len(slot.scheduler) if slot and hasattr(slot.scheduler, "__len__") else 0
         rate = pages / max(time.monotonic() - self.started, 0.001)
-        return f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held, {queued} queued, {rate:.1f} pages/s"
+        learned = get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0)
+        return f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held, {queued} queued, {learned} sites known, {rate:.1f} pages/s"
 
     def tell(self) -> None:
         """Write the line."""
-        if self.is_terminal:
-            sys.stderr.write(f"\r\x1b[K{self.line()}")
-            sys.stderr.flush()
+        if self.live:
+            self.live.update(Text(self.line(), no_wrap=True, overflow="ellipsis"), refresh=True)
         else:
             logger.info("%s", self.line())

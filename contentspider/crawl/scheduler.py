@@ -53,6 +53,10 @@ class LedgerScheduler(BaseScheduler):
         """Tell whether requests wait."""
         return bool(self._memory) or (self.keeper.ledger.queued > 0 and not self.keeper.is_broken)
 
+    def __len__(self) -> int:
+        """Return how many requests wait."""
+        return len(self._memory) + self.keeper.ledger.queued
+
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request; False if its address is known and it is not one to be sent all the same."""
         assert self.crawler.stats

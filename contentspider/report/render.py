@@ -12,8 +12,10 @@ from contentspider.evaluation.corpora import html_files
 from contentspider.page.document import Page
 from contentspider.page.rendered import read_rendered
 from contentspider.report.summary import summarise
-from contentspider.site.featuresets import needs_attributes
+from contentspider.site.featuresets import SLOTS, needs_attributes
 from contentspider.site.learner import SiteLearner
+from contentspider.storage.ledger import Ledger
+from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,6 +41,26 @@ def write_report(source: Path, output: Path, labels: str, features: Sequence[str
     if not pages:
         raise ContentSpiderError(f"{source} has no pages with text: give a folder of HTML files, a file of rendered pages (.jsonl, .jsonl.gz), or a crawl")
     output.write_text(render_report(summarise(learner, learner.fit(pages), pages)), encoding="utf-8")
+    return len(pages)
+
+
+def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> int:
+    """Write the report of a crawl's *site* ("": its only one) by the pages that its ledger keeps of it, and return their number.
+
+    They are filtered with the site's model in *models*; if there is none, one is learned from them.
+    """
+    ledger = Ledger(crawl, read_only=True)
+    try:
+        sites = ledger.sampled_sites()
+        chosen = site or (sites[0] if len(sites) == 1 else "")
+        if chosen not in sites:
+            raise ContentSpiderError(f"{crawl} has pages of {', '.join(sites) or 'no site'}; say with --site which to show")
+        pages = [page for page in ledger.samples(chosen) if page.content.blocks]
+    finally:
+        ledger.close()
+    model = ModelStore(models).load(chosen)
+    learner = SiteLearner(chosen, model.labels if model else "votes", features=model.features if model else (SLOTS,))
+    output.write_text(render_report(summarise(learner, model or learner.fit(pages), pages)), encoding="utf-8")
     return len(pages)
 
 
