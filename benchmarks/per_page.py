@@ -4,15 +4,17 @@
 
 FOLDER holds HTML files (sites in sub-folders), by default the unpacked corpora's; without one, the example
 site's pages are used. Rows: blocks and hints; the decision with a loaded model; both together (own work);
-from bytes to text; and trafilatura on the same pages, if it is installed.
+from bytes to text; and other extractors on the same pages, those that are installed.
 """
 
 from __future__ import annotations
 
+import logging
 import random
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +53,38 @@ def best(work: Callable[[], object]) -> float:
         work()
         times.append(time.perf_counter() - started)
     return min(times)
+
+
+def others() -> dict[str, Callable[[bytes], object]]:
+    """Return other extractors, from bytes to text, by name: those that are installed."""
+    found: dict[str, Callable[[bytes], object]] = {}
+    with suppress(ImportError):
+        import trafilatura
+
+        found["trafilatura"] = lambda body: trafilatura.extract(body, include_comments=False)
+    with suppress(ImportError):
+        from lxml.html import fromstring
+        from readability import Document
+
+        def readability(body: bytes) -> str:
+            try:
+                return fromstring(Document(body.decode("utf-8", "replace")).summary()).text_content()
+            except Exception:  # noqa: BLE001 - it fails on pages without text
+                return ""
+
+        logging.getLogger("readability").setLevel(logging.CRITICAL)
+        found["readability-lxml"] = readability
+    with suppress(ImportError):
+        from resiliparse.extract.html2text import extract_plain_text
+
+        found["resiliparse"] = lambda body: extract_plain_text(body.decode("utf-8", "replace"), main_content=True)
+    with suppress(ImportError):
+        import turbohtml
+
+        found["turbohtml"] = lambda body: turbohtml.parse(body.decode("utf-8", "replace")).main_text()
+    if len(found) < 4:
+        print("the other extractors' rows need: pip install -e '.[bench]'", file=sys.stderr)
+    return found
 
 
 def main() -> None:
@@ -92,12 +126,8 @@ def main() -> None:
     rows = {"lxml parse": base, "blocks and hints": best(read), "decision": best(decide)}
     rows["own work (both)"] = rows["blocks and hints"] + rows["decision"]
     rows["bytes to text"] = best(whole)
-    try:
-        import trafilatura
-    except ImportError:
-        print("trafilatura is not installed: pip install -e '.[bench]' adds its row", file=sys.stderr)
-    else:
-        rows["trafilatura, bytes to text"] = best(lambda: [trafilatura.extract(body, include_comments=False) for body in bodies])
+    for name, extract in others().items():
+        rows[f"{name}, bytes to text"] = best(lambda extract=extract: [extract(body) for body in bodies])  # type: ignore[misc]
     print(f"{len(bodies)} pages of {len(sites)} sites, {sum(map(len, bodies)) / len(bodies) / 1000:.0f} kB on average")
     for name, seconds in rows.items():
         print(f"{name:28} {1000 * seconds / len(bodies):8.2f} ms a page  {seconds / base:6.2f} x parse")

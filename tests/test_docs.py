@@ -36,7 +36,7 @@ def test_every_stat_is_documented() -> None:
 
 def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str]) -> None:
     text = (ROOT / "docs" / "commands.md").read_text()
-    for command in ("crawl", "extract", "models", "evaluate", "train-prior"):
+    for command in ("crawl", "status", "replay", "report", "extract", "models", "evaluate", "experiment", "train-prior"):
         assert f"contentspider {command}" in text
         with pytest.raises(SystemExit) as stopped:
             build_parser().parse_args([command, "--help"])
