@@ -5,6 +5,7 @@
 The same pages are crawled by spiders in processes of their own, in turn:
 
 - `contentspider`: a spider with the add-on, the site learned by a crawl before: filtered from the first page;
+- `durable`: the same with every address and item in the ledger (``CONTENTSPIDER_DURABLE``);
 - `plain`: the same spider with the same link extraction, without the add-on, yielding dicts;
 - `trafilatura`: a spider with Scrapy's LinkExtractor, and trafilatura in a pipeline;
 - `site spider`: contentspider's own spider, as `contentspider crawl` runs it.
@@ -106,7 +107,7 @@ class TrafilaturaPipeline:
         return item
 
 
-SPIDERS = {"contentspider": ContentSpider, "plain": BenchmarkSpider, "trafilatura": TrafilaturaSpider, "site spider": SiteSpider}
+SPIDERS = {"contentspider": ContentSpider, "durable": ContentSpider, "plain": BenchmarkSpider, "trafilatura": TrafilaturaSpider, "site spider": SiteSpider}
 
 
 def work(job: dict[str, Any]) -> None:
@@ -114,10 +115,11 @@ def work(job: dict[str, Any]) -> None:
     case = job["case"]
     settings = {name: getattr(project, name) for name in dir(project) if name.isupper() and name not in ("ADDONS", "SPIDER_MODULES")}
     settings |= OWN_SITE | {"ROBOTSTXT_OBEY": False, "LOG_LEVEL": "WARNING", "FEEDS": {job["output"]: {"format": "jsonlines"}}}
-    if case in ("contentspider", "site spider"):
+    if case in ("contentspider", "durable", "site spider"):
         import contentspider.crawl.addon  # noqa: F401 - not counted
 
-        settings |= {"ADDONS": project.ADDONS, "CONTENTSPIDER_MODELS_DIR": job["models"], "CONTENTSPIDER_PROGRESS_SECS": 0}
+        settings |= {"ADDONS": project.ADDONS, "CONTENTSPIDER_MODELS_DIR": job["models"], "EXTENSIONS": {"contentspider.crawl.progress.Progress": None}}
+        settings |= {"CONTENTSPIDER_DURABLE": case != "contentspider"}
     if case == "trafilatura":
         settings["ITEM_PIPELINES"] = {TrafilaturaPipeline: 300}
         import trafilatura  # noqa: F401 - not counted
