@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BUILT_FROM := pyproject.toml setup.py contentspider/page/_walk.pyx
 
 .PHONY: crawl test lint bench clean
 
@@ -29,13 +30,13 @@ $(VENV)/.python:
 	$(BIN)/pip install -q --upgrade pip
 	touch $@
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/.python
+$(VENV)/.installed: $(BUILT_FROM) | $(VENV)/.python
 	$(BIN)/pip install -q -e .
 	touch $@
 
-$(VENV)/.installed-dev: pyproject.toml | $(VENV)/.python
+$(VENV)/.installed-dev: $(BUILT_FROM) | $(VENV)/.python
 	$(BIN)/pip install -q -e '.[dev]'
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl
+	rm -rf $(VENV) build *.egg-info contentspider/page/_walk.*.so .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from contentspider.page._walk import hint_elements
 from contentspider.page.blocks import clean_text
 
 if TYPE_CHECKING:
@@ -65,26 +66,17 @@ def _json_ld_objects(value: object, depth: int = 0) -> Iterator[dict[str, object
 SITE_TYPES = frozenset(["WebSite", "Organization", "Person", "BreadcrumbList", "ImageObject", "SiteNavigationElement", "NewsMediaOrganization", "SearchAction"])
 
 
-def _json_ld(root: _Element) -> tuple[list[str], list[str]]:
-    titles: list[str] = []
-    descriptions: list[str] = []
-    for script in root.iter("script"):
-        if (script.get("type") or "").strip().lower() != "application/ld+json":
+def _read_json_ld(text: str, titles: list[str], descriptions: list[str]) -> None:
+    try:
+        value = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return  # half of the web's JSON-LD is broken; the other hints remain
+    for entry in _json_ld_objects(value):
+        kinds = entry.get("@type")
+        if any(isinstance(kind, str) and kind in SITE_TYPES for kind in (kinds if isinstance(kinds, list) else [kinds])):
             continue
-        text = script.text or ""
-        if len(text) > MAX_JSON_LD_CHARS:
-            continue
-        try:
-            value = json.loads(text, strict=False)
-        except (ValueError, RecursionError):
-            continue  # half of the web's JSON-LD is broken; the other hints remain
-        for entry in _json_ld_objects(value):
-            kinds = entry.get("@type")
-            if any(isinstance(kind, str) and kind in SITE_TYPES for kind in (kinds if isinstance(kinds, list) else [kinds])):
-                continue
-            for names, found in ((("headline", "name"), titles), (("description", "abstract"), descriptions)):
-                found.extend(entry[name] for name in names if isinstance(entry.get(name), str))  # type: ignore[misc]
-    return titles, descriptions
+        for names, found in ((("headline", "name"), titles), (("description", "abstract"), descriptions)):
+            found.extend(entry[name] for name in names if isinstance(entry.get(name), str))  # type: ignore[misc]
 
 
 def _unique(texts: list[str]) -> tuple[str, ...]:
@@ -96,19 +88,23 @@ def _unique(texts: list[str]) -> tuple[str, ...]:
 def extract_hints(root: _Element) -> Hints:
     """Return the hints in the head of the page (and its JSON-LD, wherever it stands)."""
     named: dict[str, list[str]] = {}
-    for meta in root.iter("meta"):
-        name = (meta.get("name") or meta.get("property") or meta.get("itemprop") or "").strip().lower()
-        if name and (content := meta.get("content")):
-            named.setdefault(name, []).append(content)
-    titles = [title.text for title in root.iter("title") if title.text][:1]
-    titles += [text for name in TITLE_NAMES for text in named.get(name, ())]
+    title = ""
+    canonical: str | None = None
+    ld_titles: list[str] = []
+    ld_descriptions: list[str] = []
+    for tag, about, text in hint_elements(root):
+        if tag == "title":
+            title = title or text
+        elif tag == "meta":
+            if name := about.strip().lower():
+                named.setdefault(name, []).append(text)
+        elif tag == "link":
+            if canonical is None and "canonical" in about.lower().split():
+                canonical = text.strip()
+        elif about.strip().lower() == "application/ld+json" and len(text) <= MAX_JSON_LD_CHARS:
+            _read_json_ld(text, ld_titles, ld_descriptions)
+    titles = [title, *(text for name in TITLE_NAMES for text in named.get(name, ()))]
     descriptions = [text for name in DESCRIPTION_NAMES for text in named.get(name, ())]
-    ld_titles, ld_descriptions = _json_ld(root)
-    canonical = ""
-    for link in root.iter("link"):
-        if "canonical" in (link.get("rel") or "").lower().split():
-            canonical = (link.get("href") or "").strip()
-            break
     language = (root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or "").strip()
     if not language:
         language = next((text for name in ("og:locale", "content-language", "language") for text in named.get(name, ())), "")
@@ -116,5 +112,5 @@ def extract_hints(root: _Element) -> Hints:
         titles=_unique(titles + ld_titles),
         descriptions=_unique(descriptions + ld_descriptions),
         language=language[:35],
-        canonical=canonical,
+        canonical=canonical or "",
     )
