@@ -81,6 +81,24 @@ def test_deep_markup_does_not_exhaust_the_stack() -> None:
     assert texts("<p>first</p>" + "<div>" * 10_000 + "lost") == ["first"]
 
 
+def test_trees_of_xml_are_read_as_lxml_shows_them() -> None:
+    xml = """<!DOCTYPE html [<!ENTITY e "E"><!ATTLIST p class CDATA "given">]><html><body>a<![CDATA[<b>]]>&e;c<?pi x?>d
+    <p id="x&e;y">e<o:p xmlns:o="urn:o">f</o:p></p><p class="own" xml:id="q">g<script xmlns="urn:s">h</script></p></body></html>"""
+    root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False, strip_cdata=False))
+    assert [(block.path, block.text) for block in extract_blocks(root).blocks] == [
+        ("body", "a<b>cd"),
+        ("body/p#xEy.given", "e"),
+        ("body/p#xEy.given/{urn:o}p", "f"),
+        ("body/p.own", "g"),
+        ("body/p.own/{urn:s}script", "h"),
+    ]
+
+
+def test_text_that_is_cleaned_keeps_its_marks_in_place() -> None:
+    (block,) = blocks("<p>\u00ad <a href=' /x '>\u3000l\u00adi\u200bnk </a>\n<b>\u00a0bold\u2003</b><a>none</a><a href=' '>empty</a></p>")
+    assert (block.text, block.spans, block.bold_chars) == ("link bold noneempty", ((0, 4, "/x"),), 4)
+
+
 def test_huge_pages_are_cut_and_say_so() -> None:
     html = "<p>" + "word " * 200 + "</p>"
     page = Page.from_html(html * 50_000)  # 50 MB

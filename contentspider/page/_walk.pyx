@@ -564,6 +564,12 @@ cdef class _Walk:
                     length += 1
                 pending = part_pending = False
                 length += 1
+                if size == 1:  # the rest of a word, fast
+                    while c" " < at[1] < 0x7F:
+                        to[0] = at[0]
+                        to += 1
+                        at += 1
+                        length += 1
             for i in range(size):
                 to[i] = at[i]
             to += size
