@@ -2,49 +2,83 @@
 
     python benchmarks/memory.py [PAGES ...]    # 2,000 and 5,000 by default; 10000 100000 takes long
 
-The generated site is served from a process of its own. Memory is the crawling process's largest resident set;
-the table's ratios are to the first size.
+The generated site is served from a process of its own. Memory is the largest resident set: of the crawling process alone, whose
+ratio is to the first size, and of the larger of it and the process that learns the site. The ledger's size is that at the end.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from generated_site import GeneratedServer
 
 
-def crawl(pages: int) -> tuple[int, float, float, float]:
-    """Crawl a site of so many pages; return its items, MB at the most, seconds and CPU seconds."""
+class Done(NamedTuple):
+    items: int
+    crawl_mb: float
+    peak_mb: float
+    ledger_kb: float
+    seconds: float
+    cpu: float
+
+
+def high_water(pid: int) -> float:
+    """Return the largest resident set of a running process so far, in MB; 0 where the system does not tell."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) / 1e3 if found else 0.0
+
+
+def crawl(pages: int) -> Done:
+    """Crawl a site of so many pages."""
     with GeneratedServer(pages) as server, tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "contentspider", "crawl", server.url, "--own-site", "--no-sitemaps", "-s", "CONTENTSPIDER_PROGRESS_SECS=0"]
         started = time.monotonic()
         process = subprocess.Popen([*command, "--log-level", "ERROR"], cwd=folder)
-        _, status, used = os.wait4(process.pid, 0)
+        own = 0.0
+        while True:
+            own = max(own, high_water(process.pid))
+            pid, status, used = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            time.sleep(0.2)
         seconds = time.monotonic() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             sys.exit(f"the crawl of {pages} pages failed")
         with (Path(folder) / "pages.jsonl").open("rb") as file:
             items = sum(1 for _ in file)
-    # macOS counts bytes, Linux kB.
-    return items, used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3), seconds, used.ru_utime + used.ru_stime
+        ledger = sum(path.stat().st_size for path in (Path(folder) / ".scrapy" / "contentspider").iterdir())
+    # macOS counts bytes, Linux kB; with the learner, which the crawl has waited for.
+    peak = used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    return Done(items, own, peak, ledger / 1e3, seconds, used.ru_utime + used.ru_stime)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("pages", type=int, nargs="*", default=[2_000, 5_000])
-    print("| pages | items | peak MB | ratio | pages per second | pages per CPU-second |\n|---|---|---|---|---|---|")
+    print("| pages | items | crawl, peak MB | ratio | with the learner, peak MB | ledger, kB a page | pages per second | pages per CPU-second |")
+    print("|---|---|---|---|---|---|---|---|")
     first = 0.0
     for pages in parser.parse_args().pages:
-        items, memory, seconds, cpu = crawl(pages)
-        first = first or memory
-        print(f"| {pages:,} | {items:,} | {memory:.0f} | {memory / first:.2f} | {items / seconds:.0f} | {items / cpu:.0f} |", flush=True)
+        done = crawl(pages)
+        first = first or done.crawl_mb
+        print(
+            f"| {pages:,} | {done.items:,} | {done.crawl_mb:.0f} | {done.crawl_mb / max(first, 1):.2f} | {done.peak_mb:.0f} | {done.ledger_kb / pages:.2f} "
+            f"| {done.items / done.seconds:.0f} | {done.items / done.cpu:.0f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from contentspider.evaluation.corpora import html_files
 from contentspider.page.document import Page
 from contentspider.site.featuresets import needs_attributes
-from contentspider.site.learner import MAX_SAMPLE, SiteLearner
+from contentspider.site.learner import SiteLearner
 from contentspider.site.record import page_fields
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 logger = logging.getLogger(__name__)
+
+# Pages that are kept in memory between learning and extraction: some 100 kB each.
+MAX_KEPT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,11 @@ def _read_pages(root: Path, files: Iterable[Path], attributes: bool) -> Iterator
 def extract_site(root: Path, files: Sequence[Path], options: Options) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files alone.
 
-    ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_SAMPLE`, so that memory stays bounded.
+    ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_KEPT`, so that memory stays bounded.
     """
     site = root.resolve().name or "site"
     attributes = needs_attributes(options.features)
-    kept = list(_read_pages(root, files, attributes)) if len(files) <= MAX_SAMPLE else None
+    kept = list(_read_pages(root, files, attributes)) if len(files) <= MAX_KEPT else None
 
     def pages() -> Iterable[Page]:
         return kept if kept is not None else _read_pages(root, files, attributes)

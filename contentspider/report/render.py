@@ -34,7 +34,7 @@ def render_report(report: SiteReport) -> str:
 def write_report(source: Path, output: Path, labels: str, features: Sequence[str]) -> int:
     """Learn a site from its saved pages, write its report to *output*, and return of how many pages it is.
 
-    *source* is a folder of HTML files or a file of rendered pages; of more than `MAX_SAMPLE` pages a part is shown.
+    *source* is a folder of HTML files or a file of rendered pages; of more pages than the learner takes, a sample is shown.
     """
     learner = SiteLearner(source.resolve().name, labels, features=features)
     pages = learner.sample(_read(source, needs_attributes(features)))

@@ -30,6 +30,9 @@ logger = logging.getLogger(__name__)
 
 # A sample of this size has every slot that matters; more pages take longer and label no better (docs/experiments.md, learning curve).
 MAX_SAMPLE = 200
+# Of pages with hundreds of blocks (link lists, data tables) fewer do: learning takes about 1 s for 12,000 blocks.
+MAX_SAMPLE_BLOCKS = 25_000
+MIN_SAMPLE = 40
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
@@ -63,8 +66,8 @@ class SiteLearner:
     def fit(self, pages: Iterable[Page]) -> SiteModel:
         """Return the model of the site whose *pages* these are.
 
-        Of more than `MAX_SAMPLE` pages a random sample of that size is learned from (the same one
-        for the same pages). Raises `NotEnoughTextError` if no page has any text.
+        Of more than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a random sample is learned from
+        (the same one for the same pages). Raises `NotEnoughTextError` if no page has any text.
         """
         sample = self.sample(pages)
         if not sample:
@@ -75,8 +78,11 @@ class SiteLearner:
 
     @staticmethod
     def sample(pages: Iterable[Page]) -> list[Page]:
-        """Return the pages with text that `fit` learns from: all, or a uniform sample of `MAX_SAMPLE` of them."""
-        return _reservoir((page for page in pages if page.content.blocks), MAX_SAMPLE)
+        """Return the pages with text that `fit` learns from: all, or a uniform sample of up to `MAX_SAMPLE` of them."""
+        sample = _reservoir((page for page in pages if page.content.blocks), MAX_SAMPLE)
+        blocks = sum(len(page.content.blocks) for page in sample)
+        size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
+        return _reservoir(sample, size) if blocks > MAX_SAMPLE_BLOCKS else sample
 
     def label(self, sample: list[Page], site: SiteBlocks) -> tuple[NDArray[np.float32], str]:
         """Return for each block of the sample how probably it is content, and the digest of the prior that judged."""
