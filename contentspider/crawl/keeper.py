@@ -235,8 +235,7 @@ class Keeper:
             if mark.url is not None:
                 state = "released" if reason is None else "failed"
                 self.note(mark.url, state, reason)
-                if mark.held is not None:
-                    self.ledger.mark_released(mark.url, state, reason, mark.content_hash)
+                self.ledger.mark_released(mark.url, state, reason, mark.content_hash)
         except LedgerFullError as error:
             self.fail(error)
             return not self.is_durable

@@ -221,6 +221,8 @@ class SiteSpider(Spider):
         claims = [f"{_plain(candidate)} {digest}" for candidate in dict.fromkeys([address, named]) if candidate]
         is_form = bool(named) and _plain(named).partition("?")[0] == _plain(address).partition("?")[0]
         try:
+            if named and named != address:
+                self.keeper.ledger.set_canonical(owner, named)
             if not self.keeper.ledger.claim(map(_key, [page_id(address), *claims]), owner):
                 return ""
             return named if is_form and self.keeper.ledger.claim([_key(page_id(named))], owner) else address

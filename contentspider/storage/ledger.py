@@ -30,7 +30,7 @@ TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE runs (run INTEGER PRIMARY KEY, started TEXT NOT NULL, pid INTEGER NOT NULL, ended TEXT, reason TEXT);
 CREATE TABLE urls (id INTEGER PRIMARY KEY, fingerprint BLOB NOT NULL UNIQUE, url TEXT NOT NULL, priority INTEGER NOT NULL,
-    state TEXT NOT NULL, reason TEXT, request TEXT, target TEXT, content_hash TEXT, run INTEGER NOT NULL);
+    state TEXT NOT NULL, reason TEXT, request TEXT, target TEXT, canonical TEXT, content_hash TEXT, run INTEGER NOT NULL);
 CREATE INDEX queue ON urls (priority DESC, id) WHERE state = 'queued';
 CREATE TABLE claims (claim BLOB PRIMARY KEY, url INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE held (number INTEGER PRIMARY KEY, key TEXT UNIQUE, url INTEGER, site TEXT NOT NULL, item TEXT NOT NULL, page BLOB NOT NULL);
@@ -218,6 +218,10 @@ class Ledger:
             (state, reason, target, self.run, url),
         )
 
+    def set_canonical(self, url: int, canonical: str) -> None:
+        """Note which address a page names as its canonical one."""
+        self._do("UPDATE urls SET canonical = ? WHERE id = ?", (canonical, url))
+
     def claim(self, claims: Iterable[bytes], url: int) -> bool:
         """Claim keys for an address; False, and nothing is claimed, if another address has one of them.
 
@@ -295,7 +299,7 @@ class Ledger:
         return True
 
     def mark_released(self, url: int, state: str, reason: str | None, content_hash: str) -> None:
-        """Set what has become of an address whose item was held, and the hash of its content."""
+        """Set what has become of an address whose item was held, and the hash of the item's content."""
         self._do("UPDATE urls SET state = iif(state = 'held', ?, state), reason = ?, content_hash = ? WHERE id = ?", (state, reason, content_hash, url))
 
     def has_item(self, key: str) -> bool:
