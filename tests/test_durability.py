@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.site.record import page_id
+from contentspider.storage.lock import lock_handle
 from tests.conftest import TIMEOUT, Site, read_jsonl, run
+from tests.test_crawl import small_site
 from tests.test_site import prose
 
 if TYPE_CHECKING:
@@ -157,7 +159,7 @@ def test_a_crawl_on_a_full_disk_stops_and_goes_on_when_there_is_room(large_site:
     command = [sys.executable, "-m", "contentspider", *COMMAND, "--log-level", "ERROR", large_site.url]
     done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=limit, timeout=TIMEOUT, check=False)
     assert done.returncode == 1
-    assert "Make room, and run the same command with --resume" in done.stderr
+    assert "Once that is mended, the same command with --resume goes on" in done.stderr
     assert "Traceback" not in done.stderr
     run(*COMMAND, "--resume", large_site.url, cwd=tmp_path)
     expect_every_page_once(large_site, tmp_path)
@@ -208,3 +210,121 @@ def test_a_spider_of_the_users_goes_on_too(large_site: Site, tmp_path: Path) -> 
     assert "ended without notice" in done.stderr
     expect_every_page_once(large_site, tmp_path, "out.jsonl")
     assert all(item["seen"] and "All rights" not in str(item["content"]) for item in read_jsonl(tmp_path / "out.jsonl"))
+
+
+SPIDER = """
+import sys
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+from contentspider import ContentItem
+
+SITE = sys.argv[1]
+{spider}
+process = AsyncCrawlerProcess({{
+    "ADDONS": {{"contentspider.Addon": 500}}, "CONTENTSPIDER_DURABLE": True, "CONTENTSPIDER_RESUME": True, "CONTENTSPIDER_OUTPUT_FILE": "out.jsonl",
+    "LOG_LEVEL": "WARNING", "REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0, "CLOSESPIDER_TIMEOUT": 60,
+}})
+process.crawl(MySpider)
+process.start()
+"""
+CRAWL_SPIDER = """
+class MySpider(CrawlSpider):
+    name = "my"
+    start_urls = [SITE]
+    rules = [Rule(LinkExtractor(), callback="_read", follow=True)]
+    def _read(self, response):
+        yield ContentItem.from_response(response)
+"""
+ONE_ADDRESS = """
+class MySpider(scrapy.Spider):
+    name = "my"
+    async def start(self):
+        for number in range(3):
+            yield scrapy.Request(SITE, dont_filter=True, meta={"cookiejar": number}, cb_kwargs={"odd": object()} if number == 2 else None)
+    def parse(self, response, odd=None):
+        yield ContentItem.from_response(response)
+        yield response.follow("/1", meta={"odd": object()})
+"""
+NOT_JSON = """
+class MySpider(scrapy.Spider):
+    name = "my"
+    start_urls = [SITE]
+    def parse(self, response):
+        yield ContentItem.from_response(response)
+        yield ContentItem.from_response(response)
+class Odd:
+    seen = 0
+    def process_item(self, item):
+        self.seen += 1
+        if self.seen == 1:
+            item.description = object()
+        return item
+MySpider.custom_settings = {"ITEM_PIPELINES": {Odd: 300}}
+"""
+
+
+def run_spider(spider: str, site: Site, folder: Path) -> tuple[list[dict[str, object]], str]:
+    (folder / "project.py").write_text(SPIDER.format(spider=spider))
+    done = subprocess.run([sys.executable, "project.py", site.url + "/"], cwd=folder, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True)
+    assert "Traceback" not in done.stderr, done.stderr[-3000:]
+    return read_jsonl(folder / "out.jsonl"), done.stderr
+
+
+def test_spiders_with_private_callbacks_crawl(site: Site, tmp_path: Path) -> None:
+    small_site(site, 7)
+    items, _ = run_spider(CRAWL_SPIDER, site, tmp_path)
+    assert {str(item["url"]) for item in items} == {f"{site.url}/{number}" for number in range(1, 7)}
+
+
+def test_pages_of_one_address_and_requests_in_memory_come_once_each(site: Site, tmp_path: Path) -> None:
+    small_site(site, 2)
+    items, said = run_spider(ONE_ADDRESS, site, tmp_path)
+    assert sorted(str(item["url"]) for item in items) == [site.url + "/"] * 3 + [site.url + "/1"], "and the crawl ends"
+    assert said.count("cannot be kept in the ledger") == 1
+
+
+def test_an_item_that_is_no_json_is_said_and_held_no_longer(site: Site, tmp_path: Path) -> None:
+    small_site(site, 1)
+    items, said = run_spider(NOT_JSON, site, tmp_path)
+    assert len(items) == 1
+    assert "cannot be written as JSON" in said
+    assert "1 out, 0 held" in run("status", "my", cwd=tmp_path).stdout
+
+
+def test_after_a_resume_pages_are_retried_as_before(site: Site, tmp_path: Path) -> None:
+    small_site(site, 10)
+    name = site.url.removeprefix("http://").replace(":", "-")
+    run("crawl", "--own-site", "--no-sitemaps", "--max-pages", "3", site.url, cwd=tmp_path)
+    assert "--resume goes on" in run("status", name, cwd=tmp_path).stdout
+    answer, asked = site.answer, set()
+
+    def once_busy(path: str) -> Answer:
+        if path in asked or path == "/robots.txt":
+            return answer(path)
+        asked.add(path)
+        return 503, "text/html", b"busy"
+
+    site.answer = once_busy
+    done = run("crawl", "--own-site", "--no-sitemaps", "--resume", site.url, cwd=tmp_path)
+    assert "goes on" not in done.stderr
+    urls = sorted(str(item["url"]).removeprefix(site.url).rstrip("/") for item in read_jsonl(tmp_path / "pages.jsonl"))
+    assert urls == sorted(["", *(f"/{number}" for number in range(1, 10))]), "those beyond --max-pages, too"
+
+
+def test_an_output_that_cannot_be_written_or_is_another_crawls_is_said(site: Site, tmp_path: Path) -> None:
+    small_site(site, 5)
+    (tmp_path / "folder.jsonl").mkdir()
+    done = run("crawl", "--own-site", site.url, "-o", "folder.jsonl", cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "folder.jsonl cannot be written" in done.stderr
+    run("crawl", "--own-site", "--no-sitemaps", "--max-pages", "2", site.url, cwd=tmp_path)
+    (tmp_path / "pages.jsonl").write_text('{"of": "another crawl"}\n' * 5_000)
+    run("crawl", "--own-site", "--no-sitemaps", "--resume", site.url, cwd=tmp_path)
+    assert len({str(item["url"]) for item in read_jsonl(tmp_path / "pages.jsonl")}) == 5
+    with (tmp_path / "pages.jsonl").open("rb") as file:
+        assert lock_handle(file.fileno())
+        done = run("crawl", "--own-site", site.url, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "is being written by another crawl" in done.stderr

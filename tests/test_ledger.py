@@ -189,20 +189,20 @@ def test_old_crawls_are_pruned(path: Path) -> None:
 
 def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_anew(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    writer = JsonLinesWriter(out, 0, [])
+    writer = JsonLinesWriter(out, None, [])
     writer.write(b"one")
-    offset = writer.sync()
+    mark = writer.sync()
     writer.write(b"two")
     writer.sync()
     writer._file.write(b"half of a li")
     writer.close()
-    again = JsonLinesWriter(out, offset, [b"one"])
+    again = JsonLinesWriter(out, mark, [b"one"])
     again.write(b"three")
     again.sync()
     again.close()
     assert out.read_bytes() == b"one\nthree\n"
     out.write_bytes(b"")
-    JsonLinesWriter(out, offset, [b"one"]).close()
+    JsonLinesWriter(out, mark, [b"one"]).close()
     assert out.read_bytes() == b"one\n"
 
 

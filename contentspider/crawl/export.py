@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter, XmlItemExporter
 from scrapy.utils.project import data_path
 
+from contentspider.crawl.keeper import crawl_ledger
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.ledger import Ledger
 from contentspider.storage.lock import FileLock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
 EXPORTERS: dict[str, Callable[..., Any]] = {
@@ -29,7 +30,7 @@ EXPORTERS: dict[str, Callable[..., Any]] = {
 def find_crawl(name: str) -> Path:
     """Return the ledger of a crawl, given by its name or its file; raises `ContentSpiderError` if there is none."""
     folder = Path(data_path("contentspider"))
-    for path in (Path(name), folder / f"{name}.sqlite", folder / name):
+    for path in (Path(name), crawl_ledger(name), folder / name):
         if path.is_file():
             return path
     known = ", ".join(sorted(path.stem for path in folder.glob("*.sqlite"))) or "none"
@@ -51,17 +52,21 @@ def export_items(crawl: Path, output: Path) -> int:
     ledger = Ledger(crawl, read_only=True)
     partial = output.with_name(f".{output.name}.partial")
     try:
-        items = (json.loads(line) for line in ledger.lines())
-        first = next(items, None)
-        options = {"fields_to_export": list(first)} if first else {}  # the columns of a CSV
+        written = 0
         with partial.open("wb") as file:
-            exporter = EXPORTERS[output.suffix.lower()](file, encoding="utf-8", **options)
-            exporter.start_exporting()
-            written = 0
-            for item in _chain(first, items):
-                exporter.export_item(item)
-                written += 1
-            exporter.finish_exporting()
+            if output.suffix.lower() in (".jsonl", ".jl"):
+                for line in ledger.lines():
+                    file.write(line + b"\n")
+                    written += 1
+            else:
+                # Not every item has every field, and a CSV's columns are said first.
+                columns = list(dict.fromkeys(name for line in ledger.lines() for name in json.loads(line)))
+                exporter = EXPORTERS[output.suffix.lower()](file, encoding="utf-8", fields_to_export=columns or None)
+                exporter.start_exporting()
+                for line in ledger.lines():
+                    exporter.export_item(json.loads(line))
+                    written += 1
+                exporter.finish_exporting()
         partial.replace(output)
     except OSError as error:
         raise ContentSpiderError(f"{output} cannot be written: {error.strerror}") from error
@@ -69,12 +74,6 @@ def export_items(crawl: Path, output: Path) -> int:
         partial.unlink(missing_ok=True)
         ledger.close()
     return written
-
-
-def _chain(first: object, others: Iterator[object]) -> Iterator[object]:
-    if first is not None:
-        yield first
-        yield from others
 
 
 def crawl_status(crawl: Path) -> str:

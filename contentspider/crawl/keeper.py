@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.project import data_path
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from contentspider.errors import StateError
-from contentspider.storage.ledger import Ledger, LedgerFullError
+from contentspider.errors import ContentSpiderError, StateError
+from contentspider.storage.ledger import Ledger, LedgerBusyError, LedgerFullError
+from contentspider.storage.lock import FileLock
 from contentspider.storage.output import JsonLinesWriter
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.exceptions import DropItem
     from scrapy.http import Response
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
     from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
@@ -46,6 +49,7 @@ FINISHED = "finished"
 class Passing:
     """The item that a task passes through the pipelines: its key, where it is held, its address' row, its content's hash."""
 
+    item: Any
     key: str | None
     held: int | None
     url: int | None
@@ -76,6 +80,7 @@ class Keeper:
         self.is_resumed = False
         self._output = settings["CONTENTSPIDER_OUTPUT_FILE"]
         self._writer: JsonLinesWriter | None = None
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
         self._open: dict[int, Request] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
@@ -96,6 +101,7 @@ class Keeper:
     def _open_ledger(self, resume: bool, keep: int) -> None:
         path = crawl_ledger(self.crawler.settings["CONTENTSPIDER_CRAWL"] or (self.crawler.spider.name if self.crawler.spider else "crawl"))
         if not self.is_durable:
+            remove_left(path)
             self.ledger = Ledger(path.with_name(f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite"), durable=False)
             return
         old = open_ledger(path)
@@ -113,34 +119,42 @@ class Keeper:
                 logger.warning(
                     "%s: the crawl of %s was not finished; this one starts anew. --resume (CONTENTSPIDER_RESUME) would go on with it", path, last.started
                 )
-            old.close()
+            if not old.detach():
+                raise LedgerBusyError(f"{path} is being read by another process (status, replay, report, or a learner of the last crawl); try again in a while")
             archive(path, last.started if last else "empty", keep)
         self.ledger = Ledger(path)
 
     def opened(self, spider: Spider) -> None:
         """Begin a run, and open the output where the last commit left it."""
-        self.ledger.begin_run()
-        if self._output:
-            path, offset = self.ledger.fact("output") or ["", 0]
-            same = path == str(Path(self._output).absolute())
-            self._writer = JsonLinesWriter(Path(self._output), offset if same else 0, self.ledger.lines())
+        try:
+            self.ledger.begin_run()
+            if self._output:
+                path, *mark = self.ledger.fact("output") or [""]
+                same = path == str(Path(self._output).absolute())
+                self._writer = JsonLinesWriter(Path(self._output), (mark[0], mark[1]) if same else None, self.ledger.lines())
+        except ContentSpiderError as error:
+            self.is_broken = True
+            self.stats.set_value("contentspider/ledger/failed", str(error))
+            logger.error("%s; nothing is crawled", error)
+            raise CloseSpider("output") from error
         self.stats.set_value("contentspider/ledger/resumed", int(self.is_resumed))
         self._loop = create_looping_call(self.commit)
         self._loop.start(COMMIT_SECS, now=False)
 
     def closed(self, spider: Spider, reason: str) -> None:
         """End the run; a ledger that is not durable is deleted with it."""
-        if self._loop.running:
+        if self._loop and self._loop.running:
             self._loop.stop()
         self.commit()
         try:
             if not self.is_broken:
-                self.ledger.end_run(reason)
-        except LedgerFullError as error:
+                self.ledger.end_run("held_left" if reason == FINISHED and self.ledger.held() else reason)
+            if self._writer:
+                self._writer.close()
+        except (LedgerFullError, OSError) as error:
             self.fail(error)
-        if self._writer:
-            self._writer.close()
-        self.ledger.close(delete=not self.is_durable)
+        finally:
+            self.ledger.close(delete=not self.is_durable)
 
     def commit(self) -> None:
         """Bring output and ledger to the disk, together."""
@@ -149,7 +163,7 @@ class Keeper:
         try:
             self._finish()
             if self._writer:
-                self.ledger.set_fact("output", [str(self._writer.path.absolute()), self._writer.sync()])
+                self.ledger.set_fact("output", [str(self._writer.path.absolute()), *self._writer.sync()])
             self.ledger.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
@@ -164,7 +178,7 @@ class Keeper:
         if not self.is_durable:
             logger.error("%s; items are held no longer", error)
             return
-        logger.error("%s; the crawl stops. Make room and go on with --resume (CONTENTSPIDER_RESUME): nothing is lost", error)
+        logger.error("%s; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME): nothing is lost", error)
         if self.crawler.engine is not None:
             self._closing = asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason="ledger_full"))
 
@@ -173,6 +187,12 @@ class Keeper:
     def watch(self, url: int, request: Request) -> None:
         """Note that the request of an address has been handed to the engine."""
         self._open[url] = request
+
+    def put_back(self, url: int | None) -> None:
+        """Queue an address again whose answer was not used, for a crawl that goes on."""
+        if url in self._open and url is not None:
+            self.forget(url)
+            self.ledger.put_back(url)
 
     def forget(self, url: int) -> None:
         """Note that an address is in the queue again."""
@@ -210,24 +230,34 @@ class Keeper:
         mark = passing.get()
         line = b""
         if self._writer or (self.is_durable and mark):
-            line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
+            try:
+                line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
+            except (TypeError, ValueError) as error:
+                logger.error("an item of %s cannot be written as JSON (%s): it is in no output of contentspider's", type(item).__name__, error)
+                if mark:
+                    self._settle(mark, None, f"not JSON: {error}")
+                return
         is_new = self._settle(mark, line, None) if mark else True
         if self._writer and is_new:
-            self._writer.write(line)
+            try:
+                self._writer.write(line)
+            except OSError as error:
+                self.fail(error)
 
-    def dropped(self, exception: DropItem) -> None:
+    def dropped(self, item: Any, exception: DropItem) -> None:
         """Record that one of the pipelines dropped an item."""
-        if mark := passing.get():
+        mark = passing.get()
+        if mark and mark.item is item:  # else it was dropped before it came to us
             self._settle(mark, None, f"dropped: {exception}")
 
-    def erred(self, failure: Failure) -> None:
+    def erred(self, item: Any, failure: Failure) -> None:
         """Record that one of the pipelines failed on an item."""
-        if mark := passing.get():
+        mark = passing.get()
+        if mark and mark.item is item:
             self._settle(mark, None, f"failed in a pipeline: {failure.value!r}")
 
     def _settle(self, mark: Passing, line: bytes | None, reason: str | None) -> bool:
         """Record what has become of an item; False if it could not be, or had been before."""
-        passing.set(None)
         if self.is_broken:
             return not self.is_durable
         try:
@@ -252,21 +282,38 @@ def open_ledger(path: Path) -> Ledger | None:
     """Return the ledger at *path*, None if there is none; a damaged one is set aside with a warning."""
     if not path.exists():
         return None
+    ledger = None
     try:
-        return Ledger(path)
+        ledger = Ledger(path)
+        ledger.check()
+        return ledger
     except StateError as error:
+        if ledger is not None:
+            ledger.close()
         aside = path.with_name(path.name + ".broken")
         logger.warning("%s; it is set aside as %s and the crawl starts anew", error, aside.name)
-        path.replace(aside)
-        for suffix in ("-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        for suffix in ("", "-wal", "-shm"):
+            if (part := path.with_name(path.name + suffix)).exists():
+                part.replace(aside.with_name(aside.name + suffix))
         return None
+
+
+def remove_left(path: Path) -> None:
+    """Delete what killed processes have left of ledgers that were theirs alone."""
+    for left in path.parent.glob(f"{glob.escape(path.stem)}-[0-9]*-[0-9]*.sqlite"):
+        lock = FileLock(left.with_name(left.name + ".lock"))
+        if lock.acquire():
+            lock.release()
+            for suffix in ("", "-wal", "-shm", ".lock"):
+                left.with_name(left.name + suffix).unlink(missing_ok=True)
 
 
 def archive(path: Path, started: str, keep: int) -> None:
     """Put a crawl's ledger aside under the time of its last run, and delete all but the last *keep* of them."""
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     path.replace(path.with_name(f"{path.stem}.{stamp}.sqlite"))
+    for suffix in ("-wal", "-shm"):  # empty, but somebody may have them open
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
     old = sorted(path.parent.glob(f"{glob.escape(path.stem)}.[0-9]*T[0-9]*.sqlite"))
     for outdated in old[: max(len(old) - keep, 0)]:
         outdated.unlink(missing_ok=True)

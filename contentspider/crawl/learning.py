@@ -11,6 +11,8 @@ import logging
 import os
 import subprocess
 import sys
+import threading
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from contentspider.site.model import SiteModel
 
 NOT_ENOUGH_TEXT = 3
+# A site takes 2 to 3 seconds; a learner that hangs must not keep the crawl open for ever.
+MAX_SECONDS = 900
 ERROR_CHARS = 2_000
 
 
@@ -54,6 +58,7 @@ def learn_apart(task: Task) -> SiteModel:
             env=environment,
             start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
             check=False,
+            timeout=MAX_SECONDS,
         )
         said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
         if done.returncode == NOT_ENOUGH_TEXT:
@@ -64,12 +69,20 @@ def learn_apart(task: Task) -> SiteModel:
         return ModelStore(Path(folder)).read(task.site)
 
 
+def _end_with_parent(parent: int) -> None:
+    """End this process when the crawl has been killed: nobody waits for the model, and the ledger is wanted."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)
+
+
 def main() -> int:
     """Learn the task on standard input and save the model in the folder that is the argument."""
     from contentspider.site.learner import SiteLearner
     from contentspider.site.prior import Prior
 
     logging.basicConfig(level=logging.WARNING)
+    threading.Thread(target=_end_with_parent, args=[os.getppid()], daemon=True).start()
     record = json.load(sys.stdin)
     task = Task(**record | {"features": tuple(record["features"])})
     try:

@@ -153,8 +153,9 @@ class PagesMiddleware(BaseSpiderMiddleware):
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request:
         """Drop our tags: callbacks pass ``meta=response.meta``, and the queue would store them."""
-        for key in (PAGE_META_KEY, URL_META_KEY, ITEMS_META_KEY):
-            request.meta.pop(key, None)
+        if response is not None:
+            for key in (PAGE_META_KEY, URL_META_KEY, ITEMS_META_KEY, "is_start_request"):
+                request.meta.pop(key, None)
         return request
 
     def get_processed_item(self, item: Any, response: Response | None) -> Any:

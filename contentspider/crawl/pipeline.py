@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider, DropItem, NotConfigured
 from scrapy.utils.asyncio import run_in_thread
@@ -20,14 +19,14 @@ from contentspider.crawl.learning import Task, learn_apart
 from contentspider.crawl.middleware import PagesMiddleware, Source
 from contentspider.crawl.settings import check_settings
 from contentspider.crawl.sites import SiteKeys
-from contentspider.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.errors import NotEnoughTextError
 from contentspider.site.featuresets import parse_feature_sets
-from contentspider.site.record import page_fields, page_id
+from contentspider.site.record import page_fields
 from contentspider.storage.ledger import LedgerFullError
 from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
 
@@ -139,20 +138,16 @@ class ContentPipeline:
         if self.keeper.is_durable and self.keeper.is_broken:
             raise DropItem("the ledger cannot be written: the crawl stops, and a resumed one fetches this page again", log_level="DEBUG")
         state = self._site(self.keys.key(source.page.url))
-        key = source.key or self._key(item, fields, source)
+        # The row of an address is its own: pages that have one address (by a form, other cookies) have one each.
+        key = source.key or f"{source.url}/{source.place}"
         if source.held is None:
             if not state.is_ready and not self.closing and self._hold(state, item, source, key):
                 raise DropItem(f"held until {state.key} has been learned", log_level="DEBUG")
-            if self.keeper.is_durable and self.ledger.has_item(key):
+            if self.keeper.is_durable and source.url is not None and self.ledger.has_item(key):
                 raise DropItem("it was held or released before the crawl was resumed", log_level="DEBUG")
         values = self._fill(item, source.page, state)
-        passing.set(Passing(key, source.held, source.url, str(values["content_hash"])))
+        passing.set(Passing(item, key if source.url is not None else None, source.held, source.url, str(values["content_hash"])))
         return item
-
-    def _key(self, item: Any, fields: Mapping[str, str], source: Source) -> str:
-        """Return what an item is recorded under, once: its id, or its page's with its place among the page's items."""
-        own = ItemAdapter(item).get(fields.get("id", ""))
-        return str(own) if own else page_id(source.page.url) + (f"/{source.place}" if source.place else "")
 
     def _site(self, key: str) -> SiteState:
         state = self.sites.get(key)
@@ -195,7 +190,7 @@ class ContentPipeline:
         try:
             if self.keeper.is_broken:
                 return False
-            if not self.ledger.hold(state.key, item, source.page, key if durable else None, source.url):
+            if not self.ledger.hold(state.key, item, source.page, key if durable and source.url is not None else None, source.url):
                 return True
         except LedgerFullError as error:
             self.keeper.fail(error)
@@ -255,7 +250,7 @@ class ContentPipeline:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
             return
-        except (ContentSpiderError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
             logger.error(
                 "%s could not be learned from its %d pages: its items pass unfiltered, marked model_version 'unfiltered'. The cause: %s",
                 state.key, state.held, error,
@@ -311,7 +306,7 @@ class ContentPipeline:
                 self._start_learning(state)
                 if state.held or (state.learning and not state.learning.done()):
                     busy = True
-        if busy and not self.keeper.is_broken:
+        if busy and not (self.keeper.is_broken and self.keeper.is_durable):
             raise DontCloseSpider
 
     async def _release_all(self) -> None:
@@ -323,7 +318,7 @@ class ContentPipeline:
         for state in self.sites.values():
             if state.learning and not state.learning.done():
                 await state.learning
-            if not state.held or self.keeper.is_broken or self.crawler.engine is None:
+            if not state.held or (self.keeper.is_broken and self.keeper.is_durable) or self.crawler.engine is None:
                 continue
             if not state.is_ready:
                 await self._learn(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -86,10 +87,16 @@ def crawl(options: argparse.Namespace) -> int:
         if not Path(output).resolve().parent.is_dir():
             raise ContentSpiderError(f"-o {output}: its folder does not exist")
     _check(options.urls, settings)
+    if not settings.getbool("CONTENTSPIDER_ENABLED", True) or not settings.getbool("CONTENTSPIDER_DURABLE"):
+        raise ContentSpiderError(
+            "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True; scrapy crawl site does without the latter"
+        )
     if not settings["CONTENTSPIDER_CRAWL"]:
         keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
         name = "+".join(dict.fromkeys(keys.key(with_scheme(url)) for url in options.urls))
-        settings.set("CONTENTSPIDER_CRAWL", name[:MAX_NAME_CHARS], priority="cmdline")
+        if len(name) > MAX_NAME_CHARS:  # what is cut off still tells crawls apart
+            name = f"{name[:MAX_NAME_CHARS]}-{sha256(name.encode()).hexdigest()[:12]}"
+        settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     ledger = crawl_ledger(settings["CONTENTSPIDER_CRAWL"])
     if ledger.exists() and (found := open_ledger(ledger)):  # one that is in use is said before anything starts
         found.close()
@@ -104,11 +111,10 @@ def crawl(options: argparse.Namespace) -> int:
     process.crawl(crawler, url=" ".join(options.urls), max_pages=options.max_pages, max_depth=options.max_depth, sitemaps=not options.no_sitemaps)
     process.start()
     code = _summarise(crawler, options)
-    if settings.getbool("CONTENTSPIDER_DURABLE"):
-        streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
-        for output in options.output or []:
-            if "://" not in output and output != streamed:
-                export_items(ledger, Path(output))
+    streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
+    for output in options.output or []:
+        if "://" not in output and output != streamed:
+            export_items(ledger, Path(output))
     return code
 
 
@@ -125,7 +131,7 @@ def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
         tell("contentspider: the items could not be written; the log above says why\n")
         return 1
     if reason := get("contentspider/ledger/failed"):
-        tell(f"contentspider: {reason}; the crawl was stopped. Make room, and run the same command with --resume: nothing is lost\n")
+        tell(f"contentspider: {reason}; the crawl was stopped. Once that is mended, the same command with --resume goes on: nothing is lost\n")
         return 1
     if not items and get("contentspider/ledger/resumed"):
         tell("nothing was left to do: the crawl had read every page that it found\n")

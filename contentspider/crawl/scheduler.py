@@ -30,7 +30,7 @@ class LedgerScheduler(BaseScheduler):
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._memory: list[tuple[int, int, Request]] = []
+        self._memory: list[tuple[int, int, Request, int]] = []  # the last is the row of its address, 0: it has none
         self._numbers = count()
         self._warned = False
 
@@ -60,18 +60,25 @@ class LedgerScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request; False if its address is known and it is not one to be sent all the same."""
         assert self.crawler.stats
+        if request.url == RELEASE_URL:
+            self._remember(request, 0)
+            return True
+        # A retry or a redirect comes from a request that was taken from the queue; others come without its row.
         source = request.meta.pop(URL_META_KEY, None)
         if source is not None and request.meta.get("redirect_urls"):
             self.keeper.note(source, "redirected", target=request.url)
         # A crawl that goes on does not start anew: its start addresses are in the ledger.
-        again = request.dont_filter and not (self.keeper.is_resumed and request.meta.get("is_start_request"))
+        starts_anew = source is None and self.keeper.is_resumed and bool(request.meta.get("is_start_request"))
+        text = None
         try:
             text = dump_request(request, self.spider)
         except TypeError as error:
-            self._remember(request, error)
-            return True
+            if not self._warned:
+                self._warned = True
+                logger.warning("%s cannot be kept in the ledger (%s): such requests are lost if the crawl is killed", request, error)
         try:
-            url = self.keeper.ledger.enqueue(self._fingerprint(request), request.url, request.priority, text, again)
+            again = request.dont_filter and not starts_anew
+            url = self.keeper.ledger.enqueue(self._fingerprint(request), request.url, request.priority, text, again, source)
         except LedgerFullError as error:
             self.keeper.fail(error)
             return False
@@ -79,23 +86,25 @@ class LedgerScheduler(BaseScheduler):
             self.crawler.stats.inc_value("dupefilter/filtered")
             return False
         self.keeper.forget(url)  # a retry takes the place of the request before
+        if text is None:
+            self._remember(request, url)
         self.crawler.stats.inc_value("scheduler/enqueued")
         return True
 
-    def _remember(self, request: Request, error: TypeError) -> None:
-        if not self._warned and request.url != RELEASE_URL:
-            self._warned = True
-            logger.warning("%s cannot be kept in the ledger (%s): such requests are lost if the crawl is killed", request, error)
-        heapq.heappush(self._memory, (-request.priority, next(self._numbers), request))
+    def _remember(self, request: Request, url: int) -> None:
+        heapq.heappush(self._memory, (-request.priority, next(self._numbers), request, url))
 
     def next_request(self) -> Request | None:
         """Return the next request, None if none waits."""
-        assert self.crawler.stats
-        if self._memory:
-            return heapq.heappop(self._memory)[2]
-        if self.keeper.is_broken:
+        if self.keeper.is_broken and not (self._memory and self._memory[0][2].url == RELEASE_URL):
             return None
         try:
+            if self._memory:
+                _, _, request, row = heapq.heappop(self._memory)
+                if row:
+                    self.keeper.ledger.take_remembered(row)
+                    self._hand_out(request, row)
+                return request
             while taken := self.keeper.ledger.take():
                 url, address, text, priority = taken
                 try:
@@ -104,10 +113,14 @@ class LedgerScheduler(BaseScheduler):
                     logger.error("%s cannot be requested: %s", address, error)
                     self.keeper.ledger.finish(url, "failed", f"its request cannot be read: {error}")
                     continue
-                request.meta[URL_META_KEY] = url
-                self.keeper.watch(url, request)
-                self.crawler.stats.inc_value("scheduler/dequeued")
+                self._hand_out(request, url)
                 return request
         except LedgerFullError as error:
             self.keeper.fail(error)
         return None
+
+    def _hand_out(self, request: Request, url: int) -> None:
+        assert self.crawler.stats
+        request.meta[URL_META_KEY] = url
+        self.keeper.watch(url, request)
+        self.crawler.stats.inc_value("scheduler/dequeued")

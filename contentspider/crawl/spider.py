@@ -29,6 +29,7 @@ from contentspider.storage.ledger import LedgerFullError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
+    from lxml.etree import _Element
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
@@ -91,7 +92,6 @@ class SiteSpider(Spider):
             raise RuntimeError("the site spider needs contentspider's add-on: ADDONS = {'contentspider.Addon': 500}")
         self.keeper = keeper
         self.allowed_keys |= set(keeper.ledger.fact("sites") or [])
-        self.pages = keeper.ledger.item_count() + sum(keeper.ledger.held().values())
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the start addresses and their sites' robots.txt and sitemaps."""
@@ -156,7 +156,8 @@ class SiteSpider(Spider):
             self._skip(response, "offsite_redirect")
             return
         if self.max_pages and self.pages >= self.max_pages:
-            self._skip(response, "max_pages")
+            self._count("skipped/max_pages")
+            self.keeper.put_back(response.meta.get(URL_META_KEY))  # for a crawl that goes on
             return
         # A page without any markup has no tree.
         root = response.selector.root if response.body.strip() else None
@@ -173,11 +174,13 @@ class SiteSpider(Spider):
         if root is None or not hasattr(root, "iter"):
             return
         depth = response.meta.get("depth", 0) + 1
+        if not self.max_depth or depth <= self.max_depth:
+            yield from self._link_requests(root, response, page)
         if self.max_pages and self.pages >= self.max_pages:
             self.is_limited = True
             raise CloseSpider("max_pages")
-        if self.max_depth and depth > self.max_depth:
-            return
+
+    def _link_requests(self, root: _Element, response: HtmlResponse, page: Page) -> Iterator[Request]:
         links = page_links(root, response.url)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
@@ -189,8 +192,7 @@ class SiteSpider(Spider):
             del self._recent[next(iter(self._recent))]
 
     def _page_request(self, address: str, priority: int) -> Iterator[Request]:
-        if not (self.max_pages and self.pages >= self.max_pages):
-            yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
+        yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
 
     def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
         self.sitemaps_asked += 1

@@ -8,6 +8,7 @@ all its items held or released, and an item is released once by its key.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sqlite3
 import zlib
@@ -24,6 +25,8 @@ from contentspider.storage.lock import FileLock
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+logger = logging.getLogger(__name__)
 
 SCHEMA = 2
 TABLES = """
@@ -97,6 +100,7 @@ class Ledger:
                 raise LedgerBusyError(f"{path} is in use by another process: that crawl is running; wait for it, or give this one another name (--name)")
             self._durable = durable and not read_only
             self._connection = self._open(durable, read_only)
+            self._count()
         except sqlite3.DatabaseError as error:
             self._lock.release()
             if isinstance(error, sqlite3.OperationalError):
@@ -110,11 +114,31 @@ class Ledger:
         # Items that cannot be made again from data (with an open file, of a class without a name) stay in memory.
         # Their addresses are not done before the items are out: should the process die, they are fetched again.
         self._unstorable: dict[int, Any] = {}
-        self._pending: dict[int, tuple[str, str | None, str | None] | None] = {}
+        self._pending: dict[int, int] = {}  # how many of them an address has
+        self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
         self.run = 0
+
+    def _count(self) -> None:
         (self._queued,) = self._connection.execute("SELECT count(*) FROM urls WHERE state = 'queued'").fetchone()
         (self._samples,) = self._connection.execute("SELECT count(*) FROM samples").fetchone()
         self._site_samples: dict[str, int] = dict(self._connection.execute("SELECT site, count(*) FROM samples GROUP BY site"))
+
+    def check(self) -> None:
+        """Read the whole file; raises `StateError` if it is damaged."""
+        try:
+            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            found = str(error)
+        if found != "ok":
+            raise StateError(f"{self.path} is damaged ({found}); delete it to start anew")
+
+    def detach(self) -> bool:
+        """Bring all that is committed into the file itself, and close; False if somebody reads it just now."""
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+        (busy, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self.close()
+        return not busy
 
     def _open(self, durable: bool, read_only: bool) -> sqlite3.Connection:
         address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
@@ -140,7 +164,7 @@ class Ledger:
     def _do(self, statement: str, values: Iterable[object] = ()) -> sqlite3.Cursor:
         try:
             return self._connection.execute(statement, tuple(values))
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             raise LedgerFullError(f"{self.path}: {error}") from error
 
     def commit(self) -> None:
@@ -158,8 +182,10 @@ class Ledger:
     def begin_run(self) -> None:
         """Note that a process goes to work, and queue again what the last one was at."""
         self.run = self._do("INSERT INTO runs (started, pid) VALUES (?, ?)", (now(), os.getpid())).lastrowid or 0
+        # What was in the memory of a process that is gone may be found again.
+        self._do("DELETE FROM urls WHERE state = 'remembered' OR (state = 'taken' AND request IS NULL)")
         self._queued += self._do("UPDATE urls SET state = 'queued' WHERE state = 'taken'").rowcount
-        self._do("DELETE FROM held WHERE item = ''")  # these were in the memory of a process that is gone
+        self._do("DELETE FROM held WHERE item = ''")
         self.commit()
 
     def end_run(self, reason: str) -> None:
@@ -183,21 +209,41 @@ class Ledger:
         """Return how many addresses wait."""
         return int(self._queued)
 
-    def enqueue(self, fingerprint: bytes, url: str, priority: int, request: str, again: bool = False) -> int:
-        """Queue an address and return its row; 0 if it is known already and is not to be fetched *again*."""
-        row = self._do(
-            "INSERT OR IGNORE INTO urls (fingerprint, url, priority, state, request, run) VALUES (?, ?, ?, 'queued', ?, ?)",
-            (fingerprint, url, priority, request, self.run),
-        )
-        if row.rowcount:
-            self._queued += 1
-            return int(row.lastrowid or 0)
-        if not again:
-            return 0
-        number, state = self._do("SELECT id, state FROM urls WHERE fingerprint = ?", (fingerprint,)).fetchone()
-        self._do("UPDATE urls SET state = 'queued', priority = ?, request = ?, run = ? WHERE id = ?", (priority, request, self.run, number))
-        self._queued += state != "queued"
+    def enqueue(self, fingerprint: bytes, url: str, priority: int, request: str | None, again: bool = False, source: int | None = None) -> int:
+        """Queue an address and return its row; 0 if it is known already and is not to be fetched *again*.
+
+        Without a *request* the caller keeps it in memory; `take_remembered` takes it then. *source* is the row that
+        the request comes from, as a retry does.
+        """
+        state = "queued" if request is not None else "remembered"
+        added = self._insert(fingerprint, url, priority, state, request)
+        if added or not again:
+            return added
+        number, before = self._do("SELECT id, state FROM urls WHERE fingerprint = ?", (fingerprint,)).fetchone()
+        if number != source and before in ("queued", "remembered", "taken"):
+            # Two requests for one address (with other cookies, or headers) that are both to be sent.
+            return self._insert(fingerprint + os.urandom(8), url, priority, state, request)
+        self._do("UPDATE urls SET state = ?, priority = ?, request = ?, run = ? WHERE id = ?", (state, priority, request, self.run, number))
+        self._queued += state == "queued"
         return int(number)
+
+    def _insert(self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None) -> int:
+        row = self._do(
+            "INSERT OR IGNORE INTO urls (fingerprint, url, priority, state, request, run) VALUES (?, ?, ?, ?, ?, ?)",
+            (fingerprint, url, priority, state, request, self.run),
+        )
+        if not row.rowcount:
+            return 0
+        self._queued += state == "queued"
+        return int(row.lastrowid or 0)
+
+    def take_remembered(self, url: int) -> None:
+        """Note that an address whose request was in memory is taken."""
+        self._do("UPDATE urls SET state = 'taken' WHERE id = ?", (url,))
+
+    def put_back(self, url: int) -> None:
+        """Queue again an address that was taken, and of which nothing was used."""
+        self._queued += self._do("UPDATE urls SET state = 'queued' WHERE id = ? AND state = 'taken' AND request IS NOT NULL", (url,)).rowcount
 
     def take(self) -> tuple[int, str, str, int] | None:
         """Return row, address, request and priority of the next in the queue, None if it is empty."""
@@ -211,7 +257,7 @@ class Ledger:
     def finish(self, url: int, state: str, reason: str | None = None, target: str | None = None) -> None:
         """Set the final state of an address that was taken."""
         if url in self._pending:
-            self._pending[url] = (state, reason, target)
+            self._outcomes[url] = (state, reason, target)
             return
         self._do(
             "UPDATE urls SET state = ?, reason = ?, target = ?, request = NULL, run = ? WHERE id = ? AND state = 'taken'",
@@ -254,7 +300,7 @@ class Ledger:
         if kept is not None and cursor.lastrowid is not None:
             self._unstorable[cursor.lastrowid] = kept
             if url is not None:
-                self._pending[url] = None
+                self._pending[url] = self._pending.get(url, 0) + 1
         return True
 
     def held(self) -> dict[str, int]:
@@ -282,7 +328,12 @@ class Ledger:
             if row is None:
                 return
             last, text, page, key, url = row
-            yield Held(last, load_item(text) if text else self._unstorable[last], Page.load(page), key, url)
+            try:
+                held = Held(last, load_item(text) if text else self._unstorable[last], Page.load(page), key, url)
+            except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
+                logger.error("%s: a held item of %s cannot be made again (%s); it stays held, and a resumed crawl tries again", self.path, site, error)
+                continue
+            yield held
 
     def settle(self, held: int | None = None, key: str | None = None, url: int | None = None, line: bytes | None = None, reason: str | None = None) -> bool:
         """Note that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and hold it no longer.
@@ -291,8 +342,12 @@ class Ledger:
         """
         if held is not None:
             self._do("DELETE FROM held WHERE number = ?", (held,))
-            if self._unstorable.pop(held, None) is not None and url in self._pending and (outcome := self._pending.pop(url)):
-                self.finish(url, *outcome)
+            if self._unstorable.pop(held, None) is not None and url is not None:
+                self._pending[url] -= 1
+                if not self._pending[url]:
+                    del self._pending[url]
+                    if outcome := self._outcomes.pop(url, None):
+                        self.finish(url, *outcome)
         if key is not None:
             packed = zlib.compress(line, 3) if line is not None else None
             return bool(self._do("INSERT OR IGNORE INTO items (key, url, line, reason) VALUES (?, ?, ?, ?)", (key, url, packed, reason)).rowcount)
@@ -353,7 +408,7 @@ class Ledger:
     def close(self, delete: bool = False) -> None:
         """Close the file without a commit; *delete* it, too."""
         self._connection.close()
+        self._lock.release()
         if delete:
             for suffix in ("", "-wal", "-shm", ".lock"):
                 self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-        self._lock.release()

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def lock_handle(handle: int) -> bool:
+    """Lock an open file until it is closed; False if another process has it."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+    return True
+
+
 class FileLock:
     """An advisory lock on *path*, which is made for it."""
 
@@ -24,12 +34,9 @@ class FileLock:
     def acquire(self) -> bool:
         """Take the lock; False if another process has it."""
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-        if fcntl is not None:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                os.close(handle)
-                return False
+        if not lock_handle(handle):
+            os.close(handle)
+            return False
         self._handle = handle
         return True
 

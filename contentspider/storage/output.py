@@ -3,46 +3,66 @@
 from __future__ import annotations
 
 import os
+from hashlib import blake2b
 from typing import TYPE_CHECKING, BinaryIO
 
 from contentspider.errors import ContentSpiderError
+from contentspider.storage.lock import lock_handle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+# A file is known again by its end.
+END_BYTES = 65_536
+
 
 class JsonLinesWriter:
-    """Appends lines to *path* from *offset* on: what stands behind it was written after the last commit, and goes.
+    """Appends lines to *path* from where *mark* (a `sync`) left it: what stands behind was written after the last commit, and goes.
 
-    If the file is shorter than *offset* (it was deleted, or the power was lost), or is another one, all *lines*
-    that the ledger has are written anew.
+    If the file is not what it was then (it was deleted, the power was lost, somebody else wrote to it), all *lines*
+    that the ledger has are written anew. Raises `ContentSpiderError` if it cannot be written, or another process is writing it.
     """
 
-    def __init__(self, path: Path, offset: int, lines: Iterable[bytes]) -> None:
+    def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
         self.path = path
         try:
             self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
-            if offset and self._file.seek(0, os.SEEK_END) >= offset:
-                self._file.truncate(offset)
-                self._file.seek(offset)
+        except OSError as error:
+            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+        if not lock_handle(self._file.fileno()):
+            self._file.close()
+            raise ContentSpiderError(f"{path} is being written by another crawl; give this one another file")
+        try:
+            if mark and self._file.seek(0, os.SEEK_END) >= mark[0] and self._digest(mark[0]) == mark[1]:
+                self._file.truncate(mark[0])
+                self._file.seek(mark[0])
             else:
                 self._file.truncate(0)
                 self._file.seek(0)
                 for line in lines:
-                    self._file.write(line + b"\n")
+                    self.write(line)
         except OSError as error:
+            self._file.close()
             raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
 
+    def _digest(self, offset: int) -> str:
+        """Return a digest of the bytes before *offset*."""
+        self._file.seek(max(offset - END_BYTES, 0))
+        return blake2b(self._file.read(min(offset, END_BYTES)), digest_size=16).hexdigest()
+
     def write(self, line: bytes) -> None:
-        """Append a line; it is in the file after `sync`."""
+        """Append a line; it is in the file after `sync`. Raises OSError if the disk is full."""
         self._file.write(line + b"\n")
 
-    def sync(self) -> int:
-        """Bring all lines to the disk and return the file's length; raises OSError if the disk is full."""
+    def sync(self) -> tuple[int, str]:
+        """Bring all lines to the disk and return the mark to go on from; raises OSError if the disk is full."""
         self._file.flush()
         os.fsync(self._file.fileno())
-        return self._file.tell()
+        offset = self._file.tell()
+        mark = offset, self._digest(offset)
+        self._file.seek(offset)
+        return mark
 
     def close(self) -> None:
         """Close the file."""
