@@ -34,7 +34,7 @@ def find_crawl(name: str) -> Path:
         if path.is_file():
             return path
     known = ", ".join(sorted(path.stem for path in folder.glob("*.sqlite"))) or "none"
-    raise ContentSpiderError(f"there is no crawl {name!r} in {folder}; there are: {known}")
+    raise ContentSpiderError(f"{name}: no such file or folder, and no crawl of that name in {folder}; there are: {known}")
 
 
 def check_format(output: str) -> None:

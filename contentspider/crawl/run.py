@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_NAME_CHARS = 100
 # With Python's own (700, 10, 10) a page's objects outlive the young generations while the page waits for its turn,
 # and full collections take a tenth of the CPU (docs/results.md).
-GC_THRESHOLDS = (20_000, 20, 50)
+GC_THRESHOLDS = (3_000, 10, 10)
 OWN_SITE = {"DOWNLOAD_DELAY": 0, "AUTOTHROTTLE_ENABLED": False, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
 
 
