@@ -38,7 +38,7 @@ from contentspider.crawl import project
 from contentspider.crawl.links import page_links
 from contentspider.crawl.run import OWN_SITE
 from contentspider.crawl.spider import SiteSpider
-from contentspider.evaluation.corpora import html_files
+from contentspider.page.files import html_files
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator

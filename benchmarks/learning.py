@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from generated_site import GeneratedSite
 
-from contentspider.evaluation.corpora import find_corpora, html_files
+from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.document import Page
+from contentspider.page.files import html_files
 from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:

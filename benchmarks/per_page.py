@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from lxml import etree
 from parsel import Selector
 
-from contentspider.evaluation.corpora import html_files
 from contentspider.page.blocks import extract_blocks
 from contentspider.page.document import Page
+from contentspider.page.files import html_files
 from contentspider.page.hints import extract_hints
 from contentspider.site.learner import SiteLearner
 

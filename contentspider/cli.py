@@ -276,7 +276,7 @@ def _evaluate(options: argparse.Namespace) -> int:
                 if not corpus.crawlable:
                     logger.info("%s: its pages are not linked to each other; left out", corpus.name)
                     continue
-                rows = predict_by_crawl(corpus, options.labels, prior)
+                rows = predict_by_crawl(corpus, options.labels, prior, features)
             else:
                 rows = predict_site(corpus, options.labels, prior, features=features, alone=options.alone, held_out=options.held_out)
             count = 0

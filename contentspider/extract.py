@@ -6,8 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.evaluation.corpora import html_files
-from contentspider.page.document import Page
+from contentspider.page.files import html_files, read_pages
 from contentspider.site.featuresets import needs_attributes
 from contentspider.site.learner import SiteLearner
 from contentspider.site.record import page_fields
@@ -15,6 +14,8 @@ from contentspider.site.record import page_fields
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from contentspider.page.document import Page
 
 logger = logging.getLogger(__name__)
 
@@ -34,16 +35,6 @@ class Options:
 DEFAULT = Options()
 
 
-def _read_pages(root: Path, files: Iterable[Path], attributes: bool) -> Iterator[Page]:
-    for path in files:
-        try:
-            body = path.read_bytes()
-        except OSError as error:
-            logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
-            continue
-        yield Page.from_html(body, path.relative_to(root).as_posix().encode("utf-8", "replace").decode(), attributes=attributes)
-
-
 def extract_site(root: Path, files: Sequence[Path], options: Options) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files alone.
 
@@ -51,10 +42,10 @@ def extract_site(root: Path, files: Sequence[Path], options: Options) -> Iterato
     """
     site = root.resolve().name or "site"
     attributes = needs_attributes(options.features)
-    kept = list(_read_pages(root, files, attributes)) if len(files) <= MAX_KEPT else None
+    kept = list(read_pages(root, files, attributes)) if len(files) <= MAX_KEPT else None
 
     def pages() -> Iterable[Page]:
-        return kept if kept is not None else _read_pages(root, files, attributes)
+        return kept if kept is not None else read_pages(root, files, attributes)
 
     if not any(page.content.blocks for page in pages()):
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.keeper import Keeper
@@ -13,6 +14,8 @@ from contentspider.crawl.settings import DEFAULTS
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
 
 # Below 550, so that responses come decompressed and redirected; above the cache, so that it stays lean.
 BLOCKS_ORDER = 540
@@ -32,6 +35,8 @@ class Addon:
                 settings.set(name, default, "default")
         if settings.getbool("CONTENTSPIDER_DURABLE") and settings.getbool("CONTENTSPIDER_ENABLED"):
             settings.set("SCHEDULER", LedgerScheduler, "addon")
+            if settings["SCHEDULER"] is not LedgerScheduler:
+                logger.warning("CONTENTSPIDER_DURABLE needs SCHEDULER to be left to the add-on; it is %r: a killed crawl cannot go on", settings["SCHEDULER"])
         settings.setdefault_in_component_priority_dict("EXTENSIONS", Keeper, 400)
         settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, BLOCKS_ORDER)
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", PagesMiddleware, PAGES_ORDER)

@@ -6,21 +6,21 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.exporters import CsvItemExporter, JsonItemExporter, JsonLinesItemExporter, XmlItemExporter
+from scrapy.exporters import CsvItemExporter, JsonItemExporter, XmlItemExporter
 from scrapy.utils.project import data_path
 
-from contentspider.crawl.keeper import crawl_ledger
+from contentspider.crawl.keeper import FINISHED
+from contentspider.crawl.ledgers import crawl_ledger
 from contentspider.errors import ContentSpiderError
-from contentspider.storage.ledger import Ledger
-from contentspider.storage.lock import FileLock
+from contentspider.storage.ledger import Ledger, is_in_use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+# Written as the ledger has them.
+LINES = (".jsonl", ".jl")
 EXPORTERS: dict[str, Callable[..., Any]] = {
-    ".jsonl": JsonLinesItemExporter,
-    ".jl": JsonLinesItemExporter,
     ".json": JsonItemExporter,
     ".csv": CsvItemExporter,
     ".xml": XmlItemExporter,
@@ -39,8 +39,8 @@ def find_crawl(name: str) -> Path:
 
 def check_format(output: str) -> None:
     """Raise `ContentSpiderError` if the ending of a file names no format."""
-    if Path(output).suffix.lower() not in EXPORTERS:
-        raise ContentSpiderError(f"-o {output}: its ending names no format; use one of {', '.join(EXPORTERS)}")
+    if Path(output).suffix.lower() not in (*LINES, *EXPORTERS):
+        raise ContentSpiderError(f"-o {output}: its ending names no format; use one of {', '.join((*LINES, *EXPORTERS))}")
 
 
 def export_items(crawl: Path, output: Path) -> int:
@@ -54,7 +54,7 @@ def export_items(crawl: Path, output: Path) -> int:
     try:
         written = 0
         with partial.open("wb") as file:
-            if output.suffix.lower() in (".jsonl", ".jl"):
+            if output.suffix.lower() in LINES:
                 for line in ledger.lines():
                     file.write(line + b"\n")
                     written += 1
@@ -78,9 +78,7 @@ def export_items(crawl: Path, output: Path) -> int:
 
 def crawl_status(crawl: Path) -> str:
     """Return what a running or dead crawl has done so far, in lines."""
-    lock = FileLock(crawl.with_name(crawl.name + ".lock"))
-    is_running = not lock.acquire()
-    lock.release()
+    is_running = is_in_use(crawl)
     ledger = Ledger(crawl, read_only=True)
     try:
         runs = ledger.runs()
@@ -101,7 +99,7 @@ def crawl_status(crawl: Path) -> str:
             lines.append(f"  {count} {state}")
             if state in ("failed", "skipped"):
                 lines += [f"    {number} {reason or ''} (such as {url})" for reason, number, url in ledger.reasons(state)[:10]]
-        if runs and not is_running and runs[-1].reason != "finished":
+        if runs and not is_running and runs[-1].reason != FINISHED:
             lines += ["", "It is not finished: the same command with --resume goes on with it."]
         return "\n".join(lines)
     finally:

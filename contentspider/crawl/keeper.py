@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import glob
 import logging
 import os
-import re
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,12 +17,11 @@ from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import create_looping_call
-from scrapy.utils.project import data_path
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
-from contentspider.errors import ContentSpiderError, StateError
+from contentspider.crawl.ledgers import archive, crawl_ledger, open_ledger, remove_left
+from contentspider.errors import ContentSpiderError
 from contentspider.storage.ledger import Ledger, LedgerBusyError, LedgerFullError
-from contentspider.storage.lock import FileLock
 from contentspider.storage.output import JsonLinesWriter
 
 if TYPE_CHECKING:
@@ -185,6 +182,11 @@ class Keeper:
         if self.crawler.engine is not None:
             self._closing = asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason="ledger_full"))
 
+    @property
+    def is_stopping(self) -> bool:
+        """Tell whether the crawl stops since its ledger cannot be written: what comes now is done again by a resumed one."""
+        return self.is_broken and self.is_durable
+
     # Addresses
 
     def watch(self, url: int, request: Request) -> None:
@@ -228,6 +230,13 @@ class Keeper:
 
     # Items
 
+    def key(self, url: int | None, place: int) -> str | None:
+        """Return what an item is recorded under, once: its address' row and its place among the page's items.
+
+        Pages that share an address (by a form's body, other cookies) have a row each. None: nothing is recorded.
+        """
+        return f"{url}/{place}" if self.is_durable and url is not None else None
+
     def scraped(self, item: Any) -> None:
         """Record an item that has passed all pipelines, and write it out."""
         mark = passing.get()
@@ -264,7 +273,7 @@ class Keeper:
         if self.is_broken:
             return not self.is_durable
         try:
-            is_new = self.ledger.settle(mark.held, mark.key if self.is_durable else None, mark.url, line, reason)
+            is_new = self.ledger.settle(mark.held, mark.key, mark.url, line, reason)
             if mark.url is not None:
                 state = "released" if reason is None else "failed"
                 self.note(mark.url, state, reason)
@@ -284,51 +293,3 @@ def freeze_loaded() -> None:
     """
     gc.collect()
     gc.freeze()
-
-
-def crawl_ledger(name: str) -> Path:
-    """Return where the ledger of a crawl of that name is."""
-    safe = re.sub(r"[^\w.+-]", "_", name).lstrip(".") or "crawl"
-    return Path(data_path("contentspider", createdir=True)) / f"{safe}.sqlite"
-
-
-def open_ledger(path: Path) -> Ledger | None:
-    """Return the ledger at *path*, None if there is none; a damaged one is set aside with a warning."""
-    if not path.exists():
-        return None
-    ledger = None
-    try:
-        ledger = Ledger(path)
-        ledger.check()
-        return ledger
-    except StateError as error:
-        if ledger is not None:
-            ledger.close()
-        aside = path.with_name(path.name + ".broken")
-        logger.warning("%s; it is set aside as %s and the crawl starts anew", error, aside.name)
-        for suffix in ("", "-wal", "-shm"):
-            if (part := path.with_name(path.name + suffix)).exists():
-                part.replace(aside.with_name(aside.name + suffix))
-        return None
-
-
-def remove_left(path: Path) -> None:
-    """Delete what killed processes have left of ledgers that were theirs alone."""
-    for left in path.parent.glob(f"{glob.escape(path.stem)}-[0-9]*-[0-9]*.sqlite"):
-        lock = FileLock(left.with_name(left.name + ".lock"))
-        if lock.acquire():
-            lock.release()
-            for suffix in ("", "-wal", "-shm", ".lock"):
-                left.with_name(left.name + suffix).unlink(missing_ok=True)
-
-
-def archive(path: Path, started: str, keep: int) -> None:
-    """Put a crawl's ledger aside under the time of its last run, and delete all but the last *keep* of them."""
-    stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
-    path.replace(path.with_name(f"{path.stem}.{stamp}.sqlite"))
-    for suffix in ("-wal", "-shm"):  # empty, but somebody may have them open
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    old = sorted(path.parent.glob(f"{glob.escape(path.stem)}.[0-9]*T[0-9]*.sqlite"))
-    for outdated in old[: max(len(old) - keep, 0)]:
-        outdated.unlink(missing_ok=True)
-        outdated.with_name(outdated.name + ".lock").unlink(missing_ok=True)

@@ -135,18 +135,17 @@ class ContentPipeline:
             )
             self.stats.inc_value("contentspider/items/untagged")
             return item
-        if self.keeper.is_durable and self.keeper.is_broken:
+        if self.keeper.is_stopping:
             raise DropItem("the ledger cannot be written: the crawl stops, and a resumed one fetches this page again", log_level="DEBUG")
         state = self._site(self.keys.key(source.page.url))
-        # The row of an address is its own: pages that have one address (by a form, other cookies) have one each.
-        key = source.key or f"{source.url}/{source.place}"
+        key = source.key or self.keeper.key(source.url, source.place)
         if source.held is None:
             if not state.is_ready and not self.closing and self._hold(state, item, source, key):
                 raise DropItem(f"held until {state.key} has been learned", log_level="DEBUG")
-            if self.keeper.is_durable and source.url is not None and self.ledger.has_item(key):
+            if key is not None and self.ledger.has_item(key):
                 raise DropItem("it was held or released before the crawl was resumed", log_level="DEBUG")
         values = self._fill(item, source.page, state)
-        passing.set(Passing(item, key if source.url is not None else None, source.held, source.url, str(values["content_hash"])))
+        passing.set(Passing(item, key, source.held, source.url, str(values["content_hash"])))
         return item
 
     def _site(self, key: str) -> SiteState:
@@ -184,17 +183,16 @@ class ContentPipeline:
             self.ledger.sample(state.key, page)
         return values
 
-    def _hold(self, state: SiteState, item: Any, source: Source, key: str) -> bool:
+    def _hold(self, state: SiteState, item: Any, source: Source, key: str | None) -> bool:
         """Hold an item on disk and start to learn when there are enough; tell whether it is held (or was already out)."""
-        durable = self.keeper.is_durable
         try:
             if self.keeper.is_broken:
                 return False
-            if not self.ledger.hold(state.key, item, source.page, key if durable and source.url is not None else None, source.url):
+            if not self.ledger.hold(state.key, item, source.page, key, source.url):
                 return True
         except LedgerFullError as error:
             self.keeper.fail(error)
-            if durable:
+            if self.keeper.is_stopping:
                 return True
             # What is held stays readable: the site is learned from it, and what comes now passes.
             if state.held:
@@ -306,7 +304,7 @@ class ContentPipeline:
                 self._start_learning(state)
                 if state.held or (state.learning and not state.learning.done()):
                     busy = True
-        if busy and not (self.keeper.is_broken and self.keeper.is_durable):
+        if busy and not self.keeper.is_stopping:
             raise DontCloseSpider
 
     async def _release_all(self) -> None:
@@ -318,7 +316,7 @@ class ContentPipeline:
         for state in self.sites.values():
             if state.learning and not state.learning.done():
                 await state.learning
-            if not state.held or (self.keeper.is_broken and self.keeper.is_durable) or self.crawler.engine is None:
+            if not state.held or self.keeper.is_stopping or self.crawler.engine is None:
                 continue
             if not state.is_ready:
                 await self._learn(state)

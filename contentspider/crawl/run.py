@@ -14,12 +14,13 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 
 from contentspider.crawl import project
-from contentspider.crawl.export import check_format, export_items
-from contentspider.crawl.keeper import crawl_ledger, open_ledger
+from contentspider.crawl.export import LINES, check_format, export_items
+from contentspider.crawl.ledgers import crawl_ledger
 from contentspider.crawl.settings import check_settings
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.spider import SiteSpider, with_scheme
 from contentspider.errors import ContentSpiderError
+from contentspider.storage.ledger import LedgerBusyError, is_in_use
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +62,7 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
 
 
 def _is_streamed(output: str) -> bool:
-    return "://" not in output and Path(output).suffix.lower() in (".jsonl", ".jl")
+    return "://" not in output and Path(output).suffix.lower() in LINES
 
 
 def _check(addresses: list[str], settings: Settings) -> None:
@@ -102,8 +103,8 @@ def crawl(options: argparse.Namespace) -> int:
             name = f"{name[:MAX_NAME_CHARS]}-{sha256(name.encode()).hexdigest()[:12]}"
         settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     ledger = crawl_ledger(settings["CONTENTSPIDER_CRAWL"])
-    if ledger.exists() and (found := open_ledger(ledger)):  # one that is in use is said before anything starts
-        found.close()
+    if is_in_use(ledger):
+        raise LedgerBusyError(f"{ledger} is in use by another process: that crawl is running; wait for it, or give this one another name (--name)")
     gc.set_threshold(*GC_THRESHOLDS)
     process = AsyncCrawlerProcess(settings)
     if options.log_level in ("WARNING", "ERROR"):  # the log leaves progress out, its reader still wants it

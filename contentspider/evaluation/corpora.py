@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.files import read_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
-HTML_BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title)\b", re.IGNORECASE | re.DOTALL)
+    from contentspider.page.document import Page
 
 
 class CorpusError(ContentSpiderError):
@@ -60,9 +59,8 @@ class Corpus:
         return bool(self.about.get("crawlable")) and bool(self.start_paths)
 
     def pages(self, attributes: bool = False) -> Iterator[Page]:
-        """Yield every HTML page in order of its path; a page's address is its path below ``html/``."""
-        for path in html_files(self.folder / "html"):
-            yield Page.from_html(path.read_bytes(), path.relative_to(self.folder / "html").as_posix(), attributes=attributes)
+        """Return every HTML page in order of its path; a page's address is its path below ``html/``."""
+        return read_pages(self.folder / "html", attributes=attributes)
 
     def gold(self) -> list[GoldPage]:
         """Return the gold pages; their paths have no leading slash."""
@@ -81,24 +79,6 @@ class Corpus:
     def gold_paths(self) -> list[str]:
         """Return the paths of the gold pages as the gold writes them."""
         return [json.loads(line)["path"] for line in (self.folder / "gold.jsonl").read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
-def html_files(folder: Path) -> Iterator[Path]:
-    """Yield the HTML files below *folder* in order of their paths: by their ending, else by how they begin.
-
-    Mirrors of websites have pages without an ending, or with that of the program that made them.
-    """
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and (path.suffix.lower() in PAGE_SUFFIXES or _begins_like_html(path)):
-            yield path
-
-
-def _begins_like_html(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return bool(HTML_BEGINNING.match(file.read(1_000)))
-    except OSError:
-        return False
 
 
 def find_corpora(folder: Path) -> list[Corpus]:

@@ -86,7 +86,7 @@ def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
             raise ContentSpiderError(f"{source} has no rendered pages")
     else:
         corpora = find_corpora(source)
-        priors = cross_fit(corpora, min(7, len({corpus.group for corpus in corpora}))) if labels == "votes" and len(corpora) > 1 else {}
+        priors = cross_fit(corpora) if labels == "votes" and len(corpora) > 1 else {}
         sites = []
         for corpus in corpora:
             gold = {page.path: page for page in corpus.gold()}

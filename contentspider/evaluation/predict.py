@@ -59,7 +59,7 @@ def predict_site(
         yield {"site": corpus.name, "path": path, "text": text}
 
 
-def predict_by_crawl(corpus: Corpus, labels: str, prior: Prior) -> Iterator[dict[str, str]]:
+def predict_by_crawl(corpus: Corpus, labels: str, prior: Prior, features: Sequence[str] = (SLOTS,)) -> Iterator[dict[str, str]]:
     """Serve a site on loopback, crawl it as a user would, and yield its gold pages from the crawl's output.
 
     A gold page that the crawl did not reach is missing, and said.
@@ -72,6 +72,7 @@ def predict_by_crawl(corpus: Corpus, labels: str, prior: Prior) -> Iterator[dict
         command = [sys.executable, "-m", "contentspider", "crawl", *(server.url.rstrip("/") + path for path in corpus.start_paths)]
         command += ["-o", str(output), "--models", str(scratch / "models"), "--own-site", "--log-level", "ERROR"]
         command += ["-s", f"CONTENTSPIDER_PRIOR_FILE={scratch / 'prior.npz'}", "-s", f"CONTENTSPIDER_LABELS={labels}", "-s", "CONTENTSPIDER_PROGRESS_SECS=0"]
+        command += ["-s", f"CONTENTSPIDER_FEATURES={','.join(features)}"]
         done = subprocess.run(command, cwd=scratch, stderr=subprocess.PIPE, check=False)  # noqa: S603 - our own command
         if done.returncode:
             raise ContentSpiderError(f"{corpus.name}: the crawl failed: {done.stderr.decode(errors='replace')[-500:]}")

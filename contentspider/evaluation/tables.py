@@ -118,16 +118,16 @@ def _confusion(results: Sequence[Result], chart: Path) -> list[str]:
     return lines + [f"| {name} | {' | '.join(f'{value:,}' for row in matrix for value in row)} |" for name, matrix in matrices.items()]
 
 
-def _learning_curve(source: Path, chart: Path) -> list[str]:
+def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[str]) -> list[str]:
     corpora = find_corpora(source)
-    priors = cross_fit(corpora, 7)
+    priors = cross_fit(corpora) if labels == "votes" and len(corpora) > 1 else {}
     curves: dict[str, list[float]] = {}
     for _, how in SIZES:
         scores: dict[str, list[float]] = {}
         for corpus in corpora:
             gold = {page.path: page for page in corpus.gold()}
             f1 = []
-            for row in predict_site(corpus, "votes", priors[corpus.name], **how):  # type: ignore[arg-type]
+            for row in predict_site(corpus, labels, priors.get(corpus.name), features=features, **how):  # type: ignore[arg-type]
                 page = gold[row["path"].lstrip("/")]
                 f1.append(text_score(row["text"], page.text, page.optional).f1)
             scores.setdefault(str(corpus.about.get("suite", "sites")), []).append(mean(f1))
@@ -143,7 +143,7 @@ def run_experiment(name: str, source: Path, folder: Path, labels: str, features:
     folder.mkdir(parents=True, exist_ok=True)
     chart = folder / f"{name}.svg"
     if name == "learning-curve":
-        lines = _learning_curve(source, chart)
+        lines = _learning_curve(source, chart, labels, features)
     else:
         sites = load_sites(source, labels, pages)
         if name in APPROACHES:

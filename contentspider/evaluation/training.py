@@ -151,7 +151,7 @@ def train_prior(corpora: Sequence[Corpus], seed: int = 0) -> Prior:
     return fit_prior(rows, card, seed)
 
 
-def cross_fit(corpora: Sequence[Corpus], folds: int, seed: int = 0) -> dict[str, Prior]:
+def cross_fit(corpora: Sequence[Corpus], folds: int = 7, seed: int = 0) -> dict[str, Prior]:
     """Return for each corpus a prior that has not seen its site, nor the same site in another year."""
     groups = sorted({corpus.group for corpus in corpora})
     random.Random(seed).shuffle(groups)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, StrictUndefined
 
 from contentspider.errors import ContentSpiderError
-from contentspider.evaluation.corpora import html_files
-from contentspider.page.document import Page
+from contentspider.page.files import read_pages
 from contentspider.page.rendered import read_rendered
 from contentspider.report.summary import summarise
 from contentspider.site.featuresets import SLOTS, needs_attributes
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from contentspider.page.document import Page
     from contentspider.report.summary import SiteReport
 
 
@@ -66,8 +66,7 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
 
 def _read(source: Path, attributes: bool) -> Iterator[Page]:
     if source.is_dir():
-        for path in html_files(source):
-            yield Page.from_html(path.read_bytes(), path.relative_to(source).as_posix(), attributes=attributes)
+        yield from read_pages(source, attributes=attributes)
     elif source.is_file():
         yield from read_rendered(source)
     else:

@@ -34,6 +34,7 @@ SCRIPT_WORD = re.compile(
 SCRIPT_ATTRIBUTE = re.compile(r"on[a-z]+$", re.IGNORECASE)
 # Values of this length choose among a few (type, rel, align); longer ones are the page's own.
 MAX_VALUE_CHARS = 16
+OWN_VALUES = frozenset(["style", "href", "src", "title", "alt"])
 # Blocks after a header such as "Related" that it still speaks for.
 HEADER_REACH = 12
 NEAR_SIBLINGS = 12
@@ -107,11 +108,10 @@ def attributes(page: PageBlocks, table: SlotTable) -> Rows:
     own: list[set[str]] = [set() for _ in page.parents]
     for element, found in enumerate(page.attributes):
         for name, value in found:
-            if name not in ("id", "class", "style", "href", "src", "title", "alt") and not SCRIPT_ATTRIBUTE.match(name):
-                short = len(value) <= MAX_VALUE_CHARS and not any(character.isdigit() for character in value)
-                own[element].add(f"{name}={value}" if short else name)
-            elif not SCRIPT_ATTRIBUTE.match(name) and name not in ("id", "class"):
-                own[element].add(name)
+            if name in ("id", "class") or SCRIPT_ATTRIBUTE.match(name):
+                continue
+            chooses = name not in OWN_VALUES and len(value) <= MAX_VALUE_CHARS and not any(character.isdigit() for character in value)
+            own[element].add(f"{name}={value}" if chooses else name)
     return _per_container(page, own, "attribute")
 
 
@@ -203,7 +203,7 @@ def visual(page: PageBlocks, table: SlotTable) -> Rows:
     for properties in page.visuals:
         row = []
         for name, value in properties.items():
-            if name == "box height" or (name.startswith("box ") and name != "box width"):
+            if name.startswith("box ") and name != "box width":
                 row.append(f"{name} {int(float(value)) // 100}")  # where on the page, within 100 pixels
             else:
                 row.append(f"{name}: {value}")

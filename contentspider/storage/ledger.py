@@ -12,7 +12,6 @@ import logging
 import os
 import sqlite3
 import zlib
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -81,6 +80,19 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
+def lock_of(path: Path) -> FileLock:
+    """Return the lock of the ledger at *path*, which a crawl holds while it runs."""
+    return FileLock(path.with_name(path.name + ".lock"))
+
+
+def is_in_use(path: Path) -> bool:
+    """Tell whether a crawl with this ledger is running."""
+    lock = lock_of(path)
+    is_free = lock.acquire()
+    lock.release()
+    return not is_free
+
+
 class Ledger:
     """The ledger in the file *path*; made if it is not there. Its changes are kept by `commit`.
 
@@ -92,7 +104,7 @@ class Ledger:
 
     def __init__(self, path: Path, durable: bool = True, read_only: bool = False) -> None:
         self.path = path
-        self._lock = FileLock(path.with_name(path.name + ".lock"))
+        self._lock = lock_of(path)
         try:
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +154,7 @@ class Ledger:
 
     def _open(self, durable: bool, read_only: bool) -> sqlite3.Connection:
         address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
-        connection = sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None, cached_statements=64)
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
         if read_only:
             self._check_version(connection)
             return connection
@@ -308,17 +320,13 @@ class Ledger:
         return dict(self._do("SELECT site, count(*) FROM held GROUP BY site ORDER BY site"))
 
     def pages(self, site: str) -> Iterator[Page]:
-        """Yield the held pages of a site that were committed, in the order in which they came, each once.
-
-        It reads by itself, so that a thread may learn from them while the crawl goes on.
-        """
+        """Yield the held pages of a site, in the order in which they came, each once."""
         seen: set[str] = set()
-        with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)) as reader:
-            for (data,) in reader.execute("SELECT page FROM held WHERE site = ? ORDER BY number", (site,)):
-                page = Page.load(data)
-                if page.url not in seen:
-                    seen.add(page.url)
-                    yield page
+        for (data,) in self._do("SELECT page FROM held WHERE site = ? ORDER BY number", (site,)):
+            page = Page.load(data)
+            if page.url not in seen:
+                seen.add(page.url)
+                yield page
 
     def release(self, site: str) -> Iterator[Held]:
         """Yield the held items of a site; each stays held until `settle`."""

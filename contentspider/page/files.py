@@ -1,0 +1,50 @@
+"""HTML files in a folder, as pages."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from contentspider.page.document import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
+HTML_BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title)\b", re.IGNORECASE | re.DOTALL)
+
+
+def html_files(folder: Path) -> Iterator[Path]:
+    """Yield the HTML files below *folder* in order of their paths: by their ending, else by how they begin.
+
+    Mirrors of websites have pages without an ending, or with that of the program that made them.
+    """
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and (path.suffix.lower() in PAGE_SUFFIXES or _begins_like_html(path)):
+            yield path
+
+
+def _begins_like_html(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return bool(HTML_BEGINNING.match(file.read(1_000)))
+    except OSError:
+        return False
+
+
+def read_pages(root: Path, files: Iterable[Path] | None = None, attributes: bool = False) -> Iterator[Page]:
+    """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its path below it.
+
+    A file that cannot be read is left out with a warning.
+    """
+    for path in html_files(root) if files is None else files:
+        try:
+            body = path.read_bytes()
+        except OSError as error:
+            logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
+            continue
+        yield Page.from_html(body, path.relative_to(root).as_posix().encode("utf-8", "replace").decode(), attributes=attributes)
