@@ -36,6 +36,7 @@ class Timed:
         self.count = self.blocks = 0
 
     def __iter__(self) -> Iterator[Page]:
+        older = None
         started = time.process_time()
         for page in self.pages:
             self.seconds += time.process_time() - started
@@ -43,6 +44,9 @@ class Timed:
             self.blocks += len(page.content.blocks)
             yield page
             started = time.process_time()
+            # The one before is disposed of here, in the time of the reading: the learner has it no longer.
+            older = page
+        del older
         self.seconds += time.process_time() - started
 
 

@@ -54,9 +54,17 @@ def test_the_package_has_no_site_names_or_machine_paths() -> None:
     [
         ("contentspider", ["scrapy", "sklearn", "pylcs", "numpy"]),
         ("contentspider.page.document, contentspider.site.learner, contentspider.extract", ["scrapy", "twisted"]),
+        ("contentspider.evaluation.tables", ["scrapy", "twisted"]),
     ],
 )
 def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> None:
     code = f"import sys, {modules}; print([name for name in {absent!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_only_the_shell_imports_scrapy() -> None:
+    # (itemadapter, which the ledger uses, loads it by itself if it is there.)
+    for path in (ROOT / "contentspider").rglob("*.py"):
+        if path.parent.name not in ("crawl", "contentspider"):  # the command line and the public names know every room
+            assert not re.search(r"^\s*(?:from|import) (?:scrapy|twisted|contentspider\.crawl)\b", path.read_text(), re.MULTILINE), path
