@@ -1,6 +1,6 @@
 """What a crawl costs with contentspider and without: pages per CPU-second of the crawling process.
 
-    python benchmarks/crawl.py [--pages 1000] [--rounds 3] [--folder FOLDER]
+    python benchmarks/crawl.py [--pages 1000] [--rounds 3] [--folder FOLDER [--follow]]
 
 The same pages are crawled by spiders in processes of their own, in turn:
 
@@ -11,7 +11,8 @@ The same pages are crawled by spiders in processes of their own, in turn:
 - `site spider`: contentspider's own spider, as `contentspider crawl` runs it.
 
 The generated site is served from a process of its own; FOLDER serves the HTML files below it instead (the
-`html` folder of a corpus), each requested once and its links not followed, and leaves the site spider out.
+`html` folder of a corpus), each requested once and its links not followed, and leaves the site spider out;
+with --follow it is crawled by its links, as the website that it was.
 CPU time is that of the process after its imports, the least of the rounds.
 """
 
@@ -38,6 +39,7 @@ from contentspider.crawl import project
 from contentspider.crawl.links import page_links
 from contentspider.crawl.run import OWN_SITE
 from contentspider.crawl.spider import SiteSpider
+from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.files import html_files
 
 if TYPE_CHECKING:
@@ -144,24 +146,31 @@ SERVE = """
 import sys
 from pathlib import Path
 from contentspider.evaluation.serve import SiteServer
-with SiteServer(Path(sys.argv[1])) as site:
+with SiteServer(Path(sys.argv[1]), sys.argv[2:]) as site:
     print(site.url, flush=True)
     sys.stdin.read()
 """
 
 
 class FolderServer:
-    """Serves the HTML files below a folder from a process of its own; *urls* are some of them."""
+    """Serves the HTML files below a folder from a process of its own; *urls* are some of them.
 
-    def __init__(self, folder: Path, pages: int) -> None:
+    To *follow* links, the folder is a corpus': they start where its ``site.json`` says, and its addresses are ours.
+    """
+
+    def __init__(self, folder: Path, pages: int, follow: bool) -> None:
         self.folder = folder.resolve()
         self.pages = pages
+        self.corpus = find_corpora(self.folder.parent)[0] if follow else None
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-c", SERVE, str(self.folder)]
+        command = [sys.executable, "-c", SERVE, str(self.folder), *(self.corpus.bases if self.corpus else [])]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
         root = self.process.stdout.readline().strip()
+        if self.corpus:
+            self.urls = [root.rstrip("/") + path for path in self.corpus.start_paths]
+            return self
         files = list(html_files(self.folder))
         random.Random(0).shuffle(files)
         self.urls = [root + quote(file.relative_to(self.folder).as_posix()) for file in files[: self.pages]]
@@ -182,16 +191,21 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1_000, help="pages of the generated site, or of the folder at most")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="HTML files to serve in place of the generated site")
+    parser.add_argument("--follow", action="store_true", help="crawl FOLDER, the html folder of a corpus, by its links")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         work(json.load(sys.stdin))
         return
-    cases = [case for case in SPIDERS if not (options.folder and case == "site spider")]
-    with FolderServer(options.folder, options.pages) if options.folder else GeneratedServer(options.pages) as server, tempfile.TemporaryDirectory() as folder:
+    cases = [case for case in SPIDERS if not (options.folder and not options.follow and case == "site spider")]
+    with (
+        FolderServer(options.folder, options.pages, options.follow) if options.folder else GeneratedServer(options.pages) as server,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         urls = server.urls if options.folder else [server.url]
         jobs = {
-            case: {"case": case, "urls": urls, "follow": not options.folder, "models": f"{folder}/models", "output": f"{folder}/{case}.jsonl"} for case in cases
+            case: {"case": case, "urls": urls, "follow": options.follow or not options.folder, "models": f"{folder}/models", "output": f"{folder}/{case}.jsonl"}
+            for case in cases
         }
         run(jobs["contentspider"])  # learns the site
         rounds = [{case: run(job) for case, job in jobs.items()} for _ in range(options.rounds)]

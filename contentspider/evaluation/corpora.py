@@ -54,6 +54,12 @@ class Corpus:
         return [str(path) for path in paths] if isinstance(paths, list) else []
 
     @property
+    def bases(self) -> list[str]:
+        """Return the addresses that the site had: hosts, with or without a path."""
+        aliases = self.about.get("host_aliases")
+        return [str(base) for base in [self.about.get("base_url"), *(aliases if isinstance(aliases, list) else [])] if base]
+
+    @property
     def crawlable(self) -> bool:
         """Tell whether the site's pages are linked to each other."""
         return bool(self.about.get("crawlable")) and bool(self.start_paths)

@@ -64,8 +64,7 @@ def predict_by_crawl(corpus: Corpus, labels: str, prior: Prior, features: Sequen
 
     A gold page that the crawl did not reach is missing, and said.
     """
-    bases = [str(base) for base in [corpus.about.get("base_url"), *_list(corpus.about.get("host_aliases"))] if base]
-    with TemporaryDirectory(prefix="contentspider-") as folder, SiteServer(corpus.folder / "html", bases) as server:
+    with TemporaryDirectory(prefix="contentspider-") as folder, SiteServer(corpus.folder / "html", corpus.bases) as server:
         scratch = Path(folder)
         (scratch / "prior.npz").write_bytes(prior.dump())
         output = scratch / "pages.jsonl"
@@ -89,7 +88,3 @@ def predict_by_crawl(corpus: Corpus, labels: str, prior: Prior, features: Sequen
             missing += 1
     if missing:
         logger.warning("%s: %d gold pages were not reached by the crawl", corpus.name, missing)
-
-
-def _list(value: object) -> list[object]:
-    return list(value) if isinstance(value, list) else []
