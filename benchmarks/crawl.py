@@ -1,6 +1,6 @@
 """What a crawl costs with contentspider and without: pages per CPU-second of the crawling process.
 
-    python benchmarks/crawl.py [--pages 1000] [--rounds 3] [--folder FOLDER [--follow]]
+    python benchmarks/crawl.py [--corpora CORPORA [--single]] [--pages 1000] [--rounds 3] [--case NAME ...]
 
 The same pages are crawled by spiders in processes of their own, in turn:
 
@@ -10,17 +10,17 @@ The same pages are crawled by spiders in processes of their own, in turn:
 - `trafilatura`: a spider with Scrapy's LinkExtractor, and trafilatura in a pipeline;
 - `site spider`: contentspider's own spider, as `contentspider crawl` runs it.
 
-The generated site is served from a process of its own; FOLDER serves the HTML files below it instead (the
-`html` folder of a corpus), each requested once and its links not followed, and leaves the site spider out;
-with --follow it is crawled by its links, as the website that it was.
-CPU time is that of the process after its imports, the least of the rounds.
+The sites are those of CORPORA, each crawled by its links as the website that it was (those whose pages are linked),
+or with --single each of their pages requested once, its links read and none followed. Without CORPORA it is a generated site.
+Each is served from a process of its own. The corpora lack many pages that theirs link to: a crawl before, which also
+learns the site, finds out which links are dead, and no spider follows those. Pages are answers of status 200;
+CPU time is that of the crawling process after its imports, the least of the rounds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import random
 import resource
 import subprocess
 import sys
@@ -39,7 +39,7 @@ from contentspider.crawl import project
 from contentspider.crawl.links import page_links
 from contentspider.crawl.run import OWN_SITE
 from contentspider.crawl.spider import SiteSpider
-from contentspider.evaluation.corpora import find_corpora
+from contentspider.evaluation.corpora import Corpus, find_corpora
 from contentspider.page.files import html_files
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class BenchmarkSpider(scrapy.Spider):
-    """Requests the addresses of *job* and, if the job says so, follows all links of their host."""
+    """Requests the addresses of *job* and, if the job says so, follows all links of their host, or those that are *alive*."""
 
     name = "benchmark"
 
@@ -59,6 +59,7 @@ class BenchmarkSpider(scrapy.Spider):
         super().__init__()
         self.job = job
         self.host = urlsplit(job["urls"][0]).netloc
+        self.alive = frozenset(job.get("alive", ()))
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
         for url in self.job["urls"]:
@@ -69,7 +70,7 @@ class BenchmarkSpider(scrapy.Spider):
             return
         yield self.item(response)
         for link in self.links(response):
-            if urlsplit(link).netloc == self.host and self.job["follow"]:
+            if self.job["follow"] and (link in self.alive or (not self.alive and urlsplit(link).netloc == self.host)):
                 yield scrapy.Request(link)
 
     def item(self, response: HtmlResponse) -> Any:
@@ -109,7 +110,20 @@ class TrafilaturaPipeline:
         return item
 
 
-SPIDERS = {"contentspider": ContentSpider, "durable": ContentSpider, "plain": BenchmarkSpider, "trafilatura": TrafilaturaSpider, "site spider": SiteSpider}
+class LivingSiteSpider(SiteSpider):
+    alive: frozenset[str] = frozenset()
+
+    def is_own(self, address: str) -> bool:
+        return address in self.alive if self.alive else super().is_own(address)
+
+
+SPIDERS = {
+    "contentspider": ContentSpider,
+    "durable": ContentSpider,
+    "plain": BenchmarkSpider,
+    "trafilatura": TrafilaturaSpider,
+    "site spider": LivingSiteSpider,
+}
 
 
 def work(job: dict[str, Any]) -> None:
@@ -128,13 +142,14 @@ def work(job: dict[str, Any]) -> None:
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(SPIDERS[case])
     if case == "site spider":
-        process.crawl(crawler, url=job["urls"][0], sitemaps=False)
+        LivingSiteSpider.alive = frozenset(job.get("alive", ()))
+        process.crawl(crawler, url=" ".join(job["urls"]), sitemaps=False)
     else:
         process.crawl(crawler, job=job)
     before = cpu_seconds()
     process.start()
     assert crawler.stats
-    print(json.dumps({"pages": crawler.stats.get_value("item_scraped_count", 0), "cpu": cpu_seconds() - before}))
+    print(json.dumps({"pages": crawler.stats.get_value("downloader/response_status_count/200", 0), "cpu": cpu_seconds() - before}))
 
 
 def cpu_seconds() -> float:
@@ -152,28 +167,21 @@ with SiteServer(Path(sys.argv[1]), sys.argv[2:]) as site:
 """
 
 
-class FolderServer:
-    """Serves the HTML files below a folder from a process of its own; *urls* are some of them.
+class CorpusServer:
+    """Serves a corpus from a process of its own, by its links as the website that it was, or *single* pages; *urls* are where a crawl of it starts."""
 
-    To *follow* links, the folder is a corpus': they start where its ``site.json`` says, and its addresses are ours.
-    """
-
-    def __init__(self, folder: Path, pages: int, follow: bool) -> None:
-        self.folder = folder.resolve()
-        self.pages = pages
-        self.corpus = find_corpora(self.folder.parent)[0] if follow else None
+    def __init__(self, corpus: Corpus, single: bool) -> None:
+        self.corpus = corpus
+        self.single = single
 
     def __enter__(self) -> Self:
-        command = [sys.executable, "-c", SERVE, str(self.folder), *(self.corpus.bases if self.corpus else [])]
+        folder = self.corpus.folder.resolve() / "html"
+        command = [sys.executable, "-c", SERVE, str(folder), *([] if self.single else self.corpus.bases)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
         root = self.process.stdout.readline().strip()
-        if self.corpus:
-            self.urls = [root.rstrip("/") + path for path in self.corpus.start_paths]
-            return self
-        files = list(html_files(self.folder))
-        random.Random(0).shuffle(files)
-        self.urls = [root + quote(file.relative_to(self.folder).as_posix()) for file in files[: self.pages]]
+        paths = [quote(file.relative_to(folder).as_posix()) for file in html_files(folder)] if self.single else self.corpus.start_paths
+        self.urls = [root + path.lstrip("/") for path in paths]
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -183,36 +191,52 @@ class FolderServer:
 def run(job: dict[str, Any]) -> dict[str, float]:
     """Run one crawl in a process of its own."""
     done = subprocess.run([sys.executable, __file__, "--work"], input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def measure(server: CorpusServer | GeneratedServer, follow: bool, cases: list[str], rounds: int) -> dict[str, dict[str, float]]:
+    """Return the pages of a site and the CPU seconds that each of *cases* takes to crawl them."""
+    with server, tempfile.TemporaryDirectory() as folder:
+        urls = [server.url] if isinstance(server, GeneratedServer) else server.urls
+        jobs: dict[str, dict[str, Any]] = {
+            case: {"case": case, "urls": urls, "follow": follow, "models": f"{folder}/models", "output": f"{folder}/{case}.jsonl"}
+            for case in ("contentspider", *cases)
+        }
+        run(jobs["contentspider"])  # learns the site
+        alive = [json.loads(line)["url"] for line in Path(jobs["contentspider"]["output"]).read_text(encoding="utf-8").splitlines()]
+        jobs = {case: job | {"alive": alive} for case, job in jobs.items()}
+        found = [{case: run(jobs[case]) for case in cases} for _ in range(rounds)]
+    return {case: min((done[case] for done in found), key=lambda done: done["cpu"]) for case in cases}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--pages", type=int, default=1_000, help="pages of the generated site, or of the folder at most")
+    parser.add_argument("--corpora", type=Path, help="corpora, or one, to crawl in place of the generated site")
+    parser.add_argument("--single", action="store_true", help="request each page of the corpora once, and follow no link")
+    parser.add_argument("--pages", type=int, default=1_000, help="pages of the generated site")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, help="HTML files to serve in place of the generated site")
-    parser.add_argument("--follow", action="store_true", help="crawl FOLDER, the html folder of a corpus, by its links")
+    parser.add_argument("--case", action="append", choices=SPIDERS, help="measure these spiders only")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         work(json.load(sys.stdin))
         return
-    cases = [case for case in SPIDERS if not (options.folder and not options.follow and case == "site spider")]
-    with (
-        FolderServer(options.folder, options.pages, options.follow) if options.folder else GeneratedServer(options.pages) as server,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        urls = server.urls if options.folder else [server.url]
-        jobs = {
-            case: {"case": case, "urls": urls, "follow": options.follow or not options.folder, "models": f"{folder}/models", "output": f"{folder}/{case}.jsonl"}
-            for case in cases
-        }
-        run(jobs["contentspider"])  # learns the site
-        rounds = [{case: run(job) for case, job in jobs.items()} for _ in range(options.rounds)]
-    print("| crawl | pages | CPU ms a page | pages per CPU-second | contentspider's in relation |\n|---|---|---|---|---|")
-    rates = {case: max(done[case]["pages"] / done[case]["cpu"] for done in rounds) for case in cases}
-    for case, rate in rates.items():
-        print(f"| {case} | {rounds[0][case]['pages']} | {1000 / rate:.2f} | {rate:.0f} | {rates['contentspider'] / rate:.2f} |")
+    cases = options.case or [case for case in SPIDERS if not (options.single and case == "site spider")]
+    found = {}
+    if options.corpora:
+        for corpus in find_corpora(options.corpora):
+            if corpus.crawlable:
+                found[corpus.name] = measure(CorpusServer(corpus, options.single), not options.single, cases, options.rounds)
+                print(f"{corpus.name}: {found[corpus.name]}", file=sys.stderr)
+    else:
+        found["generated"] = measure(GeneratedServer(options.pages), True, cases, options.rounds)
+    if len(found) > 1:
+        found["all"] = {case: {key: sum(site[case][key] for site in found.values()) for key in ("pages", "cpu")} for case in cases}
+    print(f"| CPU ms a page | pages | {' | '.join(cases)} |\n|---|---|{'---|' * len(cases)}")
+    for name, site in found.items():
+        costs = [1000 * site[case]["cpu"] / max(1, site[case]["pages"]) for case in cases]
+        print(f"| {name} | {site[cases[0]]['pages']:.0f} | " + " | ".join(f"{cost:.2f} ({cost / costs[0]:.2f})" for cost in costs) + " |")
 
 
 if __name__ == "__main__":

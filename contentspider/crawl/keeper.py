@@ -291,5 +291,4 @@ def freeze_loaded() -> None:
     Each of the full collections that the crawl's pages set off would look at all of them: a sixth of the CPU of
     a crawl (docs/results.md). What is no garbage now hardly will be.
     """
-    gc.collect()
     gc.freeze()

@@ -111,7 +111,9 @@ def clean_text(text: str) -> str:
 
 def clean_preformatted(text: str) -> str:
     """Return *text* with its lines and indentation, without blank first and last lines."""
-    lines = [line.rstrip() for line in text.translate(INVISIBLE).splitlines()]
+    if not text.isascii():
+        text = text.translate(INVISIBLE)
+    lines = [line.rstrip() for line in text.splitlines()]
     while lines and not lines[0]:
         del lines[0]
     while lines and not lines[-1]:

@@ -56,12 +56,14 @@ LEAF_TAGS = "p li td th h1 h2 h3 h4 h5 h6 div pre blockquote dt dd figcaption ca
 ANCESTOR_TAGS = ("li ul ol table td nav footer header aside article main section form figure blockquote dl pre details button center dialog label").split()
 
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+STEP_TAG = re.compile(r"[^#.\[]+")
 STEP_PARTS = re.compile(r"[#.\[]([^#.\[\]]+)")
 
 
 def step_tag(step: str) -> str:
     """Return the tag of one step of a selector path."""
-    return re.split(r"[#.\[]", step, maxsplit=1)[0]
+    found = STEP_TAG.match(step)
+    return found[0] if found else ""
 
 
 def name_groups(step: str) -> set[int]:

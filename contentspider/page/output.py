@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from contentspider.page.blocks import CODE
+from contentspider.page.blocks import CODE, PREFORMATTED_TAGS
+from contentspider.page.names import step_tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +17,10 @@ if TYPE_CHECKING:
 
 HEADING_TAGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 CELL_TAGS = frozenset(["td", "th"])
-# What Markdown would read as markup where plain text stands.
-ESCAPED = re.compile(r"([\\`*_\[\]<>])")
-LINE_START = re.compile(r"^(?:(\d+)(?=[.)]\s)|(?=[#+~-]))")
+LIST_TAGS = frozenset(["ul", "ol", "menu", "dir"])
+# What Markdown would read as markup where plain text stands; the backslash, which escapes, first.
+ESCAPED = "\\`*_[]<>"
+LINE_START = re.compile(r"\d+(?=[.)]\s)|(?=[#+~-])")
 UNSAFE_IN_TARGET = re.compile(r"[\s\\()<>]")
 SAFE_LINK = re.compile(r"^(?:https?://|/|\.|#|\?|mailto:|[\w%-]+(?:[/.?#]|$))", re.IGNORECASE)
 
@@ -36,7 +39,10 @@ def to_text(blocks: Sequence[Block]) -> str:
 
 
 def _escape(text: str) -> str:
-    return ESCAPED.sub(r"\\\1", text)
+    for mark in ESCAPED:
+        if mark in text:  # hardly ever, and it costs far less to see that than to replace with a regular expression
+            text = text.replace(mark, "\\" + mark)
+    return text
 
 
 def _inline(block: Block) -> str:
@@ -60,15 +66,16 @@ def _inline(block: Block) -> str:
             parts.append(_escape(inside))
         end = stop
     parts.append(_escape(text[end:]))
-    return LINE_START.sub(r"\1\\", "".join(parts))
+    line = "".join(parts)
+    start_of_markup = LINE_START.match(line)
+    return line[: start_of_markup.end()] + "\\" + line[start_of_markup.end() :] if start_of_markup else line
 
 
+@lru_cache(maxsize=10_000)
 def _list_depth(path: str) -> tuple[int, bool]:
     """Return how deep in lists the path is, and whether the innermost list is ordered."""
-    tags = [re.split(r"[#.\[]", step, maxsplit=1)[0] for step in path.split("/")]
-    depth = sum(tag in ("ul", "ol", "menu", "dir") for tag in tags)
-    innermost = next((tag for tag in reversed(tags) if tag in ("ul", "ol", "menu", "dir")), "ul")
-    return depth, innermost == "ol"
+    lists = [tag for tag in map(step_tag, path.split("/")) if tag in LIST_TAGS]
+    return len(lists), lists[-1:] == ["ol"]
 
 
 def to_markdown(blocks: Sequence[Block]) -> str:
@@ -98,7 +105,7 @@ def to_markdown(blocks: Sequence[Block]) -> str:
         if columns == 1:
             lines.append("|" + " --- |" * max(1, lines[-1].count(" |")))
         row = columns = 0
-        if tag in ("pre", "listing", "xmp", "plaintext"):
+        if tag in PREFORMATTED_TAGS:
             longest = max((len(run) for run in re.findall(r"`+", block.text)), default=0)
             fence = "`" * max(3, longest + 1)
             lines += ["", fence, block.text, fence]

@@ -33,7 +33,7 @@ PENALTY = 0.3
 LAYOUT_TAGS = frozenset(["td", "table", "div", "section", "article", "main", "center"])
 PLACES = "01234"
 MAX_PLACE = len(PLACES) - 1
-MAX_PATHS = 20_000
+MAX_PATHS = MAX_SLOTS = 20_000
 # A text of this length does not recur as boilerplate.
 NOISE_CHARS = 400
 # Sums of weights that a scorer keeps, and texts that it knows to recur or not: some 20 MB.
@@ -86,37 +86,35 @@ def _recurring_names(slot: str) -> list[str]:
 
 
 class BlockNames:
-    """The feature names of blocks on one site; those of a path are worked out once."""
+    """The feature names of blocks on one site; those of a slot are worked out once."""
 
     def __init__(self, table: SlotTable) -> None:
         self.table = table
-        self._static: dict[str, tuple[str, list[str]]] = {}
+        self._static: dict[str, list[str]] = {}
 
-    def static(self, path: str) -> tuple[str, list[str]]:
-        """Return the slot of a path, and the features that every block there has."""
-        known = self._static.get(path)
-        if known is None:
-            slot = self.table.slot(path)
+    def static(self, slot: str) -> list[str]:
+        """Return the features that every block in a slot has."""
+        names = self._static.get(slot)
+        if names is None:
             steps = slot.split("/")
             tags = [step_tag(step) for step in steps]
             names = [f"slot {slot}", f"tags {'/'.join(tags)}", f"end {'/'.join(steps[-2:])}", f"tag {tags[-1]}"]
             names += [f"under {'/'.join(steps[:depth])}" for depth in range(2, len(steps))]
             names += [f"has {tag}{name}" for tag, step in set(zip(tags, steps, strict=True)) for name in step_names(step)]
-            if len(self._static) >= MAX_PATHS:  # ids that name a page each would fill the memory
+            if len(self._static) >= MAX_SLOTS:  # ids that name a page each would fill the memory
                 self._static.clear()
-            known = self._static[path] = (slot, names)
-        return known
+            self._static[slot] = names
+        return names
 
     def page(self, page: PageBlocks, noise_texts: frozenset[str] | set[str]) -> list[list[str]]:
         """Return the feature names of each block of a page."""
         body = self.table.body(page.paths[0]) if page.paths else ""
         result: list[list[str]] = []
         previous = "start"
-        slots = [self.static(block.path)[0] for block in page.blocks]
-        for index, (block, place) in enumerate(zip(page.blocks, places(page), strict=True)):
-            slot, static = self.static(block.path)
-            following = slots[index + 1] if index + 1 < len(slots) else "end"
-            result.append(static + self._dynamic(block, slot, body, place, previous, following, noise_texts))
+        slot_of = {path: self.table.slot(path) for path in {block.path for block in page.blocks}}
+        slots = [slot_of[block.path] for block in page.blocks]
+        for block, slot, place, following in zip(page.blocks, slots, places(page), [*slots[1:], "end"], strict=False):
+            result.append(self.static(slot) + self._dynamic(block, slot, body, place, previous, following, noise_texts))
             previous = slot
         return result
 
@@ -205,11 +203,11 @@ class BlockScorer:
         return sum(map(self.classifier.weights.get, names, repeat(0.0)))
 
     def _sums(self, path: str) -> _SlotSums:
-        slot, names = self.names.static(path)
+        slot = self.names.table.slot(path)
         sums = self._slots.get(slot)
         if sums is None:
             weights = self.classifier.weights
-            static = self.classifier.intercept + self._sum(names)
+            static = self.classifier.intercept + self._sum(self.names.static(slot))
             sums = self._slots[slot] = _SlotSums(slot, not weights or f"slot {slot}" in weights, static, self._sum(_recurring_names(slot)))
         if len(self._paths) < MAX_PATHS:
             self._paths[path] = sums

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from contentspider.page.features import HEADINGS, text_weight
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
@@ -30,17 +29,24 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     blocks = page.content.blocks
     if not blocks:
         return "other"
-    links = np.array([block.link_chars / len(block.text) for block in blocks])
-    weights = np.array([text_weight(block.text) for block, is_kept in zip(blocks, kept.tolist(), strict=True) if is_kept])
-    kept_prose = float((weights * (1 - links[kept])).sum())
-    entry = np.array([block.tag in HEADINGS for block in blocks]) & (links > 0.8)
-    kept_entries, other_entries = int((entry & kept).sum()), int((entry & ~kept).sum())
+    is_kept = kept.tolist()
+    entries = [keep for block, keep in zip(blocks, is_kept, strict=True) if block.tag in HEADINGS and block.link_chars / len(block.text) > 0.8]
+    kept_entries = sum(entries)
+    other_entries = len(entries) - kept_entries
+    enough = PROSE_PER_ENTRY * other_entries
+    if kept_entries >= 3:
+        enough = max(enough, PROSE_PER_KEPT_ENTRY * kept_entries)
+    enough = max(enough, ARTICLE_CHARS)
+    kept_prose = 0.0
+    for block, keep in zip(blocks, is_kept, strict=True):
+        if keep:
+            kept_prose += text_weight(block.text) * (1 - block.link_chars / len(block.text))
+            if kept_prose >= enough:
+                return "article"
     if kept_prose >= ARTICLE_CHARS:
-        if (kept_entries >= 3 and kept_prose < PROSE_PER_KEPT_ENTRY * kept_entries) or kept_prose < PROSE_PER_ENTRY * other_entries:
-            return "listing"
-        return "article"
+        return "listing"
     if sum("/form" in block.path for block in blocks) > len(blocks) / 3:
         return "form"
-    if kept_prose >= MIN_ARTICLE_CHARS and kept_entries + other_entries < 2:
+    if kept_prose >= MIN_ARTICLE_CHARS and len(entries) < 2:
         return "article"
-    return "listing" if (links > 0.5).sum() >= 5 else "other"
+    return "listing" if sum(block.link_chars / len(block.text) > 0.5 for block in blocks) >= 5 else "other"

@@ -55,8 +55,9 @@ class SlotTable:
 
     def slot(self, path: str) -> str:
         """Return the path with only the names that the site's template uses, without body's."""
-        steps = path.split("/")
-        return "/".join([step_tag(steps[0]), *map(self._step, steps[1:])])
+        known = self._steps
+        body, *steps = path.split("/")
+        return "/".join([step_tag(body), *[known.get(step) or self._step(step) for step in steps]])
 
 
 def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:
