@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 # Session ids, endless filters: an address this long is no page that anyone links to.
 MAX_URL_CHARS = 2_000
 MAX_LINKS = 20_000
+MIN_SLASHES = 3  # http://host/
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
 BLANKS = str.maketrans("", "", "\t\r\n")
 
@@ -29,21 +31,32 @@ def page_links(root: _Element, url: str) -> list[str]:
             with suppress(ValueError):
                 base = urljoin(url, href.strip())
         break
+    folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
+    if folder.count("/") < MIN_SLASHES:
+        folder = base  # it has no path
     found: dict[str, None] = {}
     for element in root.iter("a", "area"):
-        href = element.get("href")
-        if not href:
+        href = (element.get("href") or "").strip()
+        if not href or href[0] == "#":
             continue
-        href = href.strip().translate(BLANKS)
-        if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
-            continue
-        try:
-            address = urljoin(base, href).partition("#")[0]
-            parts = urlsplit(address)
-        except ValueError:
-            continue  # an unclosed bracket in the host, for example
-        if parts.scheme in ("http", "https") and parts.netloc and not parts.path.lower().endswith(SKIPPED_SUFFIXES):
+        # What most links mean depends on the folder alone, and the pages of a site have most of theirs in common.
+        address = _address(base if href[0] in "?; \t\r\n" else folder, href)
+        if address:
             found[address] = None
             if len(found) >= MAX_LINKS:
                 break
     return list(found)
+
+
+@lru_cache(maxsize=10_000)
+def _address(base: str, href: str) -> str:
+    """Return the address of a page that *href* means, empty if it is none."""
+    if len(href) > MAX_URL_CHARS:
+        return ""
+    try:
+        address = urljoin(base, href.translate(BLANKS)).partition("#")[0]
+        parts = urlsplit(address)
+    except ValueError:
+        return ""  # an unclosed bracket in the host, for example
+    is_page = parts.scheme in ("http", "https") and parts.netloc and not parts.path.lower().endswith(SKIPPED_SUFFIXES)
+    return address if is_page else ""

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
 from urllib.parse import urlsplit
 
 import tldextract
 
 SITE_BY = ("domain", "host")
+
+
+@cache
+def _extractor() -> tldextract.TLDExtract:
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 class SiteKeys:
@@ -20,7 +26,6 @@ class SiteKeys:
         if by not in SITE_BY:
             raise ValueError(f"CONTENTSPIDER_SITE_BY={by!r} is unknown; use one of {', '.join(map(repr, SITE_BY))}")
         self._by = by
-        self._extract = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
         self._known: dict[str, str] = {}
 
     def key(self, url: str) -> str:
@@ -36,7 +41,7 @@ class SiteKeys:
     def _compute(self, netloc: str) -> str:
         host, _, port = netloc.rpartition(":") if ":" in netloc.rpartition("]")[2] else (netloc, "", "")
         host = host.strip("[]").rstrip(".")
-        name = host if self._by == "host" else self._extract(host).top_domain_under_public_suffix or host
+        name = host if self._by == "host" else _extractor()(host).top_domain_under_public_suffix or host
         if port and port not in ("80", "443"):
             name += "-" + port
         with suppress(UnicodeError):  # as requests name it: müller.de is xn--mller-kva.de

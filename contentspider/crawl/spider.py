@@ -184,7 +184,7 @@ class SiteSpider(Spider):
         links = page_links(root, response.url)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
-        for link in self.traps.follow([link for link in links if self.is_own(link)], page):
+        for link in self.traps.follow([link for link in links if link in self._recent or self.is_own(link)], page):
             if link not in self._recent:
                 self._recent[link] = None
                 yield from self._page_request(link, 0)

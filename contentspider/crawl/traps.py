@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -136,6 +137,7 @@ def without_session(address: str) -> str:
     return SESSION_IN_PATH.sub("", path) + kept
 
 
+@lru_cache(maxsize=10_000)
 def repeats(address: str) -> bool:
     """Tell whether an address's path repeats itself: ``/a/b/a/b/a/b``; numbers alone may repeat, as dates do.
 
@@ -154,7 +156,7 @@ def repeats(address: str) -> bool:
     return False
 
 
-WORD = re.compile(r"[\w-]+", re.ASCII)
+NUMBERED = re.compile(r"(?<![\w-])[a-zA-Z_-]*\d[\w-]*", re.ASCII)  # a word that has digits
 DIGITS = re.compile(r"\d+")
 ID_CHARS = 12
 YEAR = re.compile(r"(?:1[89]|2\d)\d\d")
@@ -169,14 +171,11 @@ def shape_of(address: str) -> str:
     'e.org/shop?'
     """
     parts = urlsplit(address)
-    path = WORD.sub(lambda word: _blank(word[0]), parts.path) if DIGITS.search(parts.path) else parts.path
-    return f"{parts.netloc}{path}{'?' if parts.query else ''}"
+    return f"{parts.netloc}{NUMBERED.sub(lambda word: _blank(word[0]), parts.path)}{'?' if parts.query else ''}"
 
 
 def _blank(word: str) -> str:
-    """Return a word without its numbers; one of letters and digits that is as long as an id is nothing but an id."""
-    if not DIGITS.search(word):
-        return word
+    """Return a word that has numbers without them; one of letters and digits that is as long as an id is nothing but an id."""
     return "#" if len(word) >= ID_CHARS else DIGITS.sub("#", word)
 
 
@@ -223,6 +222,8 @@ class SeenTexts:
             return _blank(word) if len(word) >= ID_CHARS or all(map(is_calendar, DIGITS.findall(word))) else word
 
         texts = [text[:MAX_CHARS] for text in page.hints.texts()] + [block.text[:MAX_CHARS] for block in page.content.blocks[:MAX_BLOCKS]]
+        new = sum([self.add(shape + NUMBERED.sub(lambda word: _blank(word[0]), text)) for text in texts])
+        if new:
+            return True
         numbered = [text for text in texts if DIGITS.search(text)]
-        new = sum([self.add(shape + WORD.sub(lambda word: _blank(word[0]), text)) for text in texts])
-        return new > 0 or sum([self.add(f"#{shape}{WORD.sub(lambda word: blank(word[0]), text)}") for text in numbered]) >= NEW_NUMBERS
+        return sum([self.add(f"#{shape}{NUMBERED.sub(lambda word: blank(word[0]), text)}") for text in numbered]) >= NEW_NUMBERS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 UNFILTERED = "unfiltered"
 
 
+@lru_cache(maxsize=1_000)  # a page's is asked for several times
 def page_id(url: str) -> str:
     """Return the stable id of a page: a hash of its canonical URL, 32 hexadecimal digits."""
     return sha256(canonicalize_url(url.encode("utf-8", "replace").decode()).encode()).hexdigest()[:32]
