@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml setup.py contentspider/page/_walk.pyx
+BUILT_FROM := pyproject.toml setup.py contentspider/page/_walk.pyx contentspider/site/scorer.py contentspider/site/scorer.pxd
 
 .PHONY: crawl test lint bench clean
 
@@ -39,4 +39,4 @@ $(VENV)/.installed-dev: $(BUILT_FROM) | $(VENV)/.python
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build *.egg-info contentspider/page/_walk.*.so .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl
+	rm -rf $(VENV) build *.egg-info contentspider/*/*.so .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl

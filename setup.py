@@ -1,8 +1,9 @@
-"""The one compiled module; everything else about the package is in pyproject.toml."""
+"""The two compiled modules; everything else about the package is in pyproject.toml."""
 
 import lxml
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 walk = Extension("contentspider.page._walk", ["contentspider/page/_walk.pyx"], include_dirs=lxml.get_include())
-setup(ext_modules=cythonize([walk], build_dir="build"))
+scorer = Extension("contentspider.site.scorer", ["contentspider/site/scorer.py"])
+setup(ext_modules=cythonize([walk, scorer], build_dir="build"))

@@ -12,14 +12,15 @@ from contentspider.errors import NotEnoughTextError, StateError
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.site import classifier as classifier_module
-from contentspider.site.classifier import BlockNames, BlockScorer
+from contentspider.site import scorer as scorer_module
+from contentspider.site.classifier import BlockNames
 from contentspider.site.clusters import cluster_slots
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
 from contentspider.site.relevance import MAX_CHARS, contrasts, lcs_length, lcs_lengths
+from contentspider.site.scorer import BlockScorer
 from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.votes import foreign_share, gather, split_comments
 from tests.conftest import token_f1
@@ -181,11 +182,11 @@ def test_summed_weights_decide_as_the_features_do(example, monkeypatch) -> None:
     _, pages = example
     model = SiteLearner("example").fit(pages.values())
     names = BlockNames(SlotTable.of_names(model.names))
-    scorer = BlockScorer(names, model.classifier, model.noise_texts)
+    scorer = BlockScorer(SlotTable.of_names(model.names), model.classifier.weights, model.classifier.intercept, model.noise_texts)
     assert model.noise_texts
-    for limit in ("", "MAX_SUMS", "MAX_PATHS", "MAX_TEXTS"):
+    for limit in ("", "MAX_STEPS", "MAX_PATHS", "MAX_TEXTS"):
         if limit:
-            monkeypatch.setattr(classifier_module, limit, 3)
+            monkeypatch.setattr(scorer_module, limit, 3)
         for page in pages.values():
             expected = model.classifier.decide(names.page(page.content, model.noise_texts))
             assert scorer.score(page.content)[0] == pytest.approx(expected, abs=1e-5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import tldextract
@@ -41,10 +42,18 @@ class SiteKeys:
     def _compute(self, netloc: str) -> str:
         host, _, port = netloc.rpartition(":") if ":" in netloc.rpartition("]")[2] else (netloc, "", "")
         host = host.strip("[]").rstrip(".")
-        name = host if self._by == "host" else _extractor()(host).top_domain_under_public_suffix or host
+        name = host if self._by == "host" or _is_number(host) else _extractor()(host).top_domain_under_public_suffix or host
         if port and port not in ("80", "443"):
             name += "-" + port
         with suppress(UnicodeError):  # as requests name it: müller.de is xn--mller-kva.de
             name = name.encode("idna").decode()
         safe = "".join(character if character.isalnum() or character in ".-" else "_" for character in name)
         return safe.strip(".") or "site"
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.errors import NotEnoughTextError
-from contentspider.site.classifier import BlockClassifier, text_key
+from contentspider.site.classifier import BlockClassifier
 from contentspider.site.featuresets import SLOTS, FeatureNames, parse_feature_sets
 from contentspider.site.labels import LABEL_METHODS
 from contentspider.site.model import SiteModel, SlotSummary
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
+from contentspider.site.scorer import text_key
 from contentspider.site.teasers import teaser_slots
 from contentspider.site.votes import count_pages, gather, group_mean, vote
 

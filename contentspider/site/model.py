@@ -11,9 +11,10 @@ import numpy as np
 
 from contentspider.errors import StateError
 from contentspider.page.output import to_markdown, to_text
-from contentspider.site.classifier import BlockClassifier, BlockNames, BlockScorer
+from contentspider.site.classifier import BlockClassifier
 from contentspider.site.featuresets import SLOTS, FeatureNames, parse_feature_sets
 from contentspider.site.pagetype import page_type
+from contentspider.site.scorer import BlockScorer, confidence
 from contentspider.site.slots import SlotTable
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class SiteModel:
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
-        self._scorer = BlockScorer(BlockNames(self._table), self.classifier, self.noise_texts)
+        self._scorer = BlockScorer(self._table, self.classifier.weights, self.classifier.intercept, self.noise_texts)
 
     @property
     def version(self) -> str:
@@ -111,7 +112,7 @@ class SiteModel:
         kind = page_type(page, kept)
         if keep_teasers and kind == "listing" and self.teasers:
             kept |= np.array([self._table.slot(block.path) in self.teasers for block in page.content.blocks])
-        return Extraction(page, kept, _confidence(page, margins, known), kind)
+        return Extraction(page, kept, confidence(page.content.blocks, margins.tolist(), known), kind)
 
     def _decide(self, page: Page) -> tuple[NDArray[np.float32], list[bool]]:
         """Return the margin of each block, and whether its slot was there when the model was learned."""
@@ -170,17 +171,3 @@ class SiteModel:
             )
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StateError(f"the model cannot be used: {error}") from error
-
-
-def _confidence(page: Page, margins: NDArray[np.float32], known: list[bool]) -> float:
-    """Return how sure the decision is: the mean probability of being right, by length of text.
-
-    A margin of 1 is where the SVM puts its own training examples. Slots that the site had not shown
-    when the model was learned count half: their margin comes from what they share with others.
-    """
-    blocks = page.content.blocks
-    if not blocks:
-        return 0.0
-    weights = np.sqrt([len(block.text) for block in blocks])
-    sure = 1 / (1 + np.exp(-3 * np.abs(margins)))
-    return round(float((weights * np.where(known, 1.0, 0.5) * sure).sum() / weights.sum()), 4)

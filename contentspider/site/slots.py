@@ -40,7 +40,8 @@ class SlotTable:
         """Return a table that keeps just these names."""
         return cls(dict.fromkeys(kept, 2), 2)
 
-    def _step(self, step: str) -> str:
+    def step(self, step: str) -> str:
+        """Return a step with only the names that the site's template uses."""
         slot = self._steps.get(step)
         if slot is None:
             if len(self._steps) >= MAX_STEPS:
@@ -51,13 +52,13 @@ class SlotTable:
 
     def body(self, path: str) -> str:
         """Return the path's first step with only the names that the site's template uses."""
-        return self._step(path.split("/", 1)[0])
+        return self.step(path.split("/", 1)[0])
 
     def slot(self, path: str) -> str:
         """Return the path with only the names that the site's template uses, without body's."""
         known = self._steps
         body, *steps = path.split("/")
-        return "/".join([step_tag(body), *[known.get(step) or self._step(step) for step in steps]])
+        return "/".join([step_tag(body), *[known.get(step) or self.step(step) for step in steps]])
 
 
 def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:

@@ -16,9 +16,9 @@ import numpy as np
 from contentspider.page.features import HEADINGS
 from contentspider.page.hints import squeeze
 from contentspider.page.names import NAME_GROUPS, name_groups
-from contentspider.site.classifier import places
 from contentspider.site.clusters import cluster_slots
 from contentspider.site.relevance import contrasts, lcs_length
+from contentspider.site.scorer import places
 from contentspider.site.slots import SlotTable, count_names
 
 if TYPE_CHECKING:
