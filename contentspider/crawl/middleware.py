@@ -7,9 +7,9 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http import HtmlResponse
-from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.items import FieldMap
@@ -20,7 +20,8 @@ from contentspider.page.hints import extract_hints
 from contentspider.site.featuresets import needs_attributes, parse_feature_sets
 
 if TYPE_CHECKING:
-    from scrapy import Request
+    from collections.abc import AsyncIterator
+
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 PAGE_META_KEY = "contentspider_page"
 ITEMS_META_KEY = "contentspider_items"
+OWN_META_KEYS = (PAGE_META_KEY, URL_META_KEY, ITEMS_META_KEY, "is_start_request")
 # Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
 THREAD_BYTES = 300_000
 # Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
@@ -141,28 +143,34 @@ class ItemSources:
         return found[1] if found else None
 
 
-class PagesMiddleware(BaseSpiderMiddleware):
+class PagesMiddleware:
     """Remembers which page an item was made from, and keeps the tag out of follow-up requests."""
 
     def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getbool("CONTENTSPIDER_ENABLED", True):
             raise NotConfigured("CONTENTSPIDER_ENABLED is False")
-        super().__init__(crawler)
         self.sources = ItemSources()
         self.field_map = FieldMap(crawler.settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
 
-    def get_processed_request(self, request: Request, response: Response | None) -> Request:
-        """Drop our tags: callbacks pass ``meta=response.meta``, and the queue would store them."""
-        if response is not None:
-            for key in (PAGE_META_KEY, URL_META_KEY, ITEMS_META_KEY, "is_start_request"):
-                request.meta.pop(key, None)
-        return request
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> PagesMiddleware:
+        """Return the middleware of a crawler."""
+        return cls(crawler)
 
-    def get_processed_item(self, item: Any, response: Response | None) -> Any:
-        """Remember the page of an item that asks for its content."""
-        if response is not None and self.field_map.fields(item) is not None:
-            page = response.meta.get(PAGE_META_KEY) if response.request else None
-            if page is not None:
-                place = response.meta[ITEMS_META_KEY] = response.meta.get(ITEMS_META_KEY, -1) + 1
-                self.sources.put(item, Source(page, response.meta.get(URL_META_KEY), place))
-        return item
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Remember the page of each item that asks for its content, and drop our tags from requests.
+
+        Callbacks pass ``meta=response.meta``, and the queue would store them. This is not Scrapy's base class, whose
+        further generators cost each of a page's links more than all that is done here.
+        """
+        async for found in result:
+            if isinstance(found, Request):
+                if meta := found.meta:
+                    for key in OWN_META_KEYS:
+                        meta.pop(key, None)
+            elif self.field_map.fields(found) is not None:
+                page = response.meta.get(PAGE_META_KEY) if response.request else None
+                if page is not None:
+                    place = response.meta[ITEMS_META_KEY] = response.meta.get(ITEMS_META_KEY, -1) + 1
+                    self.sources.put(found, Source(page, response.meta.get(URL_META_KEY), place))
+            yield found

@@ -50,12 +50,7 @@ def places(page: PageBlocks) -> list[str]:
 
 
 def shape(block: Block) -> int:
-    """Return the bins of a block's length and share of links, and whether it ends like a sentence, in one number below `SHAPES`.
-
-    >>> from contentspider.page.blocks import Block
-    >>> [divmod(shape(Block(text, "", "", 0, link_chars=chars)), 8) for text, chars in (("Home", 4), ("x" * 99 + ".", 10), ("y" * 300, 0))]
-    [(0, 6), (4, 3), (6, 0)]
-    """
+    """Return the bins of a block's length and share of links, and whether it ends like a sentence, in one number below `SHAPES`."""
     text = block.text
     chars = len(text)
     length = (chars >= 10) + (chars >= 25) + (chars >= 50) + (chars >= 80) + (chars >= 140) + (chars >= 300)
