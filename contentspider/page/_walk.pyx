@@ -86,6 +86,45 @@ cdef struct Mark:
 
 
 @cython.final
+@cython.no_gc  # it holds no more than texts and numbers: the collector need not look at a page's hundreds of them
+cdef class Block:
+    """One run of text of a page and where it stands.
+
+    *path* is the selector path from ``body`` down: elements joined by ``/``, each
+    ``tag#id.class[role]`` with runs of two digits or more written as ``0``; the tag path is the same without
+    ids, classes and roles. *container* is the index of the block's element in `PageBlocks`.
+    *row* numbers the table row that the block stands in and *item* the list item (0: none).
+    *spans* are ``(start, end, mark)`` ranges of *text*: a link's address, or `CODE`.
+    """
+
+    cdef readonly str text, path, tag
+    cdef readonly Py_ssize_t container, link_chars, links, bold_chars, row, item
+    cdef readonly tuple spans
+
+    def __init__(
+        self, str text not None, str path not None, str tag not None, Py_ssize_t container, Py_ssize_t link_chars=0, Py_ssize_t links=0,
+        Py_ssize_t bold_chars=0, Py_ssize_t row=0, Py_ssize_t item=0, tuple spans not None=()
+    ):
+        self.text, self.path, self.tag, self.container = text, path, tag, container
+        self.link_chars, self.links, self.bold_chars = link_chars, links, bold_chars
+        self.row, self.item, self.spans = row, item, spans
+
+    cdef tuple fields(self):
+        return (
+            self.text, self.path, self.tag, self.container, self.link_chars, self.links, self.bold_chars, self.row, self.item, self.spans
+        )
+
+    def __eq__(self, other):
+        return self.fields() == (<Block>other).fields() if isinstance(other, Block) else NotImplemented
+
+    def __hash__(self):
+        return hash(self.fields())
+
+    def __repr__(self):
+        return f"Block{self.fields()!r}"
+
+
+@cython.final
 @cython.no_gc  # no step leads back up; the collector need not look at thousands of them
 cdef class _Step:
     """A path, and the paths that are one step longer."""
@@ -104,7 +143,7 @@ cdef class Walker:
     *element_key* makes an element's step in a path, *hides* tells whether a style hides.
     """
 
-    cdef object block, element_key, hides, clean_preformatted
+    cdef object element_key, hides, clean_preformatted
     cdef dict tags, marks
     cdef str code, bold
     cdef Py_ssize_t max_value_chars, max_path_chars, max_path_depth
@@ -113,11 +152,10 @@ cdef class Walker:
     cdef Py_ssize_t cached
 
     def __init__(
-        self, block, dict tags, dict marks, *, str code, str bold, element_key, hides, clean_preformatted,
+        self, dict tags, dict marks, *, str code, str bold, element_key, hides, clean_preformatted,
         Py_ssize_t max_value_chars, Py_ssize_t max_path_chars, Py_ssize_t max_path_depth
     ):
         kinds = {"skipped": SKIPPED, "break": BREAK, "inline": INLINE, "link": LINK, "row": ROW, "item": ITEM, "preformatted": PREFORMATTED}
-        self.block = block
         self.tags = {tag: kinds[kind] for tag, kind in tags.items()}
         self.marks = marks
         self.code, self.bold = code, bold
@@ -609,6 +647,7 @@ cdef class _Walk:
         cdef Py_ssize_t container = self.place.container
         cdef tuple spans = ()
         cdef list found
+        cdef Block block
         cdef Mark mark
         cdef str name
         cdef size_t i
@@ -641,12 +680,11 @@ cdef class _Walk:
                 if len(found) > 1:
                     found.sort()
                 spans = tuple(found)
-        self.blocks.append(
-            self.walker.block(
-                text, self.paths[container], self.tags[container], container,
-                link_chars, links, bold_chars, self.place.row, self.place.item, spans
-            )
-        )
+        block = Block.__new__(Block)
+        block.text, block.path, block.tag, block.container = text, self.paths[container], self.tags[container], container
+        block.link_chars, block.links, block.bold_chars = link_chars, links, bold_chars
+        block.row, block.item, block.spans = self.place.row, self.place.item, spans
+        self.blocks.append(block)
         return 0
 
 

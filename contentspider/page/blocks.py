@@ -11,10 +11,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from contentspider.page._walk import Walker
+from contentspider.page._walk import Block, Walker
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+__all__ = ["BOLD", "CODE", "PREFORMATTED_TAGS", "Block", "PageBlocks", "clean_text", "extract_blocks"]
 
 # Subtrees that hold no readable text; "noscript" repeats what scripts show or asks for JavaScript.
 SKIPPED_TAGS = frozenset(
@@ -56,29 +58,6 @@ MAX_BLOCKS = 20_000
 MAX_PATH_DEPTH = 60
 MAX_STEP_CHARS = 200
 MAX_PATH_CHARS = 3_000
-
-
-@dataclass(slots=True)
-class Block:
-    """One run of text of a page and where it stands.
-
-    *path* is the selector path from ``body`` down: elements joined by ``/``, each
-    ``tag#id.class[role]`` with runs of two digits or more written as ``0``; the tag path is the same without
-    ids, classes and roles. *container* is the index of the block's element in `PageBlocks`.
-    *row* numbers the table row that the block stands in and *item* the list item (0: none).
-    *spans* are ``(start, end, mark)`` ranges of *text*: a link's address, or `CODE`.
-    """
-
-    text: str
-    path: str
-    tag: str
-    container: int
-    link_chars: int = 0
-    links: int = 0
-    bold_chars: int = 0
-    row: int = 0
-    item: int = 0
-    spans: tuple[tuple[int, int, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -141,7 +120,6 @@ def hides(style: str) -> bool:
 
 
 _WALKER = Walker(
-    Block,
     KINDS,
     MARKS,
     code=CODE,
