@@ -69,16 +69,13 @@ class LedgerScheduler(BaseScheduler):
             self.keeper.note(source, "redirected", target=request.url)
         # A crawl that goes on does not start anew: its start addresses are in the ledger.
         starts_anew = source is None and self.keeper.is_resumed and bool(request.meta.get("is_start_request"))
-        text = None
+        again = request.dont_filter and not starts_anew
+        fingerprint = self._fingerprint(request)
+        text, url = None, 0
         try:
-            text = dump_request(request, self.spider)
-        except TypeError as error:
-            if not self._warned:
-                self._warned = True
-                logger.warning("%s cannot be kept in the ledger (%s): such requests are lost if the crawl is killed", request, error)
-        try:
-            again = request.dont_filter and not starts_anew
-            url = self.keeper.ledger.enqueue(self._fingerprint(request), request.url, request.priority, text, again, source)
+            if again or not self.keeper.ledger.knows(fingerprint):  # most links are known, and to make data of their requests costs more
+                text = self._dump(request)
+                url = self.keeper.ledger.enqueue(fingerprint, request.url, request.priority, text, again, source)
         except LedgerFullError as error:
             self.keeper.fail(error)
             return False
@@ -90,6 +87,15 @@ class LedgerScheduler(BaseScheduler):
             self._remember(request, url)
         self.crawler.stats.inc_value("scheduler/enqueued")
         return True
+
+    def _dump(self, request: Request) -> str | None:
+        try:
+            return dump_request(request, self.spider)
+        except TypeError as error:
+            if not self._warned:
+                self._warned = True
+                logger.warning("%s cannot be kept in the ledger (%s): such requests are lost if the crawl is killed", request, error)
+        return None
 
     def _remember(self, request: Request, url: int) -> None:
         heapq.heappush(self._memory, (-request.priority, next(self._numbers), request, url))

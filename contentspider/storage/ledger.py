@@ -239,6 +239,10 @@ class Ledger:
         self._queued += state == "queued"
         return int(number)
 
+    def knows(self, fingerprint: bytes) -> bool:
+        """Tell whether an address has been queued, whatever has become of it."""
+        return self._do("SELECT 1 FROM urls WHERE fingerprint = ?", (fingerprint,)).fetchone() is not None
+
     def _insert(self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None) -> int:
         row = self._do(
             "INSERT OR IGNORE INTO urls (fingerprint, url, priority, state, request, run) VALUES (?, ?, ?, ?, ?, ?)",
