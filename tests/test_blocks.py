@@ -139,3 +139,12 @@ def test_a_page_survives_its_dump() -> None:
     html = "<html lang=de><title>T</title><meta name=description content=D><table><tr><td>a <a href=/x>b</a></table><ul><li>c</ul>"
     page = Page.from_html(html, "https://example.org/")
     assert Page.load(page.dump()) == page
+
+
+def test_a_block_is_what_its_fields_are() -> None:
+    block = Block("a b", "body/p", "p", 1, links=1, spans=((0, 1, "/x"),))
+    assert block == Block("a b", "body/p", "p", 1, links=1, spans=((0, 1, "/x"),)) != Block("a b", "body/p", "p", 2)
+    assert (block.link_chars, block.row, block.item, block.bold_chars) == (0, 0, 0, 0)
+    assert repr(block).startswith("Block('a b', 'body/p', 'p', 1,")
+    with pytest.raises(AttributeError):
+        block.text = "c"

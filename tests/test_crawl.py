@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from parsel import Selector
 
 from contentspider.crawl.items import FieldMap
-from contentspider.crawl.links import page_links
+from contentspider.crawl.links import _address, page_links
 from contentspider.crawl.sites import SiteKeys
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.serve import SiteServer
@@ -320,6 +321,46 @@ def test_links_come_from_the_tree() -> None:
     <a href="mailto:a@b">5</a><a href="pic.JPG">6</a><a href="http://[broken">7</a><a href="x?a=1">8</a><area href="/map"><a>9</a>"""
     root = Selector(text=html).root
     assert page_links(root, "https://e.org/a/") == ["https://e.org/b/x?a=1", "https://e.org/y", "https://f.org/z", "https://e.org/map"]
+
+
+HREFS = [
+    "x",
+    "?x",
+    ";x",
+    "",
+    ".",
+    "../x",
+    "/x",
+    "//f.org/x",
+    "//",
+    "//?p=2",
+    "http:",
+    "https://",
+    "http:?p=2",
+    "http:x",
+    "https:x",
+    "&#1;?p=2",
+    "/\t/?x",
+    "\n?y",
+]
+
+
+@pytest.mark.parametrize("base", ["http://e.org", "http://e.org?a=/b/c", "http://e.org/", "https://e.org/a/b.html?c=d/e", "http://e.org/a/;b?c"])
+def test_links_mean_what_they_mean_on_their_page(base: str) -> None:
+    for href in HREFS:
+        root = Selector(text=f'<a href="{href}">1</a>').root
+        clean = (root.find(".//a").get("href") or "").strip().replace("\t", "").replace("\n", "")
+        parts = urlsplit(address := urljoin(base, clean).partition("#")[0])
+        expected = [address] if clean and parts.scheme in ("http", "https") and parts.netloc else []
+        assert page_links(root, base) == page_links(root, base) == expected, href
+
+
+def test_links_too_long_to_be_addresses_are_not_kept() -> None:
+    before = _address.cache_info().currsize
+    root = Selector(text=f'<a href="data:,{"x" * 10_000}">1</a><a href="/{"y" * 10_000}">2</a>').root
+    assert page_links(root, "https://e.org/a/") == []
+    assert page_links(Selector(text="<a href=z>1</a>").root, "https://e.org/?" + "q" * 10_000) == ["https://e.org/z"]
+    assert _address.cache_info().currsize == before
 
 
 def test_a_broken_base_is_none() -> None:

@@ -122,6 +122,15 @@ def test_rendered_pages_are_clustered_by_their_looks(rendered_file: Path) -> Non
     assert page == pages[0]
 
 
+def test_the_steps_of_a_rendered_page_are_written_as_those_of_others(tmp_path: Path) -> None:
+    record = rendered(1)
+    record["texts"][0]["selector"][0] |= {"id": "main content", "classes": ["post-2024", "a/b"]}
+    path = tmp_path / "page.jsonl"
+    path.write_text(json.dumps(record))
+    (page,) = read_rendered(path)
+    assert page.content.blocks[0].path == "body/div#main-content.post-0.a-b/a.c-a"
+
+
 def test_a_malformed_rendered_file_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.jsonl"
     path.write_text(json.dumps(rendered(1)) + "\n{}\n")

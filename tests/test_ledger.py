@@ -39,10 +39,12 @@ def test_the_queue_goes_by_priority_then_by_age_and_knows_each_address_once(path
     for name, priority in (("low", -1), ("first", 0), ("second", 0), ("high", 5)):
         assert ledger.enqueue(name.encode(), f"http://x/{name}", priority, "{}")
     assert not ledger.enqueue(b"first", "http://x/first", 9, "{}")
+    assert (ledger.knows(b"first"), ledger.knows(b"other")) == (True, False)
     assert ledger.queued == 4
     taken = [ledger.take() for _ in range(4)]
     assert [entry[1].rpartition("/")[2] for entry in taken if entry] == ["high", "first", "second", "low"]
     assert ledger.take() is None
+    assert ledger.knows(b"first")
     assert ledger.enqueue(b"first", "http://x/first", 0, "{}", again=True)
     assert ledger.queued == 1
     ledger.close()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import random
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.site import scorer as scorer_module
+from contentspider.site import scorer
 from contentspider.site.classifier import BlockNames
 from contentspider.site.clusters import cluster_slots
 from contentspider.site.learner import SiteLearner
@@ -27,9 +24,6 @@ from contentspider.site.relevance import MAX_CHARS, contrasts, lcs_length, lcs_l
 from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.votes import foreign_share, gather, split_comments
 from tests.conftest import token_f1
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 PROSE = "The ferry leaves the harbour at seven and comes back before noon, if the weather and the crew allow it."
 
@@ -184,37 +178,28 @@ def test_a_site_is_learned_without_labels(example) -> None:
         np.testing.assert_array_equal(again.extract(page).kept, model.extract(page).kept)
 
 
-def uncompiled_scorer() -> ModuleType:
-    """Return the scorer as it runs where it was not compiled."""
-    assert not scorer_module.__file__.endswith(".py"), "the scorer was not compiled: pip install -e ."
-    spec = spec_from_file_location("uncompiled_scorer", Path(scorer_module.__file__).with_name("scorer.py"))
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("module", [scorer_module, uncompiled_scorer()], ids=["compiled", "uncompiled"])
-def test_summed_weights_decide_as_the_features_do(module, example, monkeypatch) -> None:
+def test_summed_weights_decide_as_the_features_do(example, monkeypatch) -> None:
+    assert not scorer.__file__.endswith(".py"), "the scorer was not compiled: pip install -e ."
     _, pages = example
     model = SiteLearner("example").fit(pages.values())
     table = SlotTable.of_names(model.names)
     names = BlockNames(table)
-    scorer = module.BlockScorer(table, model.classifier.weights, model.classifier.intercept, model.noise_texts)
+    block_scorer = scorer.BlockScorer(table, model.classifier.weights, model.classifier.intercept, model.noise_texts)
     assert model.noise_texts
-    for limit in ("", "MAX_STEPS", "MAX_PATHS", "MAX_TEXTS"):
+    for limit in ("", "MAX_STEP_CHARS", "MAX_PATHS", "MAX_TEXTS"):
         if limit:
-            monkeypatch.setattr(module, limit, 3)
+            monkeypatch.setattr(scorer, limit, 3)
         for page in pages.values():
             expected = model.classifier.decide(names.page(page.content, model.noise_texts))
-            margins, known = scorer.score(page.content)
+            margins, known = block_scorer.score(page.content)
             assert margins == pytest.approx(expected, abs=1e-5)
             assert known == [f"slot {table.slot(block.path)}" in model.classifier.weights for block in page.content.blocks]
-            assert 0.5 < module.confidence(page.content.blocks, margins, known) < 1
+            assert 0.5 < scorer.confidence(page.content.blocks, margins, known) < 1
 
 
 @pytest.mark.parametrize(("text", "link_chars", "expected"), [("Home", 4, (0, 3, 0)), ("x" * 99 + ".", 10, (4, 1, 1)), ("y" * 300, 0, (6, 0, 0))])
 def test_a_shape_is_the_bins_of_length_links_and_end(text, link_chars, expected) -> None:
-    code = scorer_module.shape(Block(text, "body", "body", 0, link_chars=link_chars))
+    code = scorer.shape(Block(text, "body", "body", 0, link_chars=link_chars))
     length, rest = divmod(code, 8)
     assert (length, *divmod(rest, 2)) == expected
 

@@ -7,6 +7,7 @@ from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import scrapy
 
@@ -14,6 +15,7 @@ from contentspider.crawl.items import ContentItem
 from contentspider.errors import ContentSpiderError, StateError
 from contentspider.page.document import Page
 from contentspider.site.learner import SiteLearner
+from contentspider.site.model import SiteModel
 from contentspider.storage.items import dump_item, load_item
 from contentspider.storage.models import ModelStore
 
@@ -57,6 +59,15 @@ def damage_path(folder: Path) -> None:
     manifest = folder / "manifest.json"
     record = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(record | {"weights": "../../secret.json"}))
+
+
+def test_odd_names_of_features_weigh_nothing(store: ModelStore) -> None:
+    model = store.read("example.org")
+    record = json.loads(model.dump_weights())
+    record["weights"] |= {"after": 1.0, "before": 1.0, "slot": 1.0, "after a b c": 1.0, "": 1.0}
+    page = Page.from_html("<p>One more page of a site, and what it says is of no importance here.</p>")
+    odd = SiteModel.load(model.manifest(), json.dumps(record).encode())
+    np.testing.assert_array_equal(odd.margins(page), model.margins(page))
 
 
 @pytest.mark.parametrize("damage", [damage_half, damage_manifest, damage_schema, damage_path])

@@ -291,4 +291,5 @@ def freeze_loaded() -> None:
     Each of the full collections that the crawl's pages set off would look at all of them: a sixth of the CPU of
     a crawl (docs/results.md). What is no garbage now hardly will be.
     """
+    gc.collect()  # what is garbage now would stay for ever
     gc.freeze()

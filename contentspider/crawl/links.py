@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 MAX_URL_CHARS = 2_000
 MAX_LINKS = 20_000
 MIN_SLASHES = 3  # http://host/
+NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
 BLANKS = str.maketrans("", "", "\t\r\n")
 
@@ -34,13 +36,14 @@ def page_links(root: _Element, url: str) -> list[str]:
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < MIN_SLASHES:
         folder = base  # it has no path
+    resolve = _address if len(base) <= MAX_URL_CHARS else _address.__wrapped__
     found: dict[str, None] = {}
     for element in root.iter("a", "area"):
-        href = (element.get("href") or "").strip()
-        if not href or href[0] == "#":
+        href = (element.get("href") or "").strip().translate(BLANKS)
+        if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
             continue
-        # What most links mean depends on the folder alone, and the pages of a site have most of theirs in common.
-        address = _address(base if href[0] in "?; \t\r\n" else folder, href)
+        # Unless a link leaves out the path, it means the same on all pages of a folder, which have most of their links in common.
+        address = resolve(base if NO_PATH.match(href) else folder, href)
         if address:
             found[address] = None
             if len(found) >= MAX_LINKS:
@@ -51,10 +54,8 @@ def page_links(root: _Element, url: str) -> list[str]:
 @lru_cache(maxsize=10_000)
 def _address(base: str, href: str) -> str:
     """Return the address of a page that *href* means, empty if it is none."""
-    if len(href) > MAX_URL_CHARS:
-        return ""
     try:
-        address = urljoin(base, href.translate(BLANKS)).partition("#")[0]
+        address = urljoin(base, href).partition("#")[0]
         parts = urlsplit(address)
     except ValueError:
         return ""  # an unclosed bracket in the host, for example

@@ -168,7 +168,7 @@ class PagesMiddleware:
                 if meta := found.meta:
                     for key in OWN_META_KEYS:
                         meta.pop(key, None)
-            elif self.field_map.fields(found) is not None:
+            elif found is not None and self.field_map.fields(found) is not None:
                 page = response.meta.get(PAGE_META_KEY) if response.request else None
                 if page is not None:
                     place = response.meta[ITEMS_META_KEY] = response.meta.get(ITEMS_META_KEY, -1) + 1

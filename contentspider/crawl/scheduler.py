@@ -73,7 +73,8 @@ class LedgerScheduler(BaseScheduler):
         fingerprint = self._fingerprint(request)
         text, url = None, 0
         try:
-            if again or not self.keeper.ledger.knows(fingerprint):  # most links are known, and to make data of their requests costs more
+            # Most links are known: to look that up costs less than to make data of their requests.
+            if again or not self.keeper.ledger.knows(fingerprint):
                 text = self._dump(request)
                 url = self.keeper.ledger.enqueue(fingerprint, request.url, request.priority, text, again, source)
         except LedgerFullError as error:

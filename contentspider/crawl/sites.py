@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import tldextract
@@ -14,7 +13,10 @@ SITE_BY = ("domain", "host")
 
 @cache
 def _extractor() -> tldextract.TLDExtract:
-    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+    """Return what knows the public suffixes, read once a process."""
+    extractor = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+    extractor("example.org")  # it reads its list when it is asked first: not while a page waits
+    return extractor
 
 
 class SiteKeys:
@@ -26,7 +28,7 @@ class SiteKeys:
     def __init__(self, by: str = "domain") -> None:
         if by not in SITE_BY:
             raise ValueError(f"CONTENTSPIDER_SITE_BY={by!r} is unknown; use one of {', '.join(map(repr, SITE_BY))}")
-        self._by = by
+        self._extract = _extractor() if by == "domain" else None
         self._known: dict[str, str] = {}
 
     def key(self, url: str) -> str:
@@ -42,18 +44,10 @@ class SiteKeys:
     def _compute(self, netloc: str) -> str:
         host, _, port = netloc.rpartition(":") if ":" in netloc.rpartition("]")[2] else (netloc, "", "")
         host = host.strip("[]").rstrip(".")
-        name = host if self._by == "host" or _is_number(host) else _extractor()(host).top_domain_under_public_suffix or host
+        name = self._extract(host).top_domain_under_public_suffix or host if self._extract else host
         if port and port not in ("80", "443"):
             name += "-" + port
         with suppress(UnicodeError):  # as requests name it: müller.de is xn--mller-kva.de
             name = name.encode("idna").decode()
         safe = "".join(character if character.isalnum() or character in ".-" else "_" for character in name)
         return safe.strip(".") or "site"
-
-
-def _is_number(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

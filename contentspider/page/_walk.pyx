@@ -117,9 +117,6 @@ cdef class Block:
     def __eq__(self, other):
         return self.fields() == (<Block>other).fields() if isinstance(other, Block) else NotImplemented
 
-    def __hash__(self):
-        return hash(self.fields())
-
     def __repr__(self):
         return f"Block{self.fields()!r}"
 

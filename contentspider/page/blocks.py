@@ -16,7 +16,7 @@ from contentspider.page._walk import Block, Walker
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-__all__ = ["BOLD", "CODE", "PREFORMATTED_TAGS", "Block", "PageBlocks", "clean_text", "extract_blocks"]
+__all__ = ["BOLD", "CODE", "PREFORMATTED_TAGS", "Block", "PageBlocks", "clean_text", "element_key", "extract_blocks"]
 
 # Subtrees that hold no readable text; "noscript" repeats what scripts show or asks for JavaScript.
 SKIPPED_TAGS = frozenset(

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from contentspider.errors import ContentSpiderError
-from contentspider.page.blocks import LONG_NUMBER, Block, PageBlocks, clean_text
+from contentspider.page.blocks import Block, PageBlocks, clean_text, element_key
 from contentspider.page.document import Page
 from contentspider.page.hints import Hints
 
@@ -72,5 +72,4 @@ def rendered_page(record: dict[str, Any]) -> Page:
 
 
 def _key(step: dict[str, Any]) -> str:
-    names = ("#" + step["id"] if step["id"] else "") + "".join("." + name for name in step["classes"])
-    return str(step["name"]) + LONG_NUMBER.sub("0", names.replace("/", "-"))
+    return element_key(str(step["name"]), str(step["id"] or ""), " ".join(step["classes"]), "", "")

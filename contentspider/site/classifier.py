@@ -73,12 +73,14 @@ class BlockNames:
 
     def page(self, page: PageBlocks, noise_texts: frozenset[str] | set[str]) -> list[list[str]]:
         """Return the feature names of each block of a page."""
-        body = self.table.body(page.paths[0]) if page.paths else ""
+        if not page.blocks:
+            return []
+        body = self.table.body(page.paths[0])
         result: list[list[str]] = []
         previous = "start"
         slot_of = {path: self.table.slot(path) for path in {block.path for block in page.blocks}}
         slots = [slot_of[block.path] for block in page.blocks]
-        for block, slot, place, following in zip(page.blocks, slots, places(page), [*slots[1:], "end"], strict=False):
+        for block, slot, place, following in zip(page.blocks, slots, places(page), [*slots[1:], "end"], strict=True):
             result.append(self.static(slot) + self._dynamic(block, slot, body, place, previous, following, noise_texts))
             previous = slot
         return result

@@ -90,11 +90,12 @@ class SiteModel:
     features: tuple[str, ...] = (SLOTS,)
     teasers: frozenset[str] = frozenset()
     _table: SlotTable = field(init=False, repr=False)
-    _scorer: BlockScorer = field(init=False, repr=False)
+    _scorer: BlockScorer | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
-        self._scorer = BlockScorer(self._table, self.classifier.weights, self.classifier.intercept, self.noise_texts)
+        weights, intercept = self.classifier.weights, self.classifier.intercept
+        self._scorer = BlockScorer(self._table, weights, intercept, self.noise_texts) if self.features == (SLOTS,) else None
 
     @property
     def version(self) -> str:
@@ -116,7 +117,7 @@ class SiteModel:
 
     def _decide(self, page: Page) -> tuple[NDArray[np.float32], list[bool]]:
         """Return the margin of each block, and whether its slot was there when the model was learned."""
-        if self.features == (SLOTS,):
+        if self._scorer:
             scores, known = self._scorer.score(page.content)
             return np.array(scores, dtype=np.float32), known
         rows = FeatureNames(self.features, self._table).page(page.content, self.noise_texts)

@@ -1,7 +1,7 @@
 # cython: language_level=3, annotation_typing=False
 """The decision: what the weights of a site's linear SVM sum up to for each block of a page.
 
-This module is compiled (Cython; scorer.pxd has the types), and works uncompiled, at half the speed. It knows what
+This module is compiled, with the types in scorer.pxd; it is Python so that what checks Python checks it, too. It knows what
 the names of the features in `contentspider.site.classifier` say; a test compares the sums with those by the names.
 """
 
@@ -27,8 +27,8 @@ PLACES = "01234"
 NOISE_CHARS = 400
 # Features of a slot that are crossed with something else: their names end with the slot.
 CROSSED = frozenset(["shaped", "linked", "place", "body", "after", "before"])
-# Bounds of what a scorer keeps: ids that name a page each would fill the memory, and so would texts.
-MAX_PATHS, MAX_STEPS, MAX_TEXTS = 20_000, 50_000, 10_000
+# Bounds of what a scorer keeps, together some 20 MB: ids that name a page each would fill the memory, and so would texts.
+MAX_PATHS, MAX_STEP_CHARS, MAX_TEXTS = 20_000, 5_000_000, 10_000
 
 
 def text_key(text: str) -> str:
@@ -94,14 +94,13 @@ class Slot:
 class Step:
     """A place in the tree of selector paths, and what the features of it and of those above it weigh."""
 
-    def __init__(self, slot: str, step: str, tags: str) -> None:
+    def __init__(self, slot: str, step: str, tags: str, above: Step | None) -> None:
         self.slot = slot
         self.step = step
         self.tags = tags
-        self.depth = 1
+        self.above = above
         self.under = 0.0
         self.has = 0.0
-        self.steps: frozenset[str] = frozenset([step])
         self.below: dict[str, Step] = {}
         self.weights: Slot | None = None
 
@@ -126,11 +125,13 @@ class BlockScorer:
             kind, *values = name.split(" ")
             if kind in CROSSED and len(values) == 2:
                 getattr(self._named(values[1]), kind)[values[0]] = weight
+            elif len(values) != 1:
+                continue
             elif kind == "after":
                 self._after[values[0]] = weight
             elif kind == "before":
                 self._before[values[0]] = weight
-            elif kind == "recurs" and values:
+            elif kind == "recurs":
                 self._named(values[0]).recurring = weight
             elif kind == "slot":
                 self._named(values[0]).known = True
@@ -139,7 +140,7 @@ class BlockScorer:
     def _forget(self) -> None:
         self._paths: dict[str, Slot] = {}
         self._tops: dict[str, Step] = {}
-        self._steps = 0
+        self._chars = 0
 
     def _named(self, slot: str) -> Slot:
         found = self._slots.get(slot)
@@ -149,20 +150,20 @@ class BlockScorer:
 
     def _at(self, path: str) -> Slot:
         """Return the weights of the slot that a path leads to."""
-        if len(self._paths) >= MAX_PATHS or self._steps >= MAX_STEPS:
+        if len(self._paths) >= MAX_PATHS or self._chars >= MAX_STEP_CHARS:
             self._forget()
         steps = path.split("/")
         tag = step_tag(steps[0])  # body's own names are a feature by themselves
         at = self._tops.get(tag)
         if at is None:
-            at = self._tops[tag] = Step(tag, tag, tag)
+            at = self._tops[tag] = Step(tag, tag, tag, None)
         end = at.step
         for index in range(1, len(steps)):
             raw = steps[index]
             below = at.below.get(raw)
             if below is None:
                 below = at.below[raw] = self._below(at, raw)
-                self._steps += 1
+                self._chars += len(raw)
             end = at.step + "/" + below.step
             at = below
         if at.weights is None:
@@ -177,14 +178,16 @@ class BlockScorer:
         if below is not None:  # they differ in names that the template does not use
             return below
         tag = step_tag(step)
-        below = Step(above.slot + "/" + step, step, above.tags + "/" + tag)
-        below.depth = above.depth + 1
-        below.under = above.under + (get("under " + above.slot, 0.0) if above.depth > 1 else 0.0)
-        below.has, below.steps = above.has, above.steps
-        if step not in above.steps:
-            below.steps = above.steps | {step}
+        below = Step(above.slot + "/" + step, step, above.tags + "/" + tag, above)
+        below.under = above.under + (get("under " + above.slot, 0.0) if above.above is not None else 0.0)
+        below.has = above.has
+        at: Step | None = above
+        while at is not None and at.step != step:
+            at = at.above
+        if at is None:  # what is there twice counts once
             for name in step_names(step):
                 below.has += get("has " + tag + name, 0.0)
+        self._chars += len(below.slot) + len(below.tags)
         above.below[step] = below
         return below
 
@@ -236,7 +239,10 @@ class BlockScorer:
         last = len(slots) - 1
         for index, block in enumerate(blocks):
             slot = slots[index]
-            after = slots[index + 1].slot if index < last else "end"
+            after = "end"
+            if index < last:
+                following = slots[index + 1]
+                after = following.slot
             code = shape(block)
             by_shape = slot.shapes[code]
             margin = self._shape_sum(slot, code) if by_shape is None else by_shape
