@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Session ids, endless filters: an address this long is no page that anyone links to.
 MAX_URL_CHARS = 2_000
 MAX_LINKS = 20_000
+# Longer ones are not remembered: 10,000 of these are 10 MB at most.
+MAX_KNOWN_CHARS = 500
 MIN_SLASHES = 3  # http://host/
 NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
@@ -36,14 +38,14 @@ def page_links(root: _Element, url: str) -> list[str]:
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < MIN_SLASHES:
         folder = base  # it has no path
-    resolve = _address if len(base) <= MAX_URL_CHARS else _address.__wrapped__
     found: dict[str, None] = {}
     for element in root.iter("a", "area"):
         href = (element.get("href") or "").strip().translate(BLANKS)
         if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
             continue
         # Unless a link leaves out the path, it means the same on all pages of a folder, which have most of their links in common.
-        address = resolve(base if NO_PATH.match(href) else folder, href)
+        start = base if NO_PATH.match(href) else folder
+        address = _known_address(start, href) if len(start) + len(href) <= MAX_KNOWN_CHARS else _address(start, href)
         if address:
             found[address] = None
             if len(found) >= MAX_LINKS:
@@ -51,7 +53,6 @@ def page_links(root: _Element, url: str) -> list[str]:
     return list(found)
 
 
-@lru_cache(maxsize=10_000)
 def _address(base: str, href: str) -> str:
     """Return the address of a page that *href* means, empty if it is none."""
     try:
@@ -61,3 +62,6 @@ def _address(base: str, href: str) -> str:
         return ""  # an unclosed bracket in the host, for example
     is_page = parts.scheme in ("http", "https") and parts.netloc and not parts.path.lower().endswith(SKIPPED_SUFFIXES)
     return address if is_page else ""
+
+
+_known_address = lru_cache(maxsize=10_000)(_address)

@@ -65,7 +65,7 @@ class BlockNames:
             tags = [step_tag(step) for step in steps]
             names = [f"slot {slot}", f"tags {'/'.join(tags)}", f"end {'/'.join(steps[-2:])}", f"tag {tags[-1]}"]
             names += [f"under {'/'.join(steps[:depth])}" for depth in range(2, len(steps))]
-            names += [f"has {tag}{name}" for tag, step in set(zip(tags, steps, strict=True)) for name in step_names(step)]
+            names += [f"has {tag}{name}" for tag, step in dict.fromkeys(zip(tags, steps, strict=True)) for name in step_names(step)]
             if len(self._static) >= MAX_SLOTS:  # ids that name a page each would fill the memory
                 self._static.clear()
             self._static[slot] = names
