@@ -18,7 +18,8 @@ MAX_URL_CHARS = 2_000
 MAX_LINKS = 20_000
 # Longer ones are not remembered: 10,000 of these are 10 MB at most.
 MAX_KNOWN_CHARS = 500
-MIN_SLASHES = 3  # http://host/
+ROOT_SLASHES = 3  # http://host/
+FROM_ROOT = re.compile(r"(?:https?:)?//[^/?#]|/[^/]|/$")
 NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
 BLANKS = str.maketrans("", "", "\t\r\n")
@@ -36,15 +37,16 @@ def page_links(root: _Element, url: str) -> list[str]:
                 base = urljoin(url, href.strip())
         break
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
-    if folder.count("/") < MIN_SLASHES:
+    if folder.count("/") < ROOT_SLASHES:
         folder = base  # it has no path
+    root_folder = "/".join(folder.split("/", ROOT_SLASHES)[:ROOT_SLASHES]) + "/"
     found: dict[str, None] = {}
     for element in root.iter("a", "area"):
         href = (element.get("href") or "").strip().translate(BLANKS)
         if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
             continue
-        # Unless a link leaves out the path, it means the same on all pages of a folder, which have most of their links in common.
-        start = base if NO_PATH.match(href) else folder
+        # Most links mean the same on all pages of a site, or of a folder, which have most of them in common.
+        start = root_folder if FROM_ROOT.match(href) else base if NO_PATH.match(href) else folder
         address = _known_address(start, href) if len(start) + len(href) <= MAX_KNOWN_CHARS else _address(start, href)
         if address:
             found[address] = None

@@ -47,6 +47,12 @@ def _escape(text: str) -> str:
 
 def _inline(block: Block) -> str:
     """Return the block's text with its links and code as Markdown."""
+    line = _with_marks(block) if block.spans else _escape(block.text)
+    start_of_markup = LINE_START.match(line)
+    return line[: start_of_markup.end()] + "\\" + line[start_of_markup.end() :] if start_of_markup else line
+
+
+def _with_marks(block: Block) -> str:
     parts: list[str] = []
     end = 0
     text = block.text
@@ -66,9 +72,7 @@ def _inline(block: Block) -> str:
             parts.append(_escape(inside))
         end = stop
     parts.append(_escape(text[end:]))
-    line = "".join(parts)
-    start_of_markup = LINE_START.match(line)
-    return line[: start_of_markup.end()] + "\\" + line[start_of_markup.end() :] if start_of_markup else line
+    return "".join(parts)
 
 
 @lru_cache(maxsize=10_000)
