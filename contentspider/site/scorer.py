@@ -27,7 +27,7 @@ PLACES = "01234"
 NOISE_CHARS = 400
 # Features of a slot that are crossed with something else: their names end with the slot.
 CROSSED = frozenset(["shaped", "linked", "place", "body", "after", "before"])
-# Bounds of what a scorer keeps, together some 20 MB: ids that name a page each would fill the memory, and so would texts.
+# Bounds of what a scorer keeps, some 30 MB at worst: ids that name a page each would fill the memory, and so would texts.
 MAX_PATHS, MAX_STEP_CHARS, MAX_TEXTS = 20_000, 5_000_000, 10_000
 
 
