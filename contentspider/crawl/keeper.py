@@ -288,8 +288,7 @@ class Keeper:
 def freeze_loaded() -> None:
     """Take what is loaded by now (100,000 objects: modules, classes, settings) out of the garbage collector's sight, once a process.
 
-    Each of the full collections that the crawl's pages set off would look at all of them: a sixth of the CPU of
-    a crawl (docs/results.md). What is no garbage now hardly will be.
+    Each of the full collections that the crawl's pages set off would look at all of them. What is no garbage now hardly will be.
     """
     gc.collect()  # what is garbage now would stay for ever
     gc.freeze()

@@ -1,30 +1,21 @@
 from collections.abc import Callable
+from typing import Final
 
 from lxml.etree import _Element
 
 from contentspider.page.blocks import PageBlocks
 
 class Block:
-    @property
-    def text(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def tag(self) -> str: ...
-    @property
-    def container(self) -> int: ...
-    @property
-    def link_chars(self) -> int: ...
-    @property
-    def links(self) -> int: ...
-    @property
-    def bold_chars(self) -> int: ...
-    @property
-    def row(self) -> int: ...
-    @property
-    def item(self) -> int: ...
-    @property
-    def spans(self) -> tuple[tuple[int, int, str], ...]: ...
+    text: Final[str]
+    path: Final[str]
+    tag: Final[str]
+    container: Final[int]
+    link_chars: Final[int]
+    links: Final[int]
+    bold_chars: Final[int]
+    row: Final[int]
+    item: Final[int]
+    spans: Final[tuple[tuple[int, int, str], ...]]
     def __init__(
         self,
         text: str,

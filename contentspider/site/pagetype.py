@@ -33,6 +33,7 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     entries = [keep for block, keep in zip(blocks, is_kept, strict=True) if block.tag in HEADINGS and block.link_chars / len(block.text) > 0.8]
     kept_entries = sum(entries)
     other_entries = len(entries) - kept_entries
+    # So much prose makes it an article, whatever follows: the rest need not be counted.
     enough = PROSE_PER_ENTRY * other_entries
     if kept_entries >= 3:
         enough = max(enough, PROSE_PER_KEPT_ENTRY * kept_entries)
