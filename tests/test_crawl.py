@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -440,3 +444,24 @@ def test_evaluate_learns_without_the_gold(example_corpus: Path, tmp_path: Path) 
 
 def test_a_page_of_another_class_than_html_has_no_tree() -> None:
     assert Page.from_html("plain text").content.blocks[0].text == "plain text"
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_crawl_tells_its_progress(is_terminal: bool, site: Site, tmp_path: Path) -> None:
+    for number in range(3):
+        site.add("/" if number == 0 else f"/{number}", article(number, "<a href=/1>1</a><a href=/2>2</a>"))
+    command = [sys.executable, "-m", "contentspider", "crawl", site.url, "--own-site", "--no-sitemaps", "-o", "pages.jsonl"]
+    ours, theirs = pty.openpty() if is_terminal else os.pipe()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "200"}
+    with subprocess.Popen(command, cwd=tmp_path, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        told = b""
+        with suppress(OSError):  # how a terminal ends
+            while part := os.read(ours, 10_000):
+                told += part
+        os.close(ours)
+    assert process.returncode == 0
+    line = rb"3 pages, 3 items, 0 held, 0 queued, 1 sites known, [\d.]+ pages/s"
+    # A terminal's line is renewed in its place; elsewhere it is a line like any other.
+    assert re.search(line if is_terminal else rb"^" + line + rb"$", told, re.MULTILINE)
+    assert (b"\x1b[" in told) == is_terminal
