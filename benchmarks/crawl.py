@@ -10,13 +10,15 @@ The same pages are crawled by spiders in processes of their own, in turn:
 - `trafilatura`: a spider with Scrapy's LinkExtractor, and trafilatura in a pipeline;
 - `site spider`: contentspider's own spider, as `contentspider crawl` runs it.
 
-The sites are those of CORPORA whose pages are linked, each crawled by its links as the website that it was, or with
+The sites are those of CORPORA whose pages are linked, each crawled by its links as the website that
+it was, or with
 --single each page requested once, its links read and none followed. Without CORPORA it is a generated site.
-Each is served from a process of its own. The corpora lack many pages that theirs link to: a crawl before, which also
-learns the site, finds out which links are dead, and no spider follows those. Pages are answers of status 200: Scrapy's
-LinkExtractor finds a few more or less than we do. CPU time is that of the crawling process from when its spider is opened
-(imports and the making of components are left out; to load the site's model is not), per page the least of the rounds.
-In parentheses: in relation to the first spider, and where it differs the number of pages.
+Each is served from a process of its own. The corpora lack many pages that theirs link to: a crawl
+before, which also learns the site, finds out which links are dead, and no spider follows those.
+Pages are answers of status 200: Scrapy's LinkExtractor finds a few more or less than we do. CPU
+time is that of the crawling process from when its spider is opened (imports and the making of
+components are left out; to load the site's model is not), per page the least of the rounds. In
+parentheses: in relation to the first spider, and where it differs the number of pages.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ if TYPE_CHECKING:
 
 
 class BenchmarkSpider(scrapy.Spider):
-    """Requests the addresses of *job* and, if the job says so, follows all links of their host, or those that are *alive*."""
+    """Requests the addresses of *job* and, if the job says so, follows all links of their host, or
+    those that are *alive*.
+    """
 
     name = "benchmark"
 
@@ -73,7 +77,9 @@ class BenchmarkSpider(scrapy.Spider):
             return
         yield self.item(response)
         for link in self.links(response):
-            if self.job["follow"] and (link in self.alive or (not self.alive and urlsplit(link).netloc == self.host)):
+            if self.job["follow"] and (
+                link in self.alive or (not self.alive and urlsplit(link).netloc == self.host)
+            ):
                 yield scrapy.Request(link)
 
     def item(self, response: HtmlResponse) -> Any:
@@ -132,12 +138,24 @@ SPIDERS = {
 def work(job: dict[str, Any]) -> None:
     """Run one crawl in this process and print its pages and CPU seconds."""
     case = job["case"]
-    settings = {name: getattr(project, name) for name in dir(project) if name.isupper() and name not in ("ADDONS", "SPIDER_MODULES")}
-    settings |= OWN_SITE | {"ROBOTSTXT_OBEY": False, "LOG_LEVEL": "WARNING", "FEEDS": {job["output"]: {"format": "jsonlines"}}}
+    settings = {
+        name: getattr(project, name)
+        for name in dir(project)
+        if name.isupper() and name not in ("ADDONS", "SPIDER_MODULES")
+    }
+    settings |= OWN_SITE | {
+        "ROBOTSTXT_OBEY": False,
+        "LOG_LEVEL": "WARNING",
+        "FEEDS": {job["output"]: {"format": "jsonlines"}},
+    }
     if case in ("contentspider", "durable", "site spider"):
         import contentspider.crawl.addon  # noqa: F401 - not counted
 
-        settings |= {"ADDONS": project.ADDONS, "CONTENTSPIDER_MODELS_DIR": job["models"], "EXTENSIONS": {"contentspider.crawl.progress.Progress": None}}
+        settings |= {
+            "ADDONS": project.ADDONS,
+            "CONTENTSPIDER_MODELS_DIR": job["models"],
+            "EXTENSIONS": {"contentspider.crawl.progress.Progress": None},
+        }
         settings |= {"CONTENTSPIDER_DURABLE": case != "contentspider"}
     if case == "trafilatura":
         settings["ITEM_PIPELINES"] = {TrafilaturaPipeline: 300}
@@ -157,7 +175,14 @@ def work(job: dict[str, Any]) -> None:
         process.crawl(crawler, job=job)
     process.start()
     assert crawler.stats
-    print(json.dumps({"pages": crawler.stats.get_value("downloader/response_status_count/200", 0), "cpu": cpu_seconds() - started[0]}))
+    print(
+        json.dumps(
+            {
+                "pages": crawler.stats.get_value("downloader/response_status_count/200", 0),
+                "cpu": cpu_seconds() - started[0],
+            }
+        )
+    )
 
 
 def cpu_seconds() -> float:
@@ -176,7 +201,9 @@ with SiteServer(Path(sys.argv[1]), sys.argv[2:]) as site:
 
 
 class CorpusServer:
-    """Serves a corpus from a process of its own, by its links as the website that it was, or *single* pages; *urls* are where a crawl of it starts."""
+    """Serves a corpus from a process of its own, by its links as the website that it was, or
+    *single* pages; *urls* are where a crawl of it starts.
+    """
 
     def __init__(self, corpus: Corpus, single: bool) -> None:
         self.corpus = corpus
@@ -184,54 +211,107 @@ class CorpusServer:
 
     def __enter__(self) -> Self:
         folder = self.corpus.folder.resolve() / "html"
-        command = [sys.executable, "-c", SERVE, str(folder), *([] if self.single else self.corpus.bases)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-c",
+            SERVE,
+            str(folder),
+            *([] if self.single else self.corpus.bases),
+        ]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert self.process.stdout
         root = self.process.stdout.readline().strip()
-        paths = [quote(file.relative_to(folder).as_posix()) for file in html_files(folder)] if self.single else self.corpus.start_paths
+        paths = (
+            [quote(file.relative_to(folder).as_posix()) for file in html_files(folder)]
+            if self.single
+            else self.corpus.start_paths
+        )
         self.urls = [root + path.lstrip("/") for path in paths]
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.process.communicate()  # closes its input: it ends
 
 
 def run(job: dict[str, Any]) -> dict[str, float]:
     """Run one crawl in a process of its own."""
-    done = subprocess.run([sys.executable, __file__, "--work"], input=json.dumps(job), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, __file__, "--work"],
+        input=json.dumps(job),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
 
-def measure(server: CorpusServer | GeneratedServer, follow: bool, cases: list[str], rounds: int) -> dict[str, dict[str, float]]:
+def measure(
+    server: CorpusServer | GeneratedServer, follow: bool, cases: list[str], rounds: int
+) -> dict[str, dict[str, float]]:
     """Return the pages of a site and the CPU seconds that each of *cases* takes to crawl them."""
     with server, tempfile.TemporaryDirectory() as folder:
         urls = [server.url] if isinstance(server, GeneratedServer) else server.urls
         jobs: dict[str, dict[str, Any]] = {
-            case: {"case": case, "urls": urls, "follow": follow, "models": f"{folder}/models", "output": f"{folder}/{case}.jsonl"}
+            case: {
+                "case": case,
+                "urls": urls,
+                "follow": follow,
+                "models": f"{folder}/models",
+                "output": f"{folder}/{case}.jsonl",
+            }
             for case in ("contentspider", *cases)
         }
         run(jobs["contentspider"])  # learns the site
-        answered = [json.loads(line)["url"] for line in Path(jobs["contentspider"]["output"]).read_text(encoding="utf-8").splitlines()]
-        alive = {form for url in answered for form in (url, unquote(url))}  # pages write them either way
+        answered = [
+            json.loads(line)["url"]
+            for line in (
+                Path(jobs["contentspider"]["output"]).read_text(encoding="utf-8").splitlines()
+            )
+        ]
+        alive = {
+            form for url in answered for form in (url, unquote(url))
+        }  # pages write them either way
         jobs = {case: job | {"alive": sorted(alive)} for case, job in jobs.items()}
         found = [{case: run(jobs[case]) for case in cases} for _ in range(rounds)]
-    return {case: min((done[case] for done in found), key=lambda done: done["cpu"] / max(1, done["pages"])) for case in cases}
+    return {
+        case: min(
+            (done[case] for done in found), key=lambda done: done["cpu"] / max(1, done["pages"])
+        )
+        for case in cases
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--corpora", type=Path, help="corpora, or one, to crawl in place of the generated site")
-    parser.add_argument("--single", action="store_true", help="request each page of the corpora once, and follow no link")
+    parser.add_argument(
+        "--corpora", type=Path, help="corpora, or one, to crawl in place of the generated site"
+    )
+    parser.add_argument(
+        "--single",
+        action="store_true",
+        help="request each page of the corpora once, and follow no link",
+    )
     parser.add_argument("--pages", type=int, default=1_000, help="pages of the generated site")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--case", action="append", choices=SPIDERS, help="measure these spiders only")
+    parser.add_argument(
+        "--case", action="append", choices=SPIDERS, help="measure these spiders only"
+    )
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
         work(json.load(sys.stdin))
         return
-    cases = options.case or [case for case in SPIDERS if not (options.single and case == "site spider")]
+    cases = options.case or [
+        case for case in SPIDERS if not (options.single and case == "site spider")
+    ]
     if options.single and not options.corpora:
         parser.error("--single needs --corpora")
     if options.single and "site spider" in cases:
@@ -240,18 +320,32 @@ def main() -> None:
     if options.corpora:
         for corpus in find_corpora(options.corpora):
             if corpus.crawlable:
-                found[corpus.name] = measure(CorpusServer(corpus, options.single), not options.single, cases, options.rounds)
+                found[corpus.name] = measure(
+                    CorpusServer(corpus, options.single), not options.single, cases, options.rounds
+                )
                 print(f"{corpus.name}: {found[corpus.name]}", file=sys.stderr)
     else:
         found["generated"] = measure(GeneratedServer(options.pages), True, cases, options.rounds)
     if not found:
-        parser.error(f"no site of {options.corpora} is crawlable (site.json: crawlable, start_paths)")
+        parser.error(
+            f"no site of {options.corpora} is crawlable (site.json: crawlable, start_paths)"
+        )
     if len(found) > 1:
-        found["all"] = {case: {key: sum(site[case][key] for site in found.values()) for key in ("pages", "cpu")} for case in cases}
+        found["all"] = {
+            case: {key: sum(site[case][key] for site in found.values()) for key in ("pages", "cpu")}
+            for case in cases
+        }
     print(f"| CPU ms a page | pages | {' | '.join(cases)} |\n|---|---|{'---|' * len(cases)}")
     for name, site in found.items():
-        pages, costs = [site[case]["pages"] for case in cases], [1000 * site[case]["cpu"] / max(1, site[case]["pages"]) for case in cases]
-        cells = [f"{cost:.2f} ({cost / costs[0]:.2f}{'' if count == pages[0] else f', {count:.0f} pages'})" for cost, count in zip(costs, pages, strict=True)]
+        pages, costs = (
+            [site[case]["pages"] for case in cases],
+            [1000 * site[case]["cpu"] / max(1, site[case]["pages"]) for case in cases],
+        )
+        cells = [
+            f"{cost:.2f}"
+            f" ({cost / costs[0]:.2f}{'' if count == pages[0] else f', {count:.0f} pages'})"
+            for cost, count in zip(costs, pages, strict=True)
+        ]
         print(f"| {name} | {pages[0]:.0f} | {' | '.join(cells)} |")
 
 

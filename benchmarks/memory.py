@@ -2,8 +2,9 @@
 
     python benchmarks/memory.py [PAGES ...]    # 2,000 and 5,000 by default; 10000 100000 takes long
 
-The generated site is served from a process of its own. Memory is the largest resident set: of the crawling process alone, whose
-ratio is to the first size, and of the larger of it and the process that learns the site. The ledger's size is that at the end.
+The generated site is served from a process of its own. Memory is the largest resident set: of the
+crawling process alone, whose ratio is to the first size, and of the larger of it and the process
+that learns the site. The ledger's size is that at the end.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ class Done(NamedTuple):
 
 
 def high_water(pid: int) -> float:
-    """Return the largest resident set of a running process so far, in MB; 0 where the system does not tell."""
+    """Return the largest resident set of a running process so far, in MB; 0 where the system does
+    not tell.
+    """
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -43,7 +46,17 @@ def high_water(pid: int) -> float:
 def crawl(pages: int) -> Done:
     """Crawl a site of so many pages."""
     with GeneratedServer(pages) as server, tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "contentspider", "crawl", server.url, "--own-site", "--no-sitemaps", "-s", "CONTENTSPIDER_PROGRESS_SECS=0"]
+        command = [
+            sys.executable,
+            "-m",
+            "contentspider",
+            "crawl",
+            server.url,
+            "--own-site",
+            "--no-sitemaps",
+            "-s",
+            "CONTENTSPIDER_PROGRESS_SECS=0",
+        ]
         started = time.monotonic()
         process = subprocess.Popen([*command, "--log-level", "ERROR"], cwd=folder)
         own = 0.0
@@ -59,7 +72,9 @@ def crawl(pages: int) -> Done:
             sys.exit(f"the crawl of {pages} pages failed")
         with (Path(folder) / "pages.jsonl").open("rb") as file:
             items = sum(1 for _ in file)
-        ledger = sum(path.stat().st_size for path in (Path(folder) / ".scrapy" / "contentspider").iterdir())
+        ledger = sum(
+            path.stat().st_size for path in (Path(folder) / ".scrapy" / "contentspider").iterdir()
+        )
     # macOS counts bytes, Linux kB; with the learner, which the crawl has waited for.
     peak = used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
     return Done(items, own, peak, ledger / 1e3, seconds, used.ru_utime + used.ru_stime)
@@ -68,15 +83,20 @@ def crawl(pages: int) -> Done:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("pages", type=int, nargs="*", default=[2_000, 5_000])
-    print("| pages | items | crawl, peak MB | ratio | with the learner, peak MB | ledger, kB a page | pages per second | pages per CPU-second |")
+    print(
+        "| pages | items | crawl, peak MB | ratio | with the learner, peak MB | ledger, kB a page |"
+        " pages per second | pages per CPU-second |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     first = 0.0
     for pages in parser.parse_args().pages:
         done = crawl(pages)
         first = first or done.crawl_mb
         print(
-            f"| {pages:,} | {done.items:,} | {done.crawl_mb:.0f} | {done.crawl_mb / max(first, 1):.2f} | {done.peak_mb:.0f} | {done.ledger_kb / pages:.2f} "
-            f"| {done.items / done.seconds:.0f} | {done.items / done.cpu:.0f} |",
+            f"| {pages:,} | {done.items:,} | {done.crawl_mb:.0f} |"
+            f" {done.crawl_mb / max(first, 1):.2f} | {done.peak_mb:.0f} |"
+            f" {done.ledger_kb / pages:.2f} | {done.items / done.seconds:.0f} |"
+            f" {done.items / done.cpu:.0f} |",
             flush=True,
         )
 

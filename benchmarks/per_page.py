@@ -2,9 +2,10 @@
 
     python benchmarks/per_page.py [FOLDER]
 
-FOLDER holds HTML files (sites in sub-folders), by default the unpacked corpora's; without one, the example
-site's pages are used. Rows: blocks and hints; the decision with a loaded model; both together (own work);
-from bytes to text; and other extractors on the same pages, those that are installed.
+FOLDER holds HTML files (sites in sub-folders), by default the unpacked corpora's; without one, the
+example site's pages are used. Rows: blocks and hints; the decision with a loaded model; both
+together (own work); from bytes to text; and other extractors on the same pages, those that are
+installed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def sample(folder: Path) -> list[list[bytes]]:
     for site in sorted(path for path in folder.iterdir() if path.is_dir()) or [folder]:
         files = list(html_files(site))
         if files:
-            sites.append([path.read_bytes() for path in draw.sample(files, min(PAGES_PER_SITE, len(files)))])
+            sites.append(
+                [path.read_bytes() for path in draw.sample(files, min(PAGES_PER_SITE, len(files)))]
+            )
     return sites
 
 
@@ -68,7 +71,9 @@ def others() -> dict[str, Callable[[bytes], object]]:
 
         def readability(body: bytes) -> str:
             try:
-                return fromstring(Document(body.decode("utf-8", "replace")).summary()).text_content()
+                return fromstring(
+                    Document(body.decode("utf-8", "replace")).summary()
+                ).text_content()
             except Exception:  # noqa: BLE001 - it fails on pages without text
                 return ""
 
@@ -77,11 +82,15 @@ def others() -> dict[str, Callable[[bytes], object]]:
     with suppress(ImportError):
         from resiliparse.extract.html2text import extract_plain_text
 
-        found["resiliparse"] = lambda body: extract_plain_text(body.decode("utf-8", "replace"), main_content=True)
+        found["resiliparse"] = lambda body: extract_plain_text(
+            body.decode("utf-8", "replace"), main_content=True
+        )
     with suppress(ImportError):
         import turbohtml
 
-        found["turbohtml"] = lambda body: turbohtml.parse(body.decode("utf-8", "replace")).main_text()
+        found["turbohtml"] = lambda body: turbohtml.parse(
+            body.decode("utf-8", "replace")
+        ).main_text()
     if len(found) < 4:
         print("the other extractors' rows need: pip install -e '.[bench]'", file=sys.stderr)
     return found
@@ -98,7 +107,9 @@ def main() -> None:
             ExampleSite().write(Path(folder) / "example")
             sites = sample(Path(folder))
     bodies = [body for site in sites for body in site]
-    roots = [[Selector(text=body.decode("utf-8", "replace")).root for body in site] for site in sites]
+    roots = [
+        [Selector(text=body.decode("utf-8", "replace")).root for body in site] for site in sites
+    ]
     pages = [[Page.from_html(body) for body in site] for site in sites]
     models = [SiteLearner().fit(site) for site in pages]
 
@@ -127,10 +138,18 @@ def main() -> None:
     rows["own work (both)"] = rows["blocks and hints"] + rows["decision"]
     rows["bytes to text"] = best(whole)
     for name, extract in others().items():
-        rows[f"{name}, bytes to text"] = best(lambda extract=extract: [extract(body) for body in bodies])  # type: ignore[misc]
-    print(f"{len(bodies)} pages of {len(sites)} sites, {sum(map(len, bodies)) / len(bodies) / 1000:.0f} kB on average")
+        rows[f"{name}, bytes to text"] = best(
+            lambda extract=extract: [extract(body) for body in bodies]
+        )  # type: ignore[misc]
+    print(
+        f"{len(bodies)} pages of {len(sites)} sites,"
+        f" {sum(map(len, bodies)) / len(bodies) / 1000:.0f} kB on average"
+    )
     for name, seconds in rows.items():
-        print(f"{name:28} {1000 * seconds / len(bodies):8.2f} ms a page  {seconds / base:6.2f} x parse")
+        print(
+            f"{name:28} {1000 * seconds / len(bodies):8.2f} ms a page  {seconds / base:6.2f} x"
+            " parse"
+        )
 
 
 if __name__ == "__main__":

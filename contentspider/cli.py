@@ -1,4 +1,6 @@
-"""The command line: ``contentspider crawl``, ``extract``, ``models``, ``evaluate``, ``train-prior``."""
+"""The command line: ``contentspider crawl``, ``extract``, ``models``, ``evaluate``,
+``train-prior``.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +51,20 @@ def _folds(text: str) -> int:
 
 
 def _add_learning_options(parser: argparse.ArgumentParser, features: str = "slots") -> None:
-    parser.add_argument("--labels", default="votes", choices=LABEL_METHODS, help="how blocks are labelled (default: votes)")
+    parser.add_argument(
+        "--labels",
+        default="votes",
+        choices=LABEL_METHODS,
+        help="how blocks are labelled (default: votes)",
+    )
     parser.add_argument(
         "--features",
         default=features,
         metavar="SET[,SET]",
-        help=f"feature sets that the site's SVM decides by (default: {features}; docs/experiments.md has them)",
+        help=(
+            f"feature sets that the site's SVM decides by (default: {features}; docs/experiments.md"
+            " has them)"
+        ),
     )
 
 
@@ -69,93 +79,306 @@ def _features(options: argparse.Namespace) -> tuple[str, ...]:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(prog="contentspider", description="Learn websites' main content from their own pages, and crawl them into clean items.")
-    parser.add_argument("--version", action="version", version=f"contentspider {contentspider.__version__}")
+    parser = argparse.ArgumentParser(
+        prog="contentspider",
+        description=(
+            "Learn websites' main content from their own pages, and crawl them into clean items."
+        ),
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"contentspider {contentspider.__version__}"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    crawl = commands.add_parser("crawl", help="crawl websites to clean items", description="Crawl the sites of the given addresses to clean items.")
+    crawl = commands.add_parser(
+        "crawl",
+        help="crawl websites to clean items",
+        description="Crawl the sites of the given addresses to clean items.",
+    )
     crawl.add_argument("urls", nargs="+", metavar="URL", help="where to start; https:// is assumed")
     crawl.add_argument(
         "-o", "--output", action="append", metavar="FILE",
         help="write items to FILE, in the format of its ending (jsonl, json, csv, xml); replaced if it exists; default pages.jsonl",
     )  # fmt: skip
-    crawl.add_argument("--models", default="models", metavar="DIR", help="the models' folder (default: models)")
-    crawl.add_argument("--max-pages", type=_not_negative, default=0, metavar="N", help="stop after N pages (0: no limit)")
-    crawl.add_argument("--max-depth", type=_not_negative, default=0, metavar="N", help="follow links N steps from the start (0: no limit)")
-    crawl.add_argument("--no-sitemaps", action="store_true", help="do not read robots.txt's sitemaps and /sitemap.xml")
-    crawl.add_argument("--own-site", action="store_true", help="the site is yours: no delay, 16 requests at a time (robots.txt is still obeyed)")
-    crawl.add_argument("--relearn", action="store_true", help="learn the sites anew, even if there are models")
-    crawl.add_argument("--resume", action="store_true", help="go on with this crawl if it was not finished; else start anew")
-    crawl.add_argument("--name", default="", metavar="NAME", help="name of the crawl (default: its sites); two may run at a time under two names")
-    crawl.add_argument("-s", "--set", action="append", type=_assignment, default=[], metavar="NAME=VALUE", help="set a Scrapy or contentspider setting")
-    crawl.add_argument("--log-level", default="WARNING", choices=["DEBUG", "INFO", "WARNING", "ERROR"], help="what to log (default: WARNING)")
+    crawl.add_argument(
+        "--models", default="models", metavar="DIR", help="the models' folder (default: models)"
+    )
+    crawl.add_argument(
+        "--max-pages",
+        type=_not_negative,
+        default=0,
+        metavar="N",
+        help="stop after N pages (0: no limit)",
+    )
+    crawl.add_argument(
+        "--max-depth",
+        type=_not_negative,
+        default=0,
+        metavar="N",
+        help="follow links N steps from the start (0: no limit)",
+    )
+    crawl.add_argument(
+        "--no-sitemaps",
+        action="store_true",
+        help="do not read robots.txt's sitemaps and /sitemap.xml",
+    )
+    crawl.add_argument(
+        "--own-site",
+        action="store_true",
+        help="the site is yours: no delay, 16 requests at a time (robots.txt is still obeyed)",
+    )
+    crawl.add_argument(
+        "--relearn", action="store_true", help="learn the sites anew, even if there are models"
+    )
+    crawl.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with this crawl if it was not finished; else start anew",
+    )
+    crawl.add_argument(
+        "--name",
+        default="",
+        metavar="NAME",
+        help="name of the crawl (default: its sites); two may run at a time under two names",
+    )
+    crawl.add_argument(
+        "-s",
+        "--set",
+        action="append",
+        type=_assignment,
+        default=[],
+        metavar="NAME=VALUE",
+        help="set a Scrapy or contentspider setting",
+    )
+    crawl.add_argument(
+        "--log-level",
+        default="WARNING",
+        choices=["DEBUG", "INFO", "WARNING", "ERROR"],
+        help="what to log (default: WARNING)",
+    )
 
     extract = commands.add_parser(
-        "extract", help="extract pages that you have", description="Learn from HTML files that you have and extract their content; each folder is a site."
+        "extract",
+        help="extract pages that you have",
+        description=(
+            "Learn from HTML files that you have and extract their content; each folder is a site."
+        ),
     )
-    extract.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="folders of HTML files, or single files (files of one folder are one site)")
-    extract.add_argument("-o", "--output", type=Path, metavar="FILE", help="write JSON lines to FILE (default: standard output)")
+    extract.add_argument(
+        "paths",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="folders of HTML files, or single files (files of one folder are one site)",
+    )
+    extract.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="write JSON lines to FILE (default: standard output)",
+    )
     _add_learning_options(extract)
-    extract.add_argument("--keep-teasers", action="store_true", help="keep the entries of listing pages in their content")
+    extract.add_argument(
+        "--keep-teasers",
+        action="store_true",
+        help="keep the entries of listing pages in their content",
+    )
 
-    status = commands.add_parser("status", help="tell how a crawl stands", description="Tell how a running, finished or dead crawl stands.")
-    status.add_argument("crawl", metavar="CRAWL", help="its name (what it crawls, or --name), or its ledger's file")
+    status = commands.add_parser(
+        "status",
+        help="tell how a crawl stands",
+        description="Tell how a running, finished or dead crawl stands.",
+    )
+    status.add_argument(
+        "crawl", metavar="CRAWL", help="its name (what it crawls, or --name), or its ledger's file"
+    )
 
-    replay = commands.add_parser("replay", help="write a crawl's items again", description="Write all items of a crawl to a file, from its ledger.")
-    replay.add_argument("crawl", metavar="CRAWL", help="its name (what it crawls, or --name), or its ledger's file")
-    replay.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="in the format of its ending (jsonl, json, csv, xml)")
+    replay = commands.add_parser(
+        "replay",
+        help="write a crawl's items again",
+        description="Write all items of a crawl to a file, from its ledger.",
+    )
+    replay.add_argument(
+        "crawl", metavar="CRAWL", help="its name (what it crawls, or --name), or its ledger's file"
+    )
+    replay.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="in the format of its ending (jsonl, json, csv, xml)",
+    )
 
-    models = commands.add_parser("models", help="show what was learned", description="Show what was learned of sites.")
-    models.add_argument("--models", default="models", type=Path, metavar="DIR", help="the models' folder (default: models)")
+    models = commands.add_parser(
+        "models", help="show what was learned", description="Show what was learned of sites."
+    )
+    models.add_argument(
+        "--models",
+        default="models",
+        type=Path,
+        metavar="DIR",
+        help="the models' folder (default: models)",
+    )
     actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="list the sites that have a model")
-    show = actions.add_parser("show", help="print a site's content and noise signatures with their weights")
+    show = actions.add_parser(
+        "show", help="print a site's content and noise signatures with their weights"
+    )
     show.add_argument("site")
-    show.add_argument("--most", type=_not_negative, default=20, metavar="N", help="signatures of each kind (default: 20)")
+    show.add_argument(
+        "--most",
+        type=_not_negative,
+        default=20,
+        metavar="N",
+        help="signatures of each kind (default: 20)",
+    )
 
     evaluate = commands.add_parser(
         "evaluate",
         help="predict the gold pages of corpora",
-        description="Learn each site of CORPORA without its gold, and write what is extracted of its gold pages.",
+        description=(
+            "Learn each site of CORPORA without its gold, and write what is extracted of its gold"
+            " pages."
+        ),
     )
-    evaluate.add_argument("corpora", type=Path, metavar="CORPORA", help="a folder of site folders with site.json, gold.jsonl and html/")
-    evaluate.add_argument("-o", "--output", type=Path, required=True, metavar="PREDICTIONS", help="write JSON lines of site, path and text")
-    _add_learning_options(evaluate)
-    evaluate.add_argument("--crawl", action="store_true", help="serve each crawlable site on loopback and crawl it for real")
-    evaluate.add_argument("--alone", action="store_true", help="judge every page by itself, without the rest of its site")
     evaluate.add_argument(
-        "--held-out", type=_not_negative, metavar="N", help="learn from N pages of a site (0: half of them) and extract pages that were not among them"
+        "corpora",
+        type=Path,
+        metavar="CORPORA",
+        help="a folder of site folders with site.json, gold.jsonl and html/",
     )
-    evaluate.add_argument("--cross-fit", action="store_true", help="judge each site with a prior that was trained without it")
-    evaluate.add_argument("--folds", type=_not_negative, default=7, metavar="N", help="folds of --cross-fit (default: 7)")
-    evaluate.add_argument("--prior", type=Path, metavar="FILE", help="use this prior in place of the shipped one")
+    evaluate.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="PREDICTIONS",
+        help="write JSON lines of site, path and text",
+    )
+    _add_learning_options(evaluate)
+    evaluate.add_argument(
+        "--crawl",
+        action="store_true",
+        help="serve each crawlable site on loopback and crawl it for real",
+    )
+    evaluate.add_argument(
+        "--alone",
+        action="store_true",
+        help="judge every page by itself, without the rest of its site",
+    )
+    evaluate.add_argument(
+        "--held-out",
+        type=_not_negative,
+        metavar="N",
+        help=(
+            "learn from N pages of a site (0: half of them) and extract pages that were not among"
+            " them"
+        ),
+    )
+    evaluate.add_argument(
+        "--cross-fit",
+        action="store_true",
+        help="judge each site with a prior that was trained without it",
+    )
+    evaluate.add_argument(
+        "--folds",
+        type=_not_negative,
+        default=7,
+        metavar="N",
+        help="folds of --cross-fit (default: 7)",
+    )
+    evaluate.add_argument(
+        "--prior", type=Path, metavar="FILE", help="use this prior in place of the shipped one"
+    )
 
     report = commands.add_parser(
         "report",
         help="show in one HTML page what is kept and dropped",
-        description="Write one self-contained HTML page: a site's clusters with scores and examples, and what each page kept and lost.",
+        description=(
+            "Write one self-contained HTML page: a site's clusters with scores and examples, and"
+            " what each page kept and lost."
+        ),
     )
-    report.add_argument("source", metavar="SITE_OR_CRAWL", help="a folder of a site's HTML files, a file of rendered pages, or a crawl's name or ledger")
+    report.add_argument(
+        "source",
+        metavar="SITE_OR_CRAWL",
+        help=(
+            "a folder of a site's HTML files, a file of rendered pages, or a crawl's name or ledger"
+        ),
+    )
     report.add_argument("--site", default="", help="which site of a crawl of several")
-    report.add_argument("--models", default="models", type=Path, metavar="DIR", help="the models' folder, for a crawl (default: models)")
-    report.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help="where to write it (default: report.html)")
+    report.add_argument(
+        "--models",
+        default="models",
+        type=Path,
+        metavar="DIR",
+        help="the models' folder, for a crawl (default: models)",
+    )
+    report.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="where to write it (default: report.html)",
+    )
     _add_learning_options(report)
 
     experiment = commands.add_parser(
         "experiment",
         help="run an experiment of the papers: a table and a chart",
-        description="Run an experiment on corpora or rendered pages, and write NAME.md and NAME.svg (docs/experiments.md tells what each is).",
+        description=(
+            "Run an experiment on corpora or rendered pages, and write NAME.md and NAME.svg"
+            " (docs/experiments.md tells what each is)."
+        ),
     )
-    experiment.add_argument("name", choices=EXPERIMENTS, metavar="NAME", help=", ".join(EXPERIMENTS))
-    experiment.add_argument("source", type=Path, metavar="SOURCE", help="a folder of corpora, or a file or folder of rendered pages (.jsonl, .jsonl.gz)")
-    experiment.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="where to write table and chart (default: here)")
+    experiment.add_argument(
+        "name", choices=EXPERIMENTS, metavar="NAME", help=", ".join(EXPERIMENTS)
+    )
+    experiment.add_argument(
+        "source",
+        type=Path,
+        metavar="SOURCE",
+        help="a folder of corpora, or a file or folder of rendered pages (.jsonl, .jsonl.gz)",
+    )
+    experiment.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="where to write table and chart (default: here)",
+    )
     _add_learning_options(experiment, features="all")
-    experiment.add_argument("--pages", type=_not_negative, default=40, metavar="N", help="gold pages of a corpus that take part (default: 40)")
-    experiment.add_argument("--folds", type=_folds, default=4, metavar="N", help="folds of the cross-validation (default: 4)")
+    experiment.add_argument(
+        "--pages",
+        type=_not_negative,
+        default=40,
+        metavar="N",
+        help="gold pages of a corpus that take part (default: 40)",
+    )
+    experiment.add_argument(
+        "--folds",
+        type=_folds,
+        default=4,
+        metavar="N",
+        help="folds of the cross-validation (default: 4)",
+    )
 
-    train = commands.add_parser("train-prior", help="train the general prior on corpora with gold text")
+    train = commands.add_parser(
+        "train-prior", help="train the general prior on corpora with gold text"
+    )
     train.add_argument("corpora", type=Path, metavar="CORPORA")
-    train.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="write the prior to FILE (npz)")
+    train.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="write the prior to FILE (npz)",
+    )
     train.add_argument("--seed", type=int, default=0)
     return parser
 
@@ -164,10 +387,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = build_parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # texts of all the world, whatever the terminal knows
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # texts of all the world, whatever the terminal knows
             stream.reconfigure(encoding="utf-8", errors="replace")
     if options.command != "crawl":
-        logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s", stream=sys.stderr)
+        logging.basicConfig(
+            level=logging.INFO, format="%(levelname)s: %(message)s", stream=sys.stderr
+        )
     run = {
         "crawl": _crawl,
         "extract": _extract,
@@ -205,7 +432,11 @@ def _extract(options: argparse.Namespace) -> int:
     if missing:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
     written = 0
-    output = options.output.open("w", encoding="utf-8", errors="replace") if options.output else sys.stdout
+    output = (
+        options.output.open("w", encoding="utf-8", errors="replace")
+        if options.output
+        else sys.stdout
+    )
     try:
         chosen = Options(options.labels, _features(options), options.keep_teasers)
         for item in extract_paths(options.paths, chosen):
@@ -216,7 +447,8 @@ def _extract(options: argparse.Namespace) -> int:
             output.close()
     if not written:
         raise ContentSpiderError(
-            f"no HTML files ({', '.join('*' + suffix for suffix in ('.html', '.htm', '.xhtml'))}) with text under {', '.join(map(str, options.paths))}"
+            f"no HTML files ({', '.join('*' + suffix for suffix in ('.html', '.htm', '.xhtml'))})"
+            f" with text under {', '.join(map(str, options.paths))}"
         )
     print(f"{written} pages" + (f" -> {options.output}" if options.output else ""), file=sys.stderr)
     return EXIT_OK
@@ -249,13 +481,27 @@ def _models(options: argparse.Namespace) -> int:
         model = store.read(options.site)
     except FileNotFoundError as error:
         known = ", ".join(store.sites()) or "none yet"
-        raise ContentSpiderError(f"{options.models} has no model of {options.site!r}; it has: {known}") from error
-    print(f"{model.site}: model {model.version}, learned from {model.pages} pages (labels: {model.labels})")
-    for title, chosen in (("content", [slot for slot in model.summary if slot.weight > 0]), ("noise", [slot for slot in model.summary if slot.weight <= 0])):
-        print(f"\n{title} ({len(chosen)} signatures)\n{'weight':>8} {'score':>7} {'blocks':>7} {'pages':>6}  signature | example")
+        raise ContentSpiderError(
+            f"{options.models} has no model of {options.site!r}; it has: {known}"
+        ) from error
+    print(
+        f"{model.site}: model {model.version}, learned from {model.pages} pages (labels:"
+        f" {model.labels})"
+    )
+    for title, chosen in (
+        ("content", [slot for slot in model.summary if slot.weight > 0]),
+        ("noise", [slot for slot in model.summary if slot.weight <= 0]),
+    ):
+        print(
+            f"\n{title} ({len(chosen)} signatures)\n{'weight':>8} {'score':>7} {'blocks':>7}"
+            f" {'pages':>6}  signature | example"
+        )
         for slot in chosen[: options.most]:
             example = " ".join(slot.example.split())
-            print(f"{slot.weight:8.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6}  {slot.slot} | {example}")
+            print(
+                f"{slot.weight:8.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6}  {slot.slot}"
+                f" | {example}"
+            )
     return EXIT_OK
 
 
@@ -278,7 +524,14 @@ def _evaluate(options: argparse.Namespace) -> int:
                     continue
                 rows = predict_by_crawl(corpus, options.labels, prior, features)
             else:
-                rows = predict_site(corpus, options.labels, prior, features=features, alone=options.alone, held_out=options.held_out)
+                rows = predict_site(
+                    corpus,
+                    options.labels,
+                    prior,
+                    features=features,
+                    alone=options.alone,
+                    held_out=options.held_out,
+                )
             count = 0
             for row in rows:
                 output.write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -296,7 +549,9 @@ def _report(options: argparse.Namespace) -> int:
     else:
         from contentspider.crawl.export import find_crawl
 
-        pages = write_crawl_report(find_crawl(options.source), options.models, options.site, options.output)
+        pages = write_crawl_report(
+            find_crawl(options.source), options.models, options.site, options.output
+        )
     print(f"{pages} pages -> {options.output}", file=sys.stderr)
     return EXIT_OK
 
@@ -304,7 +559,15 @@ def _report(options: argparse.Namespace) -> int:
 def _experiment(options: argparse.Namespace) -> int:
     from contentspider.evaluation.tables import run_experiment
 
-    table = run_experiment(options.name, options.source, options.output, options.labels, _features(options), options.pages, options.folds)
+    table = run_experiment(
+        options.name,
+        options.source,
+        options.output,
+        options.labels,
+        _features(options),
+        options.pages,
+        options.folds,
+    )
     print(table.read_text(encoding="utf-8"), end="")
     print(f"{table} and {table.with_suffix('.svg')}", file=sys.stderr)
     return EXIT_OK
@@ -316,5 +579,9 @@ def _train_prior(options: argparse.Namespace) -> int:
 
     prior = train_prior(find_corpora(options.corpora), options.seed)
     options.output.write_bytes(prior.dump())
-    print(f"prior {prior.digest}: {prior.card['blocks']} blocks of {len(prior.card['trained_on'])} sites -> {options.output}", file=sys.stderr)
+    print(
+        f"prior {prior.digest}: {prior.card['blocks']} blocks of {len(prior.card['trained_on'])}"
+        f" sites -> {options.output}",
+        file=sys.stderr,
+    )
     return EXIT_OK

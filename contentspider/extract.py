@@ -25,7 +25,9 @@ MAX_KEPT = 500
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How files are learned and extracted: labels, feature sets, and whether listings keep their teasers."""
+    """How files are learned and extracted: labels, feature sets, and whether listings keep their
+    teasers.
+    """
 
     labels: str = "votes"
     features: tuple[str, ...] = ("slots",)
@@ -35,10 +37,14 @@ class Options:
 DEFAULT = Options()
 
 
-def extract_site(root: Path, files: Sequence[Path], options: Options) -> Iterator[dict[str, object]]:
-    """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files alone.
+def extract_site(
+    root: Path, files: Sequence[Path], options: Options
+) -> Iterator[dict[str, object]]:
+    """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files
+    alone.
 
-    ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_KEPT`, so that memory stays bounded.
+    ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_KEPT`, so that memory
+    stays bounded.
     """
     site = root.resolve().name or "site"
     attributes = needs_attributes(options.features)
@@ -59,7 +65,9 @@ def extract_site(root: Path, files: Sequence[Path], options: Options) -> Iterato
 
 
 def extract_paths(paths: Sequence[Path], options: Options = DEFAULT) -> Iterator[dict[str, object]]:
-    """Yield the items of every site in *paths*: a folder is a site, single files of one folder are one, too."""
+    """Yield the items of every site in *paths*: a folder is a site, single files of one folder are
+    one, too.
+    """
     singles: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():

@@ -14,5 +14,13 @@ from contentspider.evaluation.serve import SiteServer
 with tempfile.TemporaryDirectory() as folder:
     site = ExampleSite().write(Path(folder) / "example")
     with SiteServer(site / "html") as server:
-        command = [sys.executable, "-m", "contentspider", "crawl", server.url, "--own-site", *sys.argv[1:]]
+        command = [
+            sys.executable,
+            "-m",
+            "contentspider",
+            "crawl",
+            server.url,
+            "--own-site",
+            *sys.argv[1:],
+        ]
         sys.exit(subprocess.run(command, check=False).returncode)

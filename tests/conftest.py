@@ -38,8 +38,17 @@ def shared() -> Path:
 
 def run(*arguments: str, cwd: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run contentspider's command line as a user would."""
-    command = [sys.executable, "-W", "error::DeprecationWarning:contentspider", "-m", "contentspider", *arguments]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    command = [
+        sys.executable,
+        "-W",
+        "error::DeprecationWarning:contentspider",
+        "-m",
+        "contentspider",
+        *arguments,
+    ]
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
     assert "Traceback" not in done.stderr, done.stderr[-3000:]
     if check:
         assert done.returncode == 0, done.stderr[-3000:]
@@ -54,7 +63,11 @@ def token_f1(predicted: str, gold: str) -> float:
     """Return the F1 of two texts' multisets of words, as shared/score.py defines it."""
     first, second = (Counter(re.findall(r"\w+", text.lower())) for text in (predicted, gold))
     common = sum((first & second).values())
-    return 2 * common / (sum(first.values()) + sum(second.values())) if common else float(not first and not second)
+    return (
+        2 * common / (sum(first.values()) + sum(second.values()))
+        if common
+        else float(not first and not second)
+    )
 
 
 class Site:
@@ -63,7 +76,9 @@ class Site:
     def __init__(self) -> None:
         self.pages: dict[str, tuple[int, str, bytes]] = {}
         self.requests: list[str] = []
-        self.answer: Callable[[str], tuple[int, str, bytes]] = lambda path: self.pages.get(path, (404, "text/html", b"<p>none</p>"))
+        self.answer: Callable[[str], tuple[int, str, bytes]] = lambda path: self.pages.get(
+            path, (404, "text/html", b"<p>none</p>")
+        )
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -83,7 +98,13 @@ class Site:
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
 
-    def add(self, path: str, html: str | bytes, status: int = 200, kind: str = "text/html; charset=utf-8") -> None:
+    def add(
+        self,
+        path: str,
+        html: str | bytes,
+        status: int = 200,
+        kind: str = "text/html; charset=utf-8",
+    ) -> None:
         self.pages[path] = (status, kind, html.encode() if isinstance(html, str) else html)
 
 

@@ -1,4 +1,6 @@
-"""A website on loopback that misbehaves: a handler gets the raw socket and sends, stalls or resets as it likes."""
+"""A website on loopback that misbehaves: a handler gets the raw socket and sends, stalls or resets
+as it likes.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,30 @@ if TYPE_CHECKING:
 
 
 class Exchange:
-    """One request and the socket to answer it on; the connection is closed when its handler returns."""
+    """One request and the socket to answer it on; the connection is closed when its handler
+    returns.
+    """
 
     def __init__(self, server: HostileSite, peer: socket.socket, path: str) -> None:
         self.server, self.peer, self.path = server, peer, path
 
-    def send(self, body: bytes | str, *headers: str, status: str = "200 OK", kind: str = "text/html; charset=utf-8", length: int | None = None) -> None:
+    def send(
+        self,
+        body: bytes | str,
+        *headers: str,
+        status: str = "200 OK",
+        kind: str = "text/html; charset=utf-8",
+        length: int | None = None,
+    ) -> None:
         """Answer; *length* lies about the body's length."""
         data = body.encode() if isinstance(body, str) else body
-        lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(data) if length is None else length}", "Connection: close", *headers]
+        lines = [
+            f"HTTP/1.1 {status}",
+            f"Content-Type: {kind}",
+            f"Content-Length: {len(data) if length is None else length}",
+            "Connection: close",
+            *headers,
+        ]
         self.raw("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
 
     def raw(self, data: bytes) -> None:
@@ -49,11 +66,15 @@ class Exchange:
 
 
 class HostileSite:
-    """Answers each path with its own handler; what has none is answered by `otherwise`, at first a 404."""
+    """Answers each path with its own handler; what has none is answered by `otherwise`, at first a
+    404.
+    """
 
     def __init__(self) -> None:
         self.handlers: dict[str, Handler] = {}
-        self.otherwise: Handler = lambda exchange: exchange.send("<p>none</p>", status="404 Not Found")
+        self.otherwise: Handler = lambda exchange: exchange.send(
+            "<p>none</p>", status="404 Not Found"
+        )
         self.requests: list[str] = []
         self.closed = Event()
         self._lock = Lock()

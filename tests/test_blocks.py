@@ -28,9 +28,21 @@ def texts(html: str) -> list[str]:
         ("<pre>a<br>b</pre>", ["a\nb"]),
         ("<p>caf&eacute; &amp; t\u00adea\u200b</p>", ["café & tea"]),
         ("<p>  much\n\t white   space </p>", ["much white space"]),
-        ("<p>a</p><script>b</script><style>c</style><template>d</template><noscript>e</noscript><!-- f --><p>g</p>", ["a", "g"]),
+        (
+            (
+                "<p>a</p><script>b</script><style>c</style><template>d</template><noscript>e</noscript><!--"
+                " f --><p>g</p>"
+            ),
+            ["a", "g"],
+        ),
         ("<p>a<script>x</script>b</p>", ["ab"]),
-        ("<p hidden>a</p><p style='DISPLAY : none'>b</p><p style='visibility:hidden'>c</p><p>d</p>", ["d"]),
+        (
+            (
+                "<p hidden>a</p><p style='DISPLAY : none'>b</p><p"
+                " style='visibility:hidden'>c</p><p>d</p>"
+            ),
+            ["d"],
+        ),
         ("<div role=tabpanel hidden>panel</div>", ["panel"]),
         ("<dl><dt>term</dt><dd>meaning</dd></dl>", ["term", "meaning"]),
         ("<button>question</button><my-card>answer</my-card>", ["question", "answer"]),
@@ -45,20 +57,32 @@ def test_text_is_read_in_order(html: str, expected: list[str]) -> None:
 
 
 def test_paths_tell_where_a_block_stands() -> None:
-    (block,) = blocks('<div id="main-1234" class="post  wide" role="main"><h2 class="t2">x</h2></div>')
+    (block,) = blocks(
+        '<div id="main-1234" class="post  wide" role="main"><h2 class="t2">x</h2></div>'
+    )
     assert block.path == "body/div#main-0.post.wide[main]/h2.t2"
     assert block.tag == "h2"
 
 
 def test_links_and_code_are_marked() -> None:
-    (block,) = blocks("<p>See <a href='/a'>the  <b>first</b></a>, then <code>run()</code> or <a href='/b'>b</a></p>")
+    (block,) = blocks(
+        "<p>See <a href='/a'>the  <b>first</b></a>, then <code>run()</code> or <a"
+        " href='/b'>b</a></p>"
+    )
     assert block.text == "See the first, then run() or b"
-    assert [(block.text[start:end], mark) for start, end, mark in block.spans] == [("the first", "/a"), ("run()", "`"), ("b", "/b")]
+    assert [(block.text[start:end], mark) for start, end, mark in block.spans] == [
+        ("the first", "/a"),
+        ("run()", "`"),
+        ("b", "/b"),
+    ]
     assert (block.link_chars, block.links, block.bold_chars) == (10, 2, 5)
 
 
 def test_a_link_around_blocks_is_a_link_in_each() -> None:
-    assert [(block.text, block.link_chars) for block in blocks("<a href=x><h3>title</h3><p>teaser</p></a><p>text</p>")] == [
+    assert [
+        (block.text, block.link_chars)
+        for block in blocks("<a href=x><h3>title</h3><p>teaser</p></a><p>text</p>")
+    ] == [
         ("title", 5),
         ("teaser", 6),
         ("text", 0),
@@ -95,8 +119,15 @@ def test_trees_of_xml_are_read_as_lxml_shows_them() -> None:
 
 
 def test_text_that_is_cleaned_keeps_its_marks_in_place() -> None:
-    (block,) = blocks("<p>\u00ad <a href=' /x '>\u3000l\u00adi\u200bnk </a>\n<b>\u00a0bold\u2003</b><a>none</a><a href=' '>empty</a></p>")
-    assert (block.text, block.spans, block.bold_chars) == ("link bold noneempty", ((0, 4, "/x"),), 4)
+    (block,) = blocks(
+        "<p>\u00ad <a href=' /x '>\u3000l\u00adi\u200bnk </a>\n<b>\u00a0bold\u2003</b><a>none</a><a"
+        " href=' '>empty</a></p>"
+    )
+    assert (block.text, block.spans, block.bold_chars) == (
+        "link bold noneempty",
+        ((0, 4, "/x"),),
+        4,
+    )
 
 
 def test_huge_pages_are_cut_and_say_so() -> None:
@@ -113,7 +144,17 @@ def test_many_links_in_one_block_take_linear_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b" \n", b"\x00\x00", b"\xff\xfe", b"<", b"<html>", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, b"<?xml version='1.0'?><!-- x"]
+    "body",
+    [
+        b"",
+        b" \n",
+        b"\x00\x00",
+        b"\xff\xfe",
+        b"<",
+        b"<html>",
+        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4,
+        b"<?xml version='1.0'?><!-- x",
+    ],
 )
 def test_bad_input_gives_a_page_without_a_crash(body: bytes) -> None:
     page = Page.from_html(body)
@@ -136,14 +177,21 @@ def test_encodings_are_right(body: bytes, content_type: str | None) -> None:
 
 
 def test_a_page_survives_its_dump() -> None:
-    html = "<html lang=de><title>T</title><meta name=description content=D><table><tr><td>a <a href=/x>b</a></table><ul><li>c</ul>"
+    html = (
+        "<html lang=de><title>T</title><meta name=description content=D><table><tr><td>a <a"
+        " href=/x>b</a></table><ul><li>c</ul>"
+    )
     page = Page.from_html(html, "https://example.org/")
     assert Page.load(page.dump()) == page
 
 
 def test_a_block_is_what_its_fields_are() -> None:
     block = Block("a b", "body/p", "p", 1, links=1, spans=((0, 1, "/x"),))
-    assert block == Block("a b", "body/p", "p", 1, links=1, spans=((0, 1, "/x"),)) != Block("a b", "body/p", "p", 2)
+    assert (
+        block
+        == Block("a b", "body/p", "p", 1, links=1, spans=((0, 1, "/x"),))
+        != Block("a b", "body/p", "p", 2)
+    )
     assert (block.link_chars, block.row, block.item, block.bold_chars) == (0, 0, 0, 0)
     assert repr(block).startswith("Block('a b', 'body/p', 'p', 1,")
     with pytest.raises(AttributeError):

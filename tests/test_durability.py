@@ -1,4 +1,6 @@
-"""A crawl that is killed, again and again, at any moment: every page is in the output once, none is lost."""
+"""A crawl that is killed, again and again, at any moment: every page is in the output once, none is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -44,22 +46,36 @@ PHASES = {"learn": "learning from", "release": "learned model", "close": "Closin
 
 
 def page(number: int) -> str:
-    links = "".join(f"<li><a href=/p/{child}>Page {child}</a></li>" for child in range(8 * number + 1, 8 * number + 9) if child < PAGES)
+    links = "".join(
+        f"<li><a href=/p/{child}>Page {child}</a></li>"
+        for child in range(8 * number + 1, 8 * number + 9)
+        if child < PAGES
+    )
     return (
-        f"<html><head><title>Page {number}</title></head><body><nav><a href=/>Home</a> <a href=/p/1>First</a></nav><main><h1>Page {number}</h1>"
-        f"<p>{prose((number, 1))}</p><p>{prose((number, 2))}</p></main><ul>{links}</ul><footer>© 2024 All rights reserved</footer></body></html>"
+        f"<html><head><title>Page {number}</title></head><body><nav><a href=/>Home</a> <a"
+        " href=/p/1>First</a></nav><main><h1>Page"
+        f" {number}</h1><p>{prose((number, 1))}</p><p>{prose((number, 2))}</p></main><ul>{links}</ul><footer>©"
+        " 2024 All rights reserved</footer></body></html>"
     )
 
 
 @pytest.fixture
 def large_site(site: Site) -> Site:
-    bodies = {f"/p/{number}": page(number).encode() for number in range(1, PAGES)} | {"/": page(0).encode()}
-    site.answer = lambda path: (200, "text/html; charset=utf-8", bodies[path]) if path in bodies else (404, "text/plain", b"")
+    bodies = {f"/p/{number}": page(number).encode() for number in range(1, PAGES)} | {
+        "/": page(0).encode()
+    }
+    site.answer = lambda path: (
+        (200, "text/html; charset=utf-8", bodies[path])
+        if path in bodies
+        else (404, "text/plain", b"")
+    )
     return site
 
 
 def run_until_killed(site: Site, folder: Path, phase: str, after: int) -> bool:
-    """Crawl, and kill the process *after* so many answers (fetch) or milliseconds into a phase; tell whether it was in time."""
+    """Crawl, and kill the process *after* so many answers (fetch) or milliseconds into a phase;
+    tell whether it was in time.
+    """
     command = [sys.executable, "-m", "contentspider", *COMMAND, "--resume", site.url]
     answer, timers = site.answer, []
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
@@ -82,7 +98,9 @@ def run_until_killed(site: Site, folder: Path, phase: str, after: int) -> bool:
     return code != 0
 
 
-def killing(process: subprocess.Popen[str], answer: Callable[[str], Answer], after: int) -> Callable[[str], Answer]:
+def killing(
+    process: subprocess.Popen[str], answer: Callable[[str], Answer], after: int
+) -> Callable[[str], Answer]:
     """Return an answer of the server that kills the crawl when it has been asked so often."""
     numbers = count(1)
 
@@ -95,12 +113,27 @@ def killing(process: subprocess.Popen[str], answer: Callable[[str], Answer], aft
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_crawl_killed_five_times_has_every_page_once(seed: int, large_site: Site, tmp_path: Path) -> None:
+def test_a_crawl_killed_five_times_has_every_page_once(
+    seed: int, large_site: Site, tmp_path: Path
+) -> None:
     draw = random.Random(seed)
     name = re.sub(r"^http://([\d.]+):", r"\1-", large_site.url)
     kills = 0
-    moments = [("fetch", draw.randint(1, 250)), ("fetch", draw.randint(20, 400)), ("learn", draw.randint(0, 700)), ("release", draw.randint(0, 300))]
-    moments += [draw.choice([("fetch", draw.randint(100, 900)), ("close", draw.randint(0, 40)), ("release", draw.randint(0, 900))])]
+    moments = [
+        ("fetch", draw.randint(1, 250)),
+        ("fetch", draw.randint(20, 400)),
+        ("learn", draw.randint(0, 700)),
+        ("release", draw.randint(0, 300)),
+    ]
+    moments += [
+        draw.choice(
+            [
+                ("fetch", draw.randint(100, 900)),
+                ("close", draw.randint(0, 40)),
+                ("release", draw.randint(0, 900)),
+            ]
+        )
+    ]
     for phase, after in moments:
         kills += run_until_killed(large_site, tmp_path, phase, after)
         if ": finished" in run("status", name, cwd=tmp_path).stdout:
@@ -113,14 +146,20 @@ def test_a_crawl_killed_five_times_has_every_page_once(seed: int, large_site: Si
     assert f"items: {PAGES} out, 0 held" in status
     items = read_jsonl(tmp_path / "pages.jsonl")
     expect_every_page_once(large_site, tmp_path)
-    assert all(item["model_version"] != "unfiltered" and "All rights reserved" not in str(item["content"]) for item in items)
+    assert all(
+        item["model_version"] != "unfiltered" and "All rights reserved" not in str(item["content"])
+        for item in items
+    )
     run("replay", name, "-o", "again.csv", cwd=tmp_path)
     assert (tmp_path / "again.csv").read_text().count("model_version") == 1
 
 
 def expect_every_page_once(site: Site, folder: Path, output: str = "pages.jsonl") -> None:
     ids = [item["id"] for item in read_jsonl(folder / output)]
-    wanted = {page_id(site.url + "/"), *(page_id(f"{site.url}/p/{number}") for number in range(1, PAGES))}
+    wanted = {
+        page_id(site.url + "/"),
+        *(page_id(f"{site.url}/p/{number}") for number in range(1, PAGES)),
+    }
     assert len(ids) == PAGES
     assert set(ids) == wanted
 
@@ -152,12 +191,30 @@ def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_pat
     expect_every_page_once(large_site, tmp_path)
 
 
-def test_a_crawl_on_a_full_disk_stops_and_goes_on_when_there_is_room(large_site: Site, tmp_path: Path) -> None:
+def test_a_crawl_on_a_full_disk_stops_and_goes_on_when_there_is_room(
+    large_site: Site, tmp_path: Path
+) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (700_000, 700_000))
 
-    command = [sys.executable, "-m", "contentspider", *COMMAND, "--log-level", "ERROR", large_site.url]
-    done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, preexec_fn=limit, timeout=TIMEOUT, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "contentspider",
+        *COMMAND,
+        "--log-level",
+        "ERROR",
+        large_site.url,
+    ]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=limit,
+        timeout=TIMEOUT,
+        check=False,
+    )
     assert done.returncode == 1
     assert "Once that is mended, the same command with --resume goes on" in done.stderr
     assert "Traceback" not in done.stderr
@@ -205,11 +262,16 @@ def test_a_spider_of_the_users_goes_on_too(large_site: Site, tmp_path: Path) -> 
             large_site.answer = killing(process, answer, after)
         assert process.returncode == -signal.SIGKILL
     large_site.answer = answer
-    done = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True)
+    done = subprocess.run(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True
+    )
     assert "cannot be kept" not in done.stderr
     assert "ended without notice" in done.stderr
     expect_every_page_once(large_site, tmp_path, "out.jsonl")
-    assert all(item["seen"] and "All rights" not in str(item["content"]) for item in read_jsonl(tmp_path / "out.jsonl"))
+    assert all(
+        item["seen"] and "All rights" not in str(item["content"])
+        for item in read_jsonl(tmp_path / "out.jsonl")
+    )
 
 
 SPIDER = """
@@ -267,7 +329,14 @@ MySpider.custom_settings = {"ITEM_PIPELINES": {Odd: 300}}
 
 def run_spider(spider: str, site: Site, folder: Path) -> tuple[list[dict[str, object]], str]:
     (folder / "project.py").write_text(SPIDER.format(spider=spider))
-    done = subprocess.run([sys.executable, "project.py", site.url + "/"], cwd=folder, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True)
+    done = subprocess.run(
+        [sys.executable, "project.py", site.url + "/"],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
     assert "Traceback" not in done.stderr, done.stderr[-3000:]
     return read_jsonl(folder / "out.jsonl"), done.stderr
 
@@ -275,13 +344,19 @@ def run_spider(spider: str, site: Site, folder: Path) -> tuple[list[dict[str, ob
 def test_spiders_with_private_callbacks_crawl(site: Site, tmp_path: Path) -> None:
     small_site(site, 7)
     items, _ = run_spider(CRAWL_SPIDER, site, tmp_path)
-    assert {str(item["url"]) for item in items} == {f"{site.url}/{number}" for number in range(1, 7)}
+    assert {str(item["url"]) for item in items} == {
+        f"{site.url}/{number}" for number in range(1, 7)
+    }
 
 
-def test_pages_of_one_address_and_requests_in_memory_come_once_each(site: Site, tmp_path: Path) -> None:
+def test_pages_of_one_address_and_requests_in_memory_come_once_each(
+    site: Site, tmp_path: Path
+) -> None:
     small_site(site, 2)
     items, said = run_spider(ONE_ADDRESS, site, tmp_path)
-    assert sorted(str(item["url"]) for item in items) == [site.url + "/"] * 3 + [site.url + "/1"], "and the crawl ends"
+    assert sorted(str(item["url"]) for item in items) == [site.url + "/"] * 3 + [site.url + "/1"], (
+        "and the crawl ends"
+    )
     assert said.count("cannot be kept in the ledger") == 1
 
 
@@ -309,11 +384,18 @@ def test_after_a_resume_pages_are_retried_as_before(site: Site, tmp_path: Path) 
     site.answer = once_busy
     done = run("crawl", "--own-site", "--no-sitemaps", "--resume", site.url, cwd=tmp_path)
     assert "goes on" not in done.stderr
-    urls = sorted(str(item["url"]).removeprefix(site.url).rstrip("/") for item in read_jsonl(tmp_path / "pages.jsonl"))
-    assert urls == sorted(["", *(f"/{number}" for number in range(1, 10))]), "those beyond --max-pages, too"
+    urls = sorted(
+        str(item["url"]).removeprefix(site.url).rstrip("/")
+        for item in read_jsonl(tmp_path / "pages.jsonl")
+    )
+    assert urls == sorted(["", *(f"/{number}" for number in range(1, 10))]), (
+        "those beyond --max-pages, too"
+    )
 
 
-def test_an_output_that_cannot_be_written_or_is_another_crawls_is_said(site: Site, tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_or_is_another_crawls_is_said(
+    site: Site, tmp_path: Path
+) -> None:
     small_site(site, 5)
     (tmp_path / "folder.jsonl").mkdir()
     done = run("crawl", "--own-site", site.url, "-o", "folder.jsonl", cwd=tmp_path, check=False)

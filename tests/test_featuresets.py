@@ -46,7 +46,13 @@ def test_each_set_names_what_it_is_about() -> None:
     assert "above class story" in names("classes")[2]
     assert "attribute align=center" in names("attributes")[2]
     assert "above attribute role=navigation" in names("attributes")[0]
-    assert {"script onclick", "script return", "script this", "script javascript:", "script void"} <= set(names("scripts")[0])
+    assert {
+        "script onclick",
+        "script return",
+        "script this",
+        "script javascript:",
+        "script void",
+    } <= set(names("scripts")[0])
     assert names("scripts")[2] == []
     assert "link ratio 10" in names("uzun")[0]
     assert "links 2" in names("uzun")[2]
@@ -66,8 +72,16 @@ def test_all_is_every_set_but_the_default_and_an_unknown_one_is_named() -> None:
 
 
 def some_pages() -> list[Page]:
-    html = "<title>Page {0}</title><body><nav class=menu><ul><li><a href=/>Home</a><li><a href=/a>All of the articles</a></ul></nav><article class=story><h1>Page {0}</h1><p>{1}</p><p>{2}</p></article><footer class=legal onclick='go()'>© 2024 All rights reserved</footer>"
-    return [Page.from_html(html.format(n, prose((n, 1)), prose((n, 2))), str(n), attributes=True) for n in range(12)]
+    html = (
+        "<title>Page {0}</title><body><nav class=menu><ul><li><a href=/>Home</a><li><a href=/a>All"
+        " of the articles</a></ul></nav><article class=story><h1>Page"
+        " {0}</h1><p>{1}</p><p>{2}</p></article><footer class=legal onclick='go()'>© 2024 All"
+        " rights reserved</footer>"
+    )
+    return [
+        Page.from_html(html.format(n, prose((n, 1)), prose((n, 2))), str(n), attributes=True)
+        for n in range(12)
+    ]
 
 
 @pytest.mark.parametrize("feature_set", FEATURE_SET_NAMES)
@@ -95,9 +109,19 @@ def rendered(number: int) -> dict[str, Any]:
         }
 
     story = [prose((number, line)) for line in range(3)]
-    texts = [text("Home", ["div", "a"], "12px", 80), text("News of the day", ["div", "a"], "12px", 80)]
-    texts += [text(words, ["div", "div"], "16px", 640) for words in story] + [text(prose((number, 9)), ["div", "div"], "11px", 300)]
-    return {"url": f"http://example.org/{number}", "titles": [f"Page {number}"], "descriptions": [story[0]], "texts": texts}
+    texts = [
+        text("Home", ["div", "a"], "12px", 80),
+        text("News of the day", ["div", "a"], "12px", 80),
+    ]
+    texts += [text(words, ["div", "div"], "16px", 640) for words in story] + [
+        text(prose((number, 9)), ["div", "div"], "11px", 300)
+    ]
+    return {
+        "url": f"http://example.org/{number}",
+        "titles": [f"Page {number}"],
+        "descriptions": [story[0]],
+        "texts": texts,
+    }
 
 
 @pytest.fixture
@@ -112,7 +136,14 @@ def rendered_file(tmp_path: Path) -> Path:
 def test_rendered_pages_are_clustered_by_their_looks(rendered_file: Path) -> None:
     pages = list(read_rendered(rendered_file))
     assert pages[0].content.visuals[2]["font-size"] == "16px"
-    assert [block.tag for block in pages[0].content.blocks] == ["a", "a", "div", "div", "div", "div"]
+    assert [block.tag for block in pages[0].content.blocks] == [
+        "a",
+        "a",
+        "div",
+        "div",
+        "div",
+        "div",
+    ]
     assert pages[0].content.blocks[0].path == "body/div.c-div/a.c-a"
     model = SiteLearner("example.org", "paper", features=["visual"]).fit(pages)
     # The tag path of the small print is that of the story; only its looks tell them apart.
@@ -155,12 +186,29 @@ def test_a_classifier_of_the_rendered_pages_agrees_with_its_labels(rendered_file
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_writes_a_table_and_a_chart(name: str, example_corpus: Path, tmp_path: Path) -> None:
+def test_every_experiment_writes_a_table_and_a_chart(
+    name: str, example_corpus: Path, tmp_path: Path
+) -> None:
     from example_site import ExampleSite
 
     ExampleSite(9).write(tmp_path / "corpora" / "other")
     ExampleSite(10).write(tmp_path / "corpora" / "third")
-    run("experiment", name, "corpora", "-o", "out", "--labels", "paper", "--pages", "8", "--folds", "2", "--features", "tag-path,text-length", cwd=tmp_path)
+    run(
+        "experiment",
+        name,
+        "corpora",
+        "-o",
+        "out",
+        "--labels",
+        "paper",
+        "--pages",
+        "8",
+        "--folds",
+        "2",
+        "--features",
+        "tag-path,text-length",
+        cwd=tmp_path,
+    )
     table = (tmp_path / "out" / f"{name}.md").read_text()
     assert table.count("|") > 12
     assert "truth" in table

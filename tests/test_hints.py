@@ -21,7 +21,8 @@ def test_titles_and_descriptions_of_all_kinds() -> None:
 
 def test_broken_json_ld_is_no_hint() -> None:
     assert hints(
-        "<title>x</title><script type='application/ld+json'>{\"headline\": </script><script type='application/ld+json'>" + "[" * 100_000 + "</script>"
+        "<title>x</title><script type='application/ld+json'>{\"headline\": </script><script"
+        " type='application/ld+json'>" + "[" * 100_000 + "</script>"
     ) == Hints(("x",))
 
 

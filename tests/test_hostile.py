@@ -13,7 +13,14 @@ from uuid import uuid4
 import pytest
 
 from contentspider.crawl.links import MAX_LINKS
-from contentspider.crawl.traps import BARREN_PAGES, SeenTexts, Traps, repeats, shape_of, without_session
+from contentspider.crawl.traps import (
+    BARREN_PAGES,
+    SeenTexts,
+    Traps,
+    repeats,
+    shape_of,
+    without_session,
+)
 from contentspider.page.document import Page
 from tests.conftest import read_jsonl, run
 from tests.hostile import Exchange, HostileSite, bomb, serve_hostile
@@ -37,15 +44,25 @@ def hostile() -> Iterator[HostileSite]:
 def good_site(site: HostileSite, links: list[str]) -> None:
     """Add good pages; each of them links to all that is bad."""
     bad = "".join(f'<a href="{link}">more</a> ' for link in links)
-    site.add("/", article(0, "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, GOOD)) + bad))
+    site.add(
+        "/",
+        article(
+            0, "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, GOOD)) + bad
+        ),
+    )
     for number in range(1, GOOD):
         site.add(f"/{number}", article(number, bad))
 
 
 def crawl(site: HostileSite, folder: Path, *options: str) -> tuple[str, list[str]]:
-    """Crawl the site; return what was said, and the other pages' paths after checking that each good page came once."""
+    """Crawl the site; return what was said, and the other pages' paths after checking that each
+    good page came once.
+    """
     done = run("crawl", site.url, *OPTIONS, *options, cwd=folder)
-    paths = [str(item["url"]).removeprefix(site.url) or "/" for item in read_jsonl(folder / "pages.jsonl")]
+    paths = [
+        str(item["url"]).removeprefix(site.url) or "/"
+        for item in read_jsonl(folder / "pages.jsonl")
+    ]
     good = {"/", *(f"/{number}" for number in range(1, GOOD))}
     assert sorted(path for path in paths if path in good) == sorted(good)
     assert len(set(paths)) == len(paths)
@@ -55,14 +72,25 @@ def crawl(site: HostileSite, folder: Path, *options: str) -> tuple[str, list[str
 def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Path) -> None:
     handlers = hostile.handlers
     handlers["/stall"] = Exchange.stall
-    handlers["/stall-in-body"] = lambda exchange: (exchange.send("<p>half", length=1000), exchange.stall())
-    handlers["/drip"] = lambda exchange: (exchange.send("<p>half", length=1_000_000), exchange.drip())
+    handlers["/stall-in-body"] = lambda exchange: (
+        exchange.send("<p>half", length=1000),
+        exchange.stall(),
+    )
+    handlers["/drip"] = lambda exchange: (
+        exchange.send("<p>half", length=1_000_000),
+        exchange.drip(),
+    )
     handlers["/reset"] = Exchange.reset
     handlers["/silent"] = lambda exchange: None
     handlers["/no-http"] = lambda exchange: exchange.raw(b"\0\1\2 hello\r\n\r\n")
-    handlers["/long-header"] = lambda exchange: exchange.raw(b"HTTP/1.1 200 OK\r\nX: " + b"a" * 1_000_000)
+    handlers["/long-header"] = lambda exchange: exchange.raw(
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 1_000_000
+    )
     handlers["/no-gzip"] = lambda exchange: exchange.send("plain", "Content-Encoding: gzip")
-    handlers["/reset-in-body"] = lambda exchange: (exchange.send("<p>half", length=1000), exchange.reset())
+    handlers["/reset-in-body"] = lambda exchange: (
+        exchange.send("<p>half", length=1000),
+        exchange.reset(),
+    )
     handlers["/half"] = lambda exchange: exchange.send("<p>half", length=1000)
     chunks = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
     handlers["/cut-chunks"] = lambda exchange: exchange.raw(chunks + b"5\r\n<p>ab\r\n5000\r\nabc")
@@ -76,18 +104,32 @@ def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Pa
     failed = {*handlers, "/chain0"} - {"/circle2"}  # /circle2 is in /circle's circle
     # These are no failures.
     handlers["/binary"] = lambda exchange: exchange.send(bytes(range(256)) * 50)
-    handlers["/pdf"] = lambda exchange: exchange.send(b"%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\n" * 50)
-    handlers["/large"] = lambda exchange: exchange.send(gzip.compress(b"<title>Large</title>" + b"<p>a line of text</p>" * 200_000), "Content-Encoding: gzip")
-    handlers["/reload"] = lambda exchange: exchange.send(article(60).replace("<head>", "<head><meta http-equiv=refresh content='60; url=/reload'>"))
+    handlers["/pdf"] = lambda exchange: exchange.send(
+        b"%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\n" * 50
+    )
+    handlers["/large"] = lambda exchange: exchange.send(
+        gzip.compress(b"<title>Large</title>" + b"<p>a line of text</p>" * 200_000),
+        "Content-Encoding: gzip",
+    )
+    handlers["/reload"] = lambda exchange: exchange.send(
+        article(60).replace("<head>", "<head><meta http-equiv=refresh content='60; url=/reload'>")
+    )
     busy = itertools.count()
-    handlers["/busy"] = lambda exchange: exchange.send("busy", "Retry-After: 1", status="503 Busy") if next(busy) == 0 else exchange.send(article(61))
+    handlers["/busy"] = lambda exchange: (
+        exchange.send("busy", "Retry-After: 1", status="503 Busy")
+        if next(busy) == 0
+        else exchange.send(article(61))
+    )
     maps = itertools.count()
 
     def otherwise(exchange: Exchange) -> None:
         if exchange.path.startswith("/chain"):
             exchange.redirect(f"/chain{int(exchange.path[6:]) + 1}")
         elif "sitemap" in exchange.path:  # an index of ever new indexes
-            exchange.send(f"<sitemapindex><sitemap><loc>{hostile.url}/sitemap{next(maps)}.xml</loc></sitemap></sitemapindex>", kind="application/xml")
+            exchange.send(
+                f"<sitemapindex><sitemap><loc>{hostile.url}/sitemap{next(maps)}.xml</loc></sitemap></sitemapindex>",
+                kind="application/xml",
+            )
         else:
             exchange.send("User-agent: *\n" + "Disallow: /x/*/y\n" * 100_000, kind="text/plain")
 
@@ -97,25 +139,46 @@ def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Pa
     assert set(others) == {"/large", "/reload", "/busy"}
     count, reasons = re.search(r"(\d+) failed \((.*)\)", said).groups()
     assert int(count) == len(failed) == 18
-    assert sorted(reasons.split(", ")) == ["1 status 999", "1 too large", "3 timeout", "4 cut short", "4 redirects", "5 broken"]
+    assert sorted(reasons.split(", ")) == [
+        "1 status 999",
+        "1 too large",
+        "3 timeout",
+        "4 cut short",
+        "4 redirects",
+        "5 broken",
+    ]
     assert next(maps) == 3
     assert "ERROR" not in said
 
 
-def test_a_start_that_never_answers_or_leads_nowhere_is_said(hostile: HostileSite, tmp_path: Path) -> None:
+def test_a_start_that_never_answers_or_leads_nowhere_is_said(
+    hostile: HostileSite, tmp_path: Path
+) -> None:
     hostile.otherwise = Exchange.stall
-    done = run("crawl", hostile.url, *OPTIONS, "-s", "DOWNLOAD_TIMEOUT=0.5", cwd=tmp_path, check=False)
+    done = run(
+        "crawl", hostile.url, *OPTIONS, "-s", "DOWNLOAD_TIMEOUT=0.5", cwd=tmp_path, check=False
+    )
     assert done.returncode == 1
-    assert f"contentspider: {hostile.url} could not be read: it took longer than DOWNLOAD_TIMEOUT" in done.stderr
+    assert (
+        f"contentspider: {hostile.url} could not be read: it took longer than DOWNLOAD_TIMEOUT"
+        in done.stderr
+    )
     hostile.otherwise = lambda exchange: exchange.redirect("/")
     done = run("crawl", hostile.url, *OPTIONS, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert "could not be read: it redirects without end" in done.stderr
 
 
-def test_of_100_000_links_a_bounded_number_is_followed(hostile: HostileSite, tmp_path: Path) -> None:
-    hostile.add("/robots.txt", "User-agent: *\nDisallow: /none/\n")  # so that nothing is fetched for them
-    hostile.add("/many", article(50, "".join(f"<a href=/none/{number}>{number}</a>" for number in range(100_000))))
+def test_of_100_000_links_a_bounded_number_is_followed(
+    hostile: HostileSite, tmp_path: Path
+) -> None:
+    hostile.add(
+        "/robots.txt", "User-agent: *\nDisallow: /none/\n"
+    )  # so that nothing is fetched for them
+    hostile.add(
+        "/many",
+        article(50, "".join(f"<a href=/none/{number}>{number}</a>" for number in range(100_000))),
+    )
     good_site(hostile, ["/many"])
     said, others = crawl(hostile, tmp_path)
     assert others == ["/many"]
@@ -131,14 +194,22 @@ def test_session_ids_are_no_part_of_an_address(hostile: HostileSite, tmp_path: P
             exchange.send(article(1000 + int(exchange.path[-3:])))
         elif exchange.path.startswith("/old"):
             number = int(exchange.path[4])
-            links = [f"old{n};jsessionid={uuid4().hex.upper()}.node1?a=1&b=2" for n in (1, 2)] + [f"/old{n}?a=1&sid={uuid4().hex}&b=2" for n in (1, 2)]
-            exchange.send(article(50 + number, "".join(f"<a href='{link}'>old</a>" for link in links)))
+            links = [f"old{n};jsessionid={uuid4().hex.upper()}.node1?a=1&b=2" for n in (1, 2)] + [
+                f"/old{n}?a=1&sid={uuid4().hex}&b=2" for n in (1, 2)
+            ]
+            exchange.send(
+                article(50 + number, "".join(f"<a href='{link}'>old</a>" for link in links))
+            )
         else:
             exchange.send("", status="404 No")
 
     hostile.otherwise = answer
-    hostile.handlers["/moved"] = lambda exchange: exchange.redirect(f"/home?PHPSESSID={uuid4().hex}")
-    talks = [f"/talk?sid={'0f' * 15}{number}" for number in range(100, 105)]  # ids that say which talk is meant
+    hostile.handlers["/moved"] = lambda exchange: exchange.redirect(
+        f"/home?PHPSESSID={uuid4().hex}"
+    )
+    talks = [
+        f"/talk?sid={'0f' * 15}{number}" for number in range(100, 105)
+    ]  # ids that say which talk is meant
     good_site(hostile, ["/old1", "/moved", *talks])
     said, others = crawl(hostile, tmp_path)
     assert sorted(others) == sorted(["/home", "/old1", "/old1?a=1&b=2", "/old2?a=1&b=2", *talks])
@@ -151,9 +222,14 @@ def test_nests_end(hostile: HostileSite, tmp_path: Path) -> None:
 
     def answer(exchange: Exchange) -> None:
         if exchange.path.startswith("/nest/"):
-            exchange.send(f"<h1>Nest</h1><a href={'a' if exchange.path.endswith('b/') else 'b'}/>in</a>")
+            exchange.send(
+                f"<h1>Nest</h1><a href={'a' if exchange.path.endswith('b/') else 'b'}/>in</a>"
+            )
         elif exchange.path.startswith("/deep/"):
-            exchange.send(f"<h1>Deep</h1><a href={''.join('abcdefghij'[int(digit)] for digit in str(next(draw)))}x/>in</a>")
+            exchange.send(
+                "<h1>Deep</h1><a"
+                f" href={''.join('abcdefghij'[int(digit)] for digit in str(next(draw)))}x/>in</a>"
+            )
         else:
             exchange.send("", status="404 No")
 
@@ -166,9 +242,18 @@ def test_nests_end(hostile: HostileSite, tmp_path: Path) -> None:
 
 
 def calendar(day: date, form: str) -> str:
-    days = "".join(f"<td><a href='{day.replace(day=number):{form}}'>{number}</a></td>" for number in range(1, 29))
-    steps = "".join(f"<a href='{day + timedelta(step):{form}}'>{day + timedelta(step):%b %d}</a> " for step in (-1, 1))
-    return f"<title>{day:%d %B %Y}</title><h1>{day:%A, %B %d, %Y}</h1><p>No events on this day.</p><table><tr>{days}</tr></table>{steps}"
+    days = "".join(
+        f"<td><a href='{day.replace(day=number):{form}}'>{number}</a></td>"
+        for number in range(1, 29)
+    )
+    steps = "".join(
+        f"<a href='{day + timedelta(step):{form}}'>{day + timedelta(step):%b %d}</a> "
+        for step in (-1, 1)
+    )
+    return (
+        f"<title>{day:%d %B %Y}</title><h1>{day:%A, %B %d, %Y}</h1><p>No events on this"
+        f" day.</p><table><tr>{days}</tr></table>{steps}"
+    )
 
 
 def test_barren_shapes_end(hostile: HostileSite, tmp_path: Path) -> None:
@@ -182,15 +267,26 @@ def test_barren_shapes_end(hostile: HostileSite, tmp_path: Path) -> None:
         elif path == "/events":
             exchange.send(calendar(date.fromisoformat(query[5:]), "/events?date=%Y-%m-%d"))
         elif path == "/shop":
-            teasers = sorted((f"<p>Product {name} is for sale.</p>" for name in "abcdef"), key=lambda text: hash(text + query))
-            exchange.send("".join(teasers) + "".join(f"<a href='/shop?{query}&{choice}'>{choice}</a> " for choice in filters))
+            teasers = sorted(
+                (f"<p>Product {name} is for sale.</p>" for name in "abcdef"),
+                key=lambda text: hash(text + query),
+            )
+            exchange.send(
+                "".join(teasers)
+                + "".join(f"<a href='/shop?{query}&{choice}'>{choice}</a> " for choice in filters)
+            )
         elif path == "/ticket":
-            exchange.send(f"<p>Welcome, guest {uuid4()}.</p><a href='/ticket?t={uuid4()}'>Again</a> <a href='/ticket?t={uuid4()}'>And again</a>")
+            exchange.send(
+                f"<p>Welcome, guest {uuid4()}.</p><a href='/ticket?t={uuid4()}'>Again</a> <a"
+                f" href='/ticket?t={uuid4()}'>And again</a>"
+            )
         else:
             exchange.send("", status="404 No")
 
     hostile.otherwise = answer
-    good_site(hostile, ["/calendar/2024/05/01", "/events?date=2024-05-01", "/shop?all=1", "/ticket?t=1"])
+    good_site(
+        hostile, ["/calendar/2024/05/01", "/events?date=2024-05-01", "/shop?all=1", "/ticket?t=1"]
+    )
     said, others = crawl(hostile, tmp_path)
     shapes = [path[:5] for path in others]
     for shape in ("/cale", "/even", "/shop", "/tick"):
@@ -206,10 +302,18 @@ def traps() -> Traps:
 def test_a_long_pagination_and_an_archive_of_numbers_are_no_traps() -> None:
     made = traps()
     for number in range(3000):
-        page = Page.from_html(f"<h1>News, page {number}</h1><p>{prose(number)}</p><a href=/>Home</a>", f"https://e.org/page/{number}")
+        page = Page.from_html(
+            f"<h1>News, page {number}</h1><p>{prose(number)}</p><a href=/>Home</a>",
+            f"https://e.org/page/{number}",
+        )
         assert list(made.follow([f"https://e.org/page/{number + 1}"], page))
-        cells = "".join(f"<p>{label}: {1000 + (number * step) % 997}.{number % 10}</p>" for label, step in (("Pressure", 7), ("Radiation", 11), ("Energy", 13)))
-        page = Page.from_html(f"<h1>Weather of the day</h1>{cells}", f"https://e.org/weather?day={number}")
+        cells = "".join(
+            f"<p>{label}: {1000 + (number * step) % 997}.{number % 10}</p>"
+            for label, step in (("Pressure", 7), ("Radiation", 11), ("Energy", 13))
+        )
+        page = Page.from_html(
+            f"<h1>Weather of the day</h1>{cells}", f"https://e.org/weather?day={number}"
+        )
         assert number > 900 or list(made.follow([f"https://e.org/weather?day={number + 1}"], page))
 
 
@@ -217,10 +321,22 @@ def test_a_barren_shape_is_followed_from_elsewhere_and_set_free_by_something_new
     made = traps()
     link = "https://e.org/day/999"
     for number in range(BARREN_PAGES + 1):
-        assert list(made.follow([link], Page.from_html("<p>Nothing here</p>", f"https://e.org/day/{number}")))[:1] == ([link] if number < BARREN_PAGES else [])
-    assert list(made.follow([link], Page.from_html("<p>Nothing here</p>", "https://e.org/about"))) == [link]
-    assert list(made.follow(["https://e.org/article"], Page.from_html("<p>Nothing here</p>", "https://e.org/day/5"))) == ["https://e.org/article"]
-    assert list(made.follow([link], Page.from_html("<p>A concert</p>", "https://e.org/day/6"))) == [link]
+        assert list(
+            made.follow(
+                [link], Page.from_html("<p>Nothing here</p>", f"https://e.org/day/{number}")
+            )
+        )[:1] == ([link] if number < BARREN_PAGES else [])
+    assert list(
+        made.follow([link], Page.from_html("<p>Nothing here</p>", "https://e.org/about"))
+    ) == [link]
+    assert list(
+        made.follow(
+            ["https://e.org/article"], Page.from_html("<p>Nothing here</p>", "https://e.org/day/5")
+        )
+    ) == ["https://e.org/article"]
+    assert list(made.follow([link], Page.from_html("<p>A concert</p>", "https://e.org/day/6"))) == [
+        link
+    ]
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,15 +374,33 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_only_tokens_are_session_ids(address: str, plain: str | None) -> None:
-    assert without_session("https://e.org" + address) == "https://e.org" + (address if plain is None else plain)
+    assert without_session("https://e.org" + address) == "https://e.org" + (
+        address if plain is None else plain
+    )
 
 
 def test_paths_that_repeat() -> None:
-    assert not any(repeats("https://e.org" + path) for path in ("", "/", "/a/b/a/b", "/2024/11/11/11/x", "/a/a/b/a/a", "/en/en"))
-    assert all(repeats("https://e.org" + path) for path in ("/a/a/a", "/x/a/b/a/b/a/b/y", "/a/b/c/d" * 3, "/1/a/1/a/1/a", "/".join("ab" * 26)))
+    assert not any(
+        repeats("https://e.org" + path)
+        for path in ("", "/", "/a/b/a/b", "/2024/11/11/11/x", "/a/a/b/a/a", "/en/en")
+    )
+    assert all(
+        repeats("https://e.org" + path)
+        for path in (
+            "/a/a/a",
+            "/x/a/b/a/b/a/b/y",
+            "/a/b/c/d" * 3,
+            "/1/a/1/a/1/a",
+            "/".join("ab" * 26),
+        )
+    )
 
 
 def test_shapes() -> None:
-    assert shape_of("https://e.org/a/2024-05/b?c=1") == shape_of("https://e.org/a/1999-12/b?d=2") == "e.org/a/#-#/b?"
+    assert (
+        shape_of("https://e.org/a/2024-05/b?c=1")
+        == shape_of("https://e.org/a/1999-12/b?d=2")
+        == "e.org/a/#-#/b?"
+    )
     assert shape_of(f"https://e.org/{uuid4().hex}0") == "e.org/#"
     assert shape_of("https://e.org/slug") == "e.org/slug"

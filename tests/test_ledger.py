@@ -42,7 +42,12 @@ def test_the_queue_goes_by_priority_then_by_age_and_knows_each_address_once(path
     assert (ledger.knows(b"first"), ledger.knows(b"other")) == (True, False)
     assert ledger.queued == 4
     taken = [ledger.take() for _ in range(4)]
-    assert [entry[1].rpartition("/")[2] for entry in taken if entry] == ["high", "first", "second", "low"]
+    assert [entry[1].rpartition("/")[2] for entry in taken if entry] == [
+        "high",
+        "first",
+        "second",
+        "low",
+    ]
     assert ledger.take() is None
     assert ledger.knows(b"first")
     assert ledger.enqueue(b"first", "http://x/first", 0, "{}", again=True)
@@ -67,7 +72,10 @@ def test_what_was_not_committed_is_done_again_after_a_kill(path: Path) -> None:
     again.begin_run()
     assert again.states() == {"queued": 2, "failed": 1}
     assert again.reasons("failed") == [("HTTP 404", 1, "http://x/a")]
-    assert [entry[1] for entry in (again.take(), again.take()) if entry] == ["http://x/b", "http://x/c"]
+    assert [entry[1] for entry in (again.take(), again.take()) if entry] == [
+        "http://x/b",
+        "http://x/c",
+    ]
     again.end_run("finished")
     assert [run.reason for run in again.runs()] == [None, "finished"]
     again.close()
@@ -153,8 +161,13 @@ def test_a_full_disk_is_said_and_leaves_the_last_commit(path: Path) -> None:
 
 def test_two_processes_do_not_share_a_ledger(path: Path) -> None:
     ledger = Ledger(path)
-    code = f"from pathlib import Path\nfrom contentspider.storage.ledger import Ledger, LedgerBusyError\ntry: Ledger(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    code = (
+        "from pathlib import Path\nfrom contentspider.storage.ledger import Ledger,"
+        f" LedgerBusyError\ntry: Ledger(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     assert "in use by another process" in done.stdout
     looked = Ledger(path, read_only=True)
     assert looked.runs() == []
@@ -163,8 +176,16 @@ def test_two_processes_do_not_share_a_ledger(path: Path) -> None:
     assert not list(path.parent.iterdir())
 
 
-@pytest.mark.parametrize("content", [b"no database at all, but some text that is long enough", b"SQLite format 3\x00" + b"\xff" * 200])
-def test_a_damaged_ledger_is_set_aside(content: bytes, path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no database at all, but some text that is long enough",
+        b"SQLite format 3\x00" + b"\xff" * 200,
+    ],
+)
+def test_a_damaged_ledger_is_set_aside(
+    content: bytes, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path.write_bytes(content)
     with pytest.raises(StateError, match="damaged"):
         Ledger(path)
@@ -185,10 +206,15 @@ def test_old_crawls_are_pruned(path: Path) -> None:
     for number in range(5):
         path.write_text(str(number))
         archive(path, f"2024-01-0{number + 1}T00:00:00+00:00", 2)
-    assert sorted(entry.name for entry in path.parent.iterdir()) == ["crawl.20240104T000000.sqlite", "crawl.20240105T000000.sqlite"]
+    assert sorted(entry.name for entry in path.parent.iterdir()) == [
+        "crawl.20240104T000000.sqlite",
+        "crawl.20240105T000000.sqlite",
+    ]
 
 
-def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_anew(tmp_path: Path) -> None:
+def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_anew(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "out.jsonl"
     writer = JsonLinesWriter(out, None, [])
     writer.write(b"one")
@@ -226,7 +252,10 @@ def test_requests_survive_the_disk() -> None:
     again = load_request(dump_request(request, spider), request.url, request.priority, spider)
     assert again.to_dict(spider=spider) == request.to_dict(spider=spider)
     assert dump_request(Request("http://x"), spider) == "{}"
-    for odd in (Request("http://x", lambda response: None), Request("http://x", meta={"page": object()})):
+    for odd in (
+        Request("http://x", lambda response: None),
+        Request("http://x", meta={"page": object()}),
+    ):
         with pytest.raises(TypeError):
             dump_request(odd, spider)
 

@@ -22,13 +22,37 @@ ERRORS = "Errors/the pages could be read"
 
 def crawl(site: Site, folder: Path, *options: str) -> tuple[dict[str, str], str]:
     """Crawl a site with the monitors of docs/monitoring.md; return what each said, and the log."""
-    switches = re.search(r"^contentspider crawl https://example\.org (.*?)^```", (ROOT / "docs" / "monitoring.md").read_text(), re.MULTILINE | re.DOTALL)
+    switches = re.search(
+        r"^contentspider crawl https://example\.org (.*?)^```",
+        (ROOT / "docs" / "monitoring.md").read_text(),
+        re.MULTILINE | re.DOTALL,
+    )
     assert switches
     settings = re.findall(r"-s '([^']+)'", switches[1])
     # Spidermon 1.27 logs by Spider.log(), which Scrapy 2.19 deprecates; nothing else may warn.
-    command = [sys.executable, "-W", "error", "-W", "ignore:Spider.log() is deprecated", "-m", "contentspider", "crawl", site.url, "--own-site"]
-    command += ["--log-level", "INFO", *(part for setting in settings for part in ("-s", setting)), "-s", "RETRY_ENABLED=False", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-W",
+        "ignore:Spider.log() is deprecated",
+        "-m",
+        "contentspider",
+        "crawl",
+        site.url,
+        "--own-site",
+    ]
+    command += [
+        "--log-level",
+        "INFO",
+        *(part for setting in settings for part in ("-s", setting)),
+        "-s",
+        "RETRY_ENABLED=False",
+        *options,
+    ]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
     assert "Error caught on signal handler" not in done.stderr, done.stderr
     return dict(re.findall(r"\[Spidermon\] (.+?)\.\.\. (\w+)", done.stderr)), done.stderr
 
@@ -45,7 +69,13 @@ def test_a_good_crawl_passes_and_a_new_template_is_told(site: Site, tmp_path: Pa
     results, _ = crawl(site, tmp_path)
     assert set(results.values()) == {"OK"}, "with the stored model"
     for path, (status, kind, body) in site.pages.items():
-        site.pages[path] = (status, kind, body.replace(b"<article>", b"<main><div class=story>").replace(b"</article>", b"</div></main>"))
+        site.pages[path] = (
+            status,
+            kind,
+            body.replace(b"<article>", b"<main><div class=story>").replace(
+                b"</article>", b"</div></main>"
+            ),
+        )
     results, log = crawl(site, tmp_path)
     assert DRIFT in failed(results)
     assert "if the site has changed, crawl it with CONTENTSPIDER_RELEARN=True" in log
@@ -72,7 +102,10 @@ def test_little_content_is_told(site: Site, tmp_path: Path) -> None:
     menu = "".join(f"<li><a href=/#{number}>{prose(number)}</a></li>" for number in range(40))
     links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 8))
     for number in range(8):
-        site.add(f"/{number}" if number else "/", article(number, links).replace("<nav>", f"<nav><ul>{menu}</ul>"))
+        site.add(
+            f"/{number}" if number else "/",
+            article(number, links).replace("<nav>", f"<nav><ul>{menu}</ul>"),
+        )
     results, log = crawl(site, tmp_path)
     assert failed(results) == {RATIO}
     assert "less than CONTENTSPIDER_MONITOR_MIN_KEPT=0.1" in log

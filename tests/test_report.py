@@ -15,7 +15,15 @@ from tests.test_site import prose
 if TYPE_CHECKING:
     from pathlib import Path
 
-CHROMIUM = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+CHROMIUM = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 HOSTILE = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
 
 
@@ -27,31 +35,54 @@ def png_size(path: Path) -> tuple[int, int]:
 
 @pytest.fixture
 def browser() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if not found:
         pytest.skip("no Chromium is installed (apt-get install chromium)")
     return found
 
 
-def test_a_report_shows_what_is_kept_and_dropped_and_runs_nothing(example_corpus: Path, tmp_path: Path, browser: str) -> None:
+def test_a_report_shows_what_is_kept_and_dropped_and_runs_nothing(
+    example_corpus: Path, tmp_path: Path, browser: str
+) -> None:
     site = tmp_path / "site"
     shutil.copytree(example_corpus / "html", site)
     hostile = HOSTILE.replace("<", "&lt;")
-    (site / "hostile.html").write_text(f"<title>Odd</title><article><h1>Odd</h1><p>{hostile} {prose(1)}</p><p>{prose(2)}</p></article>")
+    (site / "hostile.html").write_text(
+        f"<title>Odd</title><article><h1>Odd</h1><p>{hostile}"
+        f" {prose(1)}</p><p>{prose(2)}</p></article>"
+    )
     done = run("report", "site", "-o", "report.html", cwd=tmp_path)
     assert "58 pages -> report.html" in done.stderr
     html = (tmp_path / "report.html").read_text()
     assert "<script" not in html
     assert "&lt;script&gt;" in html
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", html), "self-contained"
-    first, *others = [float(value) for value in re.findall(r'<summary><span class="n(?: low)?">([\d.]+)<', html)]
+    first, *others = [
+        float(value) for value in re.findall(r'<summary><span class="n(?: low)?">([\d.]+)<', html)
+    ]
     assert others == sorted(others)
     assert first <= others[0]
     page = (tmp_path / "report.html").as_uri()
-    common = [browser, *CHROMIUM, f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1200,1600"]
-    subprocess.run([*common, f"--screenshot={tmp_path / 'report.png'}", page], check=True, capture_output=True, timeout=TIMEOUT)
+    common = [
+        browser,
+        *CHROMIUM,
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--window-size=1200,1600",
+    ]
+    subprocess.run(
+        [*common, f"--screenshot={tmp_path / 'report.png'}", page],
+        check=True,
+        capture_output=True,
+        timeout=TIMEOUT,
+    )
     assert png_size(tmp_path / "report.png") == (1200, 1600)
-    dom = subprocess.run([*common, "--dump-dom", page], check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
+    dom = subprocess.run(
+        [*common, "--dump-dom", page], check=True, capture_output=True, text=True, timeout=TIMEOUT
+    ).stdout
     assert "<title>contentspider report</title>" in dom, "no script of a page ran"
     assert dom.count("<tr>") > 10
     assert dom.count("<details") == 58

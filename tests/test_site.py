@@ -25,11 +25,17 @@ from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.votes import foreign_share, gather, split_comments
 from tests.conftest import token_f1
 
-PROSE = "The ferry leaves the harbour at seven and comes back before noon, if the weather and the crew allow it."
+PROSE = (
+    "The ferry leaves the harbour at seven and comes back before noon, if the weather and the crew"
+    " allow it."
+)
 
 
 def prose(seed: object) -> str:
-    words = "river stone winter letter engine garden bridge market number mirror candle harbour sister window silver copper morning paper".split()
+    words = (
+        "river stone winter letter engine garden bridge market number mirror candle harbour sister"
+        " window silver copper morning paper".split()
+    )
     draw = random.Random(str(seed))
     return " ".join(draw.choice(words) for _ in range(40)).capitalize() + "."
 
@@ -37,7 +43,9 @@ def prose(seed: object) -> str:
 def test_both_libraries_count_the_same_subsequence() -> None:
     draw = random.Random(1)
     for _ in range(300):
-        first, second = ("".join(draw.choice("abcdeé日") for _ in range(draw.randint(0, 90))) for _ in range(2))
+        first, second = (
+            "".join(draw.choice("abcdeé日") for _ in range(draw.randint(0, 90))) for _ in range(2)
+        )
         length = lcs_length(first, second)
         assert length == LCSseq.similarity(first, second) == lcs_length(second, first)
         assert 0 <= length <= min(len(first), len(second))
@@ -46,7 +54,9 @@ def test_both_libraries_count_the_same_subsequence() -> None:
 
 def test_many_subsequences_at_once_are_as_long_as_each() -> None:
     texts, hints = ["greentea", "", "x" * 2 * MAX_CHARS], ["tea", "xyz", "x" * 3 * MAX_CHARS]
-    assert lcs_lengths(texts, hints).tolist() == [[lcs_length(text, hint) for hint in hints] for text in texts]
+    assert lcs_lengths(texts, hints).tolist() == [
+        [lcs_length(text, hint) for hint in hints] for text in texts
+    ]
 
 
 def test_contrast_is_high_where_a_page_speaks_of_itself() -> None:
@@ -54,7 +64,9 @@ def test_contrast_is_high_where_a_page_speaks_of_itself() -> None:
         Page.from_html(f"<title>{word} {number}</title><p>{word} {number}</p><p>Imprint</p>")
         for number, word in enumerate(["tea", "coffee", "milk", "water", "cola"])
     ]
-    values = contrasts([page.content for page in pages], [page.hints for page in pages]).reshape(5, 2)
+    values = contrasts([page.content for page in pages], [page.hints for page in pages]).reshape(
+        5, 2
+    )
     assert (values[:, 0] > 0.4).all()
     assert (values[:, 1] < values[:, 0]).all()
 
@@ -66,7 +78,11 @@ def test_names_of_few_pages_are_no_part_of_the_template() -> None:
 
 
 def test_alternating_rows_are_one_cluster_and_other_elements_are_not() -> None:
-    slots = ["body/div.list/div.row.odd/div.cell/p", "body/div.list/div.row.even/div.cell/p", "body/div.list/div.row.odd/div.cell/h2"]
+    slots = [
+        "body/div.list/div.row.odd/div.cell/p",
+        "body/div.list/div.row.even/div.cell/p",
+        "body/div.list/div.row.odd/div.cell/h2",
+    ]
     odd, even, heading = cluster_slots(slots, [1, 1, 1])
     assert odd == even != heading
 
@@ -82,7 +98,13 @@ def test_articles_of_other_pages_are_foreign() -> None:
     for number, own in enumerate(articles):
         others = [articles[(number + step) % 8] for step in (1, 2)]
         stories = ["".join(f"<p>{text}</p>" for text in texts) for texts in [own, *others]]
-        bodies.append(f"<title>{own[0][:60]}</title>" + "".join(f"<div class='story-{place}'>{story}</div>" for place, story in enumerate(stories, 1)))
+        bodies.append(
+            f"<title>{own[0][:60]}</title>"
+            + "".join(
+                f"<div class='story-{place}'>{story}</div>"
+                for place, story in enumerate(stories, 1)
+            )
+        )
     _, site = site_of(bodies)
     foreign = foreign_share(site)
     first = np.array(["story-1" in slot for slot in site.slots])
@@ -90,10 +112,12 @@ def test_articles_of_other_pages_are_foreign() -> None:
     assert foreign[~first].all()
 
 
-@pytest.mark.parametrize(("is_forum"), [False, True])
+@pytest.mark.parametrize("is_forum", [False, True])
 def test_comments_are_told_from_a_discussion(is_forum: bool) -> None:
     def body(number: int) -> str:
-        article = "" if is_forum else "".join(f"<p>{prose(('a', number, part))}</p>" for part in range(4))
+        article = (
+            "" if is_forum else "".join(f"<p>{prose(('a', number, part))}</p>" for part in range(4))
+        )
         return (
             f"<h1>{number}</h1><div class='text'>{article}</div><ul class='comments'>"
             + "".join(f"<li><p>{prose(('c', number, part))}</p></li>" for part in range(3))
@@ -101,7 +125,9 @@ def test_comments_are_told_from_a_discussion(is_forum: bool) -> None:
         )
 
     _, site = site_of([body(number) for number in range(6)])
-    comments, discussion = split_comments(site, np.where(["comments" in slot for slot in site.slots], 0.2, 0.9))
+    comments, discussion = split_comments(
+        site, np.where(["comments" in slot for slot in site.slots], 0.2, 0.9)
+    )
     assert comments.any() != is_forum
     assert discussion.any() == is_forum
 
@@ -109,7 +135,8 @@ def test_comments_are_told_from_a_discussion(is_forum: bool) -> None:
 def test_the_paper_chooses_one_best_cluster() -> None:
     pages = [
         Page.from_html(
-            f"<title>x</title><meta name=description content='{prose((number, 0))}'><div><p>{prose((number, 0))}</p><p>{prose((number, 1))}</p></div><ul><li>Home</li></ul>"
+            "<title>x</title><meta name=description"
+            f" content='{prose((number, 0))}'><div><p>{prose((number, 0))}</p><p>{prose((number, 1))}</p></div><ul><li>Home</li></ul>"
         )
         for number in range(4)
     ]
@@ -128,9 +155,13 @@ def test_a_forest_is_data_and_decides_like_the_library(tmp_path) -> None:
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(800, 6)).astype(np.float32)
     labels = rows[:, 0] * rows[:, 1] + rows[:, 2] > 0
-    classifier = HistGradientBoostingClassifier(max_iter=20, early_stopping=False, random_state=0).fit(rows, labels)
+    classifier = HistGradientBoostingClassifier(
+        max_iter=20, early_stopping=False, random_state=0
+    ).fit(rows, labels)
     trees = Trees.from_classifier(classifier)
-    np.testing.assert_allclose(trees.probabilities(rows), classifier.predict_proba(rows)[:, 1], atol=1e-5)
+    np.testing.assert_allclose(
+        trees.probabilities(rows), classifier.predict_proba(rows)[:, 1], atol=1e-5
+    )
     again = Trees.from_arrays(trees.arrays())
     np.testing.assert_array_equal(again.probabilities(rows), trees.probabilities(rows))
     broken = trees.arrays() | {"left": np.zeros_like(trees.left)}
@@ -164,7 +195,11 @@ def example(example_corpus):
 
 
 def mean_f1(model: SiteModel, corpus, pages) -> float:
-    return float(np.mean([token_f1(model.extract(pages[gold.path]).text, gold.text) for gold in corpus.gold()]))
+    return float(
+        np.mean(
+            [token_f1(model.extract(pages[gold.path]).text, gold.text) for gold in corpus.gold()]
+        )
+    )
 
 
 def test_a_site_is_learned_without_labels(example) -> None:
@@ -184,7 +219,9 @@ def test_summed_weights_decide_as_the_features_do(example, monkeypatch) -> None:
     model = SiteLearner("example").fit(pages.values())
     table = SlotTable.of_names(model.names)
     names = BlockNames(table)
-    block_scorer = scorer.BlockScorer(table, model.classifier.weights, model.classifier.intercept, model.noise_texts)
+    block_scorer = scorer.BlockScorer(
+        table, model.classifier.weights, model.classifier.intercept, model.noise_texts
+    )
     assert model.noise_texts
     for limit in ("", "MAX_STEP_CHARS", "MAX_PATHS", "MAX_TEXTS"):
         if limit:
@@ -193,11 +230,17 @@ def test_summed_weights_decide_as_the_features_do(example, monkeypatch) -> None:
             expected = model.classifier.decide(names.page(page.content, model.noise_texts))
             margins, known = block_scorer.score(page.content)
             assert margins == pytest.approx(expected, abs=1e-5)
-            assert known == [f"slot {table.slot(block.path)}" in model.classifier.weights for block in page.content.blocks]
+            assert known == [
+                f"slot {table.slot(block.path)}" in model.classifier.weights
+                for block in page.content.blocks
+            ]
             assert 0.5 < scorer.confidence(page.content.blocks, margins, known) < 1
 
 
-@pytest.mark.parametrize(("text", "link_chars", "expected"), [("Home", 4, (0, 3, 0)), ("x" * 99 + ".", 10, (4, 1, 1)), ("y" * 300, 0, (6, 0, 0))])
+@pytest.mark.parametrize(
+    ("text", "link_chars", "expected"),
+    [("Home", 4, (0, 3, 0)), ("x" * 99 + ".", 10, (4, 1, 1)), ("y" * 300, 0, (6, 0, 0))],
+)
 def test_a_shape_is_the_bins_of_length_links_and_end(text, link_chars, expected) -> None:
     code = scorer.shape(Block(text, "body", "body", 0, link_chars=link_chars))
     length, rest = divmod(code, 8)
@@ -224,7 +267,11 @@ def test_half_of_the_pages_teach_the_other_half(example) -> None:
 
 
 def test_a_site_of_one_page_is_learned_from_that_page() -> None:
-    html = f"<title>Ferries</title><nav><a href=/>Home</a> <a href=/b>About</a></nav><article><h1>Ferries</h1><p>{PROSE}</p><p>{PROSE} {prose(1)}</p></article><footer>© 2024</footer>"
+    html = (
+        "<title>Ferries</title><nav><a href=/>Home</a> <a"
+        f" href=/b>About</a></nav><article><h1>Ferries</h1><p>{PROSE}</p><p>{PROSE}"
+        f" {prose(1)}</p></article><footer>© 2024</footer>"
+    )
     page = Page.from_html(html)
     text = SiteLearner().fit([page]).extract(page).text
     assert PROSE in text
@@ -240,12 +287,18 @@ def test_pages_that_are_all_alike_are_learned_without_failing() -> None:
 
 def test_no_descriptions_anywhere_and_no_titles_either() -> None:
     pages = [
-        Page.from_html(f"<nav><a href=/>Home</a></nav><div class=text><p>{prose((n, 1))}</p><p>{prose((n, 2))}</p></div><footer>About us</footer>")
+        Page.from_html(
+            "<nav><a href=/>Home</a></nav><div"
+            f" class=text><p>{prose((n, 1))}</p><p>{prose((n, 2))}</p></div><footer>About"
+            " us</footer>"
+        )
         for n in range(10)
     ]
     model = SiteLearner().fit(pages)
     for page in pages:
-        assert model.extract(page).text == "\n".join(block.text for block in page.content.blocks if block.tag == "p")
+        assert model.extract(page).text == "\n".join(
+            block.text for block in page.content.blocks if block.tag == "p"
+        )
 
 
 def test_no_text_is_an_error_that_says_so() -> None:

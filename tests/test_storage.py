@@ -22,7 +22,10 @@ from contentspider.storage.models import ModelStore
 if TYPE_CHECKING:
     from pathlib import Path
 
-HTML = "<title>t</title><nav><a href=/>Home</a></nav><p>Words that go on for a while, with commas, and that end with a full stop here.</p>"
+HTML = (
+    "<title>t</title><nav><a href=/>Home</a></nav><p>Words that go on for a while, with commas, and"
+    " that end with a full stop here.</p>"
+)
 
 
 @pytest.fixture
@@ -37,7 +40,10 @@ def test_a_model_is_found_again(store: ModelStore) -> None:
     assert model is not None
     assert store.sites() == ["example.org"]
     assert store.load("other.org") is None
-    assert json.loads((store.folder / "example.org" / "manifest.json").read_text())["version"] == model.version
+    assert (
+        json.loads((store.folder / "example.org" / "manifest.json").read_text())["version"]
+        == model.version
+    )
 
 
 def damage_half(folder: Path) -> None:
@@ -65,13 +71,17 @@ def test_odd_names_of_features_weigh_nothing(store: ModelStore) -> None:
     model = store.read("example.org")
     record = json.loads(model.dump_weights())
     record["weights"] |= {"after": 1.0, "before": 1.0, "slot": 1.0, "after a b c": 1.0, "": 1.0}
-    page = Page.from_html("<p>One more page of a site, and what it says is of no importance here.</p>")
+    page = Page.from_html(
+        "<p>One more page of a site, and what it says is of no importance here.</p>"
+    )
     odd = SiteModel.load(model.manifest(), json.dumps(record).encode())
     np.testing.assert_array_equal(odd.margins(page), model.margins(page))
 
 
 @pytest.mark.parametrize("damage", [damage_half, damage_manifest, damage_schema, damage_path])
-def test_a_damaged_model_is_set_aside_with_one_warning(store: ModelStore, damage: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_model_is_set_aside_with_one_warning(
+    store: ModelStore, damage: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     damage(store.folder / "example.org")
     with pytest.raises(StateError):
         store.read("example.org")
@@ -84,7 +94,9 @@ def test_a_damaged_model_is_set_aside_with_one_warning(store: ModelStore, damage
 
 def test_old_generations_of_weights_are_deleted(store: ModelStore) -> None:
     for number in range(4):
-        store.save(SiteLearner("example.org").fit([Page.from_html(HTML.replace("nav", f"h{number + 1}"))]))
+        store.save(
+            SiteLearner("example.org").fit([Page.from_html(HTML.replace("nav", f"h{number + 1}"))])
+        )
     assert len(list((store.folder / "example.org").glob("weights-*.json"))) == 2
     assert store.load("example.org") is not None
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Below 550, so that responses come decompressed and redirected; above the cache, so that it stays lean.
+# Below 550, so that responses come decompressed and redirected; above the cache, so that it stays
+# lean.
 BLOCKS_ORDER = 540
 # Next to the spider, so that nothing between the callback and us replaces an item.
 PAGES_ORDER = 950
@@ -36,9 +37,19 @@ class Addon:
         if settings.getbool("CONTENTSPIDER_DURABLE") and settings.getbool("CONTENTSPIDER_ENABLED"):
             settings.set("SCHEDULER", LedgerScheduler, "addon")
             if settings["SCHEDULER"] is not LedgerScheduler:
-                logger.warning("CONTENTSPIDER_DURABLE needs SCHEDULER to be left to the add-on; it is %r: a killed crawl cannot go on", settings["SCHEDULER"])
+                logger.warning(
+                    "CONTENTSPIDER_DURABLE needs SCHEDULER to be left to the add-on; it is %r: a"
+                    " killed crawl cannot go on",
+                    settings["SCHEDULER"],
+                )
         settings.setdefault_in_component_priority_dict("EXTENSIONS", Keeper, 400)
-        settings.setdefault_in_component_priority_dict("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, BLOCKS_ORDER)
-        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", PagesMiddleware, PAGES_ORDER)
-        settings.setdefault_in_component_priority_dict("ITEM_PIPELINES", ContentPipeline, PIPELINE_ORDER)
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", BlocksMiddleware, BLOCKS_ORDER
+        )
+        settings.setdefault_in_component_priority_dict(
+            "SPIDER_MIDDLEWARES", PagesMiddleware, PAGES_ORDER
+        )
+        settings.setdefault_in_component_priority_dict(
+            "ITEM_PIPELINES", ContentPipeline, PIPELINE_ORDER
+        )
         settings.setdefault_in_component_priority_dict("EXTENSIONS", Progress, 500)

@@ -1,4 +1,6 @@
-"""What a crawl's ledger has, for people and for files: ``contentspider status`` and ``contentspider replay``."""
+"""What a crawl's ledger has, for people and for files: ``contentspider status`` and ``contentspider
+replay``.
+"""
 
 from __future__ import annotations
 
@@ -28,23 +30,30 @@ EXPORTERS: dict[str, Callable[..., Any]] = {
 
 
 def find_crawl(name: str) -> Path:
-    """Return the ledger of a crawl, given by its name or its file; raises `ContentSpiderError` if there is none."""
+    """Return the ledger of a crawl, given by its name or its file; raises `ContentSpiderError` if
+    there is none.
+    """
     folder = Path(data_path("contentspider"))
     for path in (Path(name), crawl_ledger(name), folder / name):
         if path.is_file():
             return path
     known = ", ".join(sorted(path.stem for path in folder.glob("*.sqlite"))) or "none"
-    raise ContentSpiderError(f"{name}: no such file or folder, and no crawl of that name in {folder}; there are: {known}")
+    raise ContentSpiderError(
+        f"{name}: no such file or folder, and no crawl of that name in {folder}; there are: {known}"
+    )
 
 
 def check_format(output: str) -> None:
     """Raise `ContentSpiderError` if the ending of a file names no format."""
     if Path(output).suffix.lower() not in (*LINES, *EXPORTERS):
-        raise ContentSpiderError(f"-o {output}: its ending names no format; use one of {', '.join((*LINES, *EXPORTERS))}")
+        raise ContentSpiderError(
+            f"-o {output}: its ending names no format; use one of {', '.join((*LINES, *EXPORTERS))}"
+        )
 
 
 def export_items(crawl: Path, output: Path) -> int:
-    """Write all released items of a ledger to a file, in the format of its ending, and return their number.
+    """Write all released items of a ledger to a file, in the format of its ending, and return their
+    number.
 
     The file is written beside its place and then put there: a failure leaves what was there before.
     """
@@ -60,8 +69,12 @@ def export_items(crawl: Path, output: Path) -> int:
                     written += 1
             else:
                 # Not every item has every field, and a CSV's columns are said first.
-                columns = list(dict.fromkeys(name for line in ledger.lines() for name in json.loads(line)))
-                exporter = EXPORTERS[output.suffix.lower()](file, encoding="utf-8", fields_to_export=columns or None)
+                columns = list(
+                    dict.fromkeys(name for line in ledger.lines() for name in json.loads(line))
+                )
+                exporter = EXPORTERS[output.suffix.lower()](
+                    file, encoding="utf-8", fields_to_export=columns or None
+                )
                 exporter.start_exporting()
                 for line in ledger.lines():
                     exporter.export_item(json.loads(line))
@@ -93,12 +106,17 @@ def crawl_status(crawl: Path) -> str:
             lines.append(f"run {run.number}, started {run.started}, {how}")
         held = ledger.held()
         lines += ["", f"items: {ledger.item_count()} out, {sum(held.values())} held"]
-        lines += [f"  {count} of {site} held until it has been learned" for site, count in held.items()]
+        lines += [
+            f"  {count} of {site} held until it has been learned" for site, count in held.items()
+        ]
         lines += ["addresses:"]
         for state, count in ledger.states().items():
             lines.append(f"  {count} {state}")
             if state in ("failed", "skipped"):
-                lines += [f"    {number} {reason or ''} (such as {url})" for reason, number, url in ledger.reasons(state)[:10]]
+                lines += [
+                    f"    {number} {reason or ''} (such as {url})"
+                    for reason, number, url in ledger.reasons(state)[:10]
+                ]
         if runs and not is_running and runs[-1].reason != FINISHED:
             lines += ["", "It is not finished: the same command with --resume goes on with it."]
         return "\n".join(lines)

@@ -36,7 +36,13 @@ def why(failure: Failure) -> tuple[str, str]:
     text = re.sub(r"\s+", " ", str(failure.value)).strip()[:200]
     if isinstance(failure.value, IgnoreRequest):
         if text == "Forbidden by robots.txt":
-            return "robots", f"it may not be fetched ({text}); robots.txt is obeyed by default, -s ROBOTSTXT_OBEY=False on a site of your own"
+            return (
+                "robots",
+                (
+                    f"it may not be fetched ({text}); robots.txt is obeyed by default, -s"
+                    " ROBOTSTXT_OBEY=False on a site of your own"
+                ),
+            )
         if text == "max redirections reached":
             return "redirects", "it redirects without end"
         if "DOWNLOAD_MAXSIZE" in text:

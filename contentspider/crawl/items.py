@@ -48,7 +48,8 @@ class FieldMap:
         for item_class, fields in mapping.items():
             if unknown := sorted(set(fields) - set(ours)):
                 raise ValueError(
-                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}] maps {unknown}, which contentspider does not have; its fields are {', '.join(ours)}"
+                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}] maps {unknown}, which contentspider"
+                    f" does not have; its fields are {', '.join(ours)}"
                 )
         self._mapping = {name: dict(fields) for name, fields in mapping.items()}
         self._own = {name: name for name in ours}
@@ -60,7 +61,9 @@ class FieldMap:
         if not self._mapping:
             return None
         kind = type(item)
-        return self._mapping.get("dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}")
+        return self._mapping.get(
+            "dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}"
+        )
 
     def fill(self, item: object, values: Mapping[str, object]) -> None:
         """Set the item's fields; a ``url`` and an ``id`` that it has already stay."""

@@ -38,7 +38,8 @@ logger = logging.getLogger(__name__)
 URL_META_KEY = "contentspider_url"
 # The request by which held items come back; it cannot be kept, and need not.
 RELEASE_URL = "data:text/plain,"
-# What is done between two commits is done again after a kill; a commit waits for the disk once or twice.
+# What is done between two commits is done again after a kill; a commit waits for the disk once or
+# twice.
 COMMIT_SECS = 1.0
 # Scrapy's word for a crawl that came to its end.
 FINISHED = "finished"
@@ -46,7 +47,9 @@ FINISHED = "finished"
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """The item that a task passes through the pipelines: its key, where it is held, its address' row, its content's hash."""
+    """The item that a task passes through the pipelines: its key, where it is held, its address'
+    row, its content's hash.
+    """
 
     item: Any
     key: str | None
@@ -62,9 +65,9 @@ passing: ContextVar[Passing | None] = ContextVar("contentspider_passing", defaul
 class Keeper:
     """Keeps the ledger of a crawl.
 
-    With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every address and item, and
-    a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only holds items until their site is learned, and
-    is deleted at the end.
+    With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every
+    address and item, and a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only
+    holds items until their site is learned, and is deleted at the end.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -83,7 +86,9 @@ class Keeper:
         self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
         self._open: dict[int, Request] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
-        self._open_ledger(settings.getbool("CONTENTSPIDER_RESUME"), settings.getint("CONTENTSPIDER_KEEP_CRAWLS"))
+        self._open_ledger(
+            settings.getbool("CONTENTSPIDER_RESUME"), settings.getint("CONTENTSPIDER_KEEP_CRAWLS")
+        )
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
         crawler.signals.connect(self.scraped, signal=signals.item_scraped)
@@ -98,10 +103,15 @@ class Keeper:
         return cls(crawler)
 
     def _open_ledger(self, resume: bool, keep: int) -> None:
-        path = crawl_ledger(self.crawler.settings["CONTENTSPIDER_CRAWL"] or (self.crawler.spider.name if self.crawler.spider else "crawl"))
+        path = crawl_ledger(
+            self.crawler.settings["CONTENTSPIDER_CRAWL"]
+            or (self.crawler.spider.name if self.crawler.spider else "crawl")
+        )
         if not self.is_durable:
             remove_left(path)
-            self.ledger = Ledger(path.with_name(f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite"), durable=False)
+            self.ledger = Ledger(
+                path.with_name(f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite"), durable=False
+            )
             return
         old = open_ledger(path)
         if old is not None:
@@ -109,17 +119,31 @@ class Keeper:
             if last and last.reason != FINISHED:
                 if resume:
                     self.ledger, self.is_resumed = old, True
-                    how = f"was stopped ({last.reason})" if last.ended else "ended without notice (killed, or the power was lost)"
+                    how = (
+                        f"was stopped ({last.reason})"
+                        if last.ended
+                        else "ended without notice (killed, or the power was lost)"
+                    )
                     logger.warning(
                         "%s: the run of %s %s; going on with %d addresses in the queue and %d held items",
-                        path, last.started, how, old.queued + old.states().get("taken", 0), sum(old.held().values()),
-                    )  # fmt: skip
+                        path,
+                        last.started,
+                        how,
+                        old.queued + old.states().get("taken", 0),
+                        sum(old.held().values()),
+                    )
                     return
                 logger.warning(
-                    "%s: the crawl of %s was not finished; this one starts anew. --resume (CONTENTSPIDER_RESUME) would go on with it", path, last.started
+                    "%s: the crawl of %s was not finished; this one starts anew. --resume"
+                    " (CONTENTSPIDER_RESUME) would go on with it",
+                    path,
+                    last.started,
                 )
             if not old.detach():
-                raise LedgerBusyError(f"{path} is being read by another process (status, replay, report, or a learner of the last crawl); try again in a while")
+                raise LedgerBusyError(
+                    f"{path} is being read by another process (status, replay, report, or a learner"
+                    " of the last crawl); try again in a while"
+                )
             archive(path, last.started if last else "empty", keep)
         self.ledger = Ledger(path)
 
@@ -130,7 +154,9 @@ class Keeper:
             if self._output:
                 path, *mark = self.ledger.fact("output") or [""]
                 same = path == str(Path(self._output).absolute())
-                self._writer = JsonLinesWriter(Path(self._output), (mark[0], mark[1]) if same else None, self.ledger.lines())
+                self._writer = JsonLinesWriter(
+                    Path(self._output), (mark[0], mark[1]) if same else None, self.ledger.lines()
+                )
         except ContentSpiderError as error:
             self.is_broken = True
             self.stats.set_value("contentspider/ledger/failed", str(error))
@@ -148,7 +174,9 @@ class Keeper:
         self.commit()
         try:
             if not self.is_broken:
-                self.ledger.end_run("held_left" if reason == FINISHED and self.ledger.held() else reason)
+                self.ledger.end_run(
+                    "held_left" if reason == FINISHED and self.ledger.held() else reason
+                )
             if self._writer:
                 self._writer.close()
         except (LedgerFullError, OSError) as error:
@@ -163,13 +191,17 @@ class Keeper:
         try:
             self._finish()
             if self._writer:
-                self.ledger.set_fact("output", [str(self._writer.path.absolute()), *self._writer.sync()])
+                self.ledger.set_fact(
+                    "output", [str(self._writer.path.absolute()), *self._writer.sync()]
+                )
             self.ledger.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
 
     def fail(self, error: Exception) -> None:
-        """Stop the crawl, since its ledger cannot be written; what was committed is whole, the rest is done again."""
+        """Stop the crawl, since its ledger cannot be written; what was committed is whole, the rest
+        is done again.
+        """
         if self.is_broken:
             return
         self.is_broken = True
@@ -178,13 +210,21 @@ class Keeper:
         if not self.is_durable:
             logger.error("%s; items are held no longer", error)
             return
-        logger.error("%s; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME): nothing is lost", error)
+        logger.error(
+            "%s; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME):"
+            " nothing is lost",
+            error,
+        )
         if self.crawler.engine is not None:
-            self._closing = asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason="ledger_full"))
+            self._closing = asyncio.get_running_loop().create_task(
+                self.crawler.engine.close_spider_async(reason="ledger_full")
+            )
 
     @property
     def is_stopping(self) -> bool:
-        """Tell whether the crawl stops since its ledger cannot be written: what comes now is done again by a resumed one."""
+        """Tell whether the crawl stops since its ledger cannot be written: what comes now is done
+        again by a resumed one.
+        """
         return self.is_broken and self.is_durable
 
     # Addresses
@@ -204,14 +244,20 @@ class Keeper:
         self._open.pop(url, None)
         self._outcomes.pop(url, None)
 
-    def note(self, url: int | None, state: str, reason: str | None = None, target: str | None = None) -> None:
+    def note(
+        self, url: int | None, state: str, reason: str | None = None, target: str | None = None
+    ) -> None:
         """Note what has become of an address; it is done when the engine is done with its request."""
         if url in self._open:
             self._outcomes[url] = (state, reason, target)
 
     def _finish(self) -> None:
-        """Set the state of those addresses with whose requests the engine is done: all links queued, all items held or out."""
-        slot = self.crawler.engine._slot if self.crawler.engine else None  # no signal tells when a request's callback and items are done
+        """Set the state of those addresses with whose requests the engine is done: all links
+        queued, all items held or out.
+        """
+        slot = (
+            self.crawler.engine._slot if self.crawler.engine else None
+        )  # no signal tells when a request's callback and items are done
         busy = slot.inprogress if slot else ()
         for url in [url for url, request in self._open.items() if request not in busy]:
             del self._open[url]
@@ -226,14 +272,18 @@ class Keeper:
         """Note that the spider's callback failed."""
         request = getattr(response, "request", None)
         if request is not None:
-            self.note(request.meta.get(URL_META_KEY), "failed", f"the spider: {failure.value!r}"[:200])
+            self.note(
+                request.meta.get(URL_META_KEY), "failed", f"the spider: {failure.value!r}"[:200]
+            )
 
     # Items
 
     def key(self, url: int | None, place: int) -> str | None:
-        """Return what an item is recorded under, once: its address' row and its place among the page's items.
+        """Return what an item is recorded under, once: its address' row and its place among the
+        page's items.
 
-        Pages that share an address (by a form's body, other cookies) have a row each. None: nothing is recorded.
+        Pages that share an address (by a form's body, other cookies) have a row each. None: nothing
+        is recorded.
         """
         return f"{url}/{place}" if self.is_durable and url is not None else None
 
@@ -245,7 +295,12 @@ class Keeper:
             try:
                 line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
             except (TypeError, ValueError) as error:
-                logger.error("an item of %s cannot be written as JSON (%s): it is in no output of contentspider's", type(item).__name__, error)
+                logger.error(
+                    "an item of %s cannot be written as JSON (%s): it is in no output of"
+                    " contentspider's",
+                    type(item).__name__,
+                    error,
+                )
                 if mark:
                     self._settle(mark, None, f"not JSON: {error}")
                 return
@@ -286,9 +341,11 @@ class Keeper:
 
 @cache
 def freeze_loaded() -> None:
-    """Take what is loaded by now (100,000 objects: modules, classes, settings) out of the garbage collector's sight, once a process.
+    """Take what is loaded by now (100,000 objects: modules, classes, settings) out of the garbage
+    collector's sight, once a process.
 
-    Each of the full collections that the crawl's pages set off would look at all of them. What is no garbage now hardly will be.
+    Each of the full collections that the crawl's pages set off would look at all of them. What is
+    no garbage now hardly will be.
     """
     gc.collect()  # what is garbage now would stay for ever
     gc.freeze()

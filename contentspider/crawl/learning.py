@@ -1,7 +1,8 @@
-"""Learning in a process of its own, so that it takes neither the crawl's time nor its memory, nor can end it.
+"""Learning in a process of its own, so that it takes neither the crawl's time nor its memory, nor
+can end it.
 
-The child reads the site's held pages from the ledger, and leaves the model in a folder; the parent waits in a
-thread.
+The child reads the site's held pages from the ledger, and leaves the model in a folder; the parent
+waits in a thread.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ class Task:
 
 
 def learn_apart(task: Task) -> SiteModel:
-    """Return the model of a site, learned by another process; raises `NotEnoughTextError` or `LearningError`."""
+    """Return the model of a site, learned by another process; raises `NotEnoughTextError` or
+    `LearningError`.
+    """
     package = str(Path(__file__).resolve().parent.parent.parent)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    }
     with TemporaryDirectory(prefix="contentspider-") as folder:
         done = subprocess.run(  # noqa: S603 - our own module
             [sys.executable, "-m", "contentspider.crawl.learning", folder],
@@ -65,12 +70,18 @@ def learn_apart(task: Task) -> SiteModel:
             raise NotEnoughTextError(said)
         if done.returncode:
             # Of a traceback, the last line says what happened.
-            raise LearningError(said.splitlines()[-1] if said else f"the learning process ended with {done.returncode}")
+            raise LearningError(
+                said.splitlines()[-1]
+                if said
+                else f"the learning process ended with {done.returncode}"
+            )
         return ModelStore(Path(folder)).read(task.site)
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this process when the crawl has been killed: nobody waits for the model, and the ledger is wanted."""
+    """End this process when the crawl has been killed: nobody waits for the model, and the ledger
+    is wanted.
+    """
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
@@ -88,7 +99,9 @@ def main() -> int:
     try:
         prior = Prior.from_file(Path(task.prior_file)) if task.prior_file else None
         ledger = Ledger(Path(task.ledger), read_only=True)
-        model = SiteLearner(task.site, task.labels, prior, task.features).fit(ledger.pages(task.site))
+        model = SiteLearner(task.site, task.labels, prior, task.features).fit(
+            ledger.pages(task.site)
+        )
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

@@ -1,4 +1,6 @@
-"""Where the ledgers of crawls are, and what becomes of those that are damaged, left behind, or of earlier crawls."""
+"""Where the ledgers of crawls are, and what becomes of those that are damaged, left behind, or of
+earlier crawls.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def crawl_ledger(name: str) -> Path:
 
 
 def open_ledger(path: Path) -> Ledger | None:
-    """Return the ledger at *path*, None if there is none; a damaged one is set aside with a warning."""
+    """Return the ledger at *path*, None if there is none; a damaged one is set aside with a
+    warning.
+    """
     if not path.exists():
         return None
     ledger = None
@@ -50,7 +54,9 @@ def remove_left(path: Path) -> None:
 
 
 def archive(path: Path, started: str, keep: int) -> None:
-    """Put a crawl's ledger aside under the time of its last run, and delete all but the last *keep* of them."""
+    """Put a crawl's ledger aside under the time of its last run, and delete all but the last *keep*
+    of them.
+    """
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     path.replace(path.with_name(f"{path.stem}.{stamp}.sqlite"))
     for suffix in ("-wal", "-shm"):  # empty, but somebody may have them open

@@ -1,4 +1,6 @@
-"""Links of a page, read straight from its tree: `LinkExtractor` costs more than all our work on the page."""
+"""Links of a page, read straight from its tree: `LinkExtractor` costs more than all our work on the
+page.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ BLANKS = str.maketrans("", "", "\t\r\n")
 def page_links(root: _Element, url: str) -> list[str]:
     """Return the absolute http(s) addresses that a page links to, without fragments or repeats.
 
-    Links to files that are no pages (images, archives, documents) are left out; at most `MAX_LINKS`.
+    Links to files that are no pages (images, archives, documents) are left out; at most
+    `MAX_LINKS`.
     """
     base = url
     for element in root.iter("base"):
@@ -45,9 +48,14 @@ def page_links(root: _Element, url: str) -> list[str]:
         href = (element.get("href") or "").strip().translate(BLANKS)
         if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
             continue
-        # Most links mean the same on all pages of a site, or of a folder, which have most of them in common.
+        # Most links mean the same on all pages of a site, or of a folder, which have most of them
+        # in common.
         start = root_folder if FROM_ROOT.match(href) else base if NO_PATH.match(href) else folder
-        address = _known_address(start, href) if len(start) + len(href) <= MAX_KNOWN_CHARS else _address(start, href)
+        address = (
+            _known_address(start, href)
+            if len(start) + len(href) <= MAX_KNOWN_CHARS
+            else _address(start, href)
+        )
         if address:
             found[address] = None
             if len(found) >= MAX_LINKS:
@@ -62,7 +70,11 @@ def _address(base: str, href: str) -> str:
         parts = urlsplit(address)
     except ValueError:
         return ""  # an unclosed bracket in the host, for example
-    is_page = parts.scheme in ("http", "https") and parts.netloc and not parts.path.lower().endswith(SKIPPED_SUFFIXES)
+    is_page = (
+        parts.scheme in ("http", "https")
+        and parts.netloc
+        and not parts.path.lower().endswith(SKIPPED_SUFFIXES)
+    )
     return address if is_page else ""
 
 

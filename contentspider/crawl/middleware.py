@@ -36,12 +36,15 @@ THREAD_BYTES = 300_000
 MAX_WAITING = 5_000
 # A tree takes about 20 times the memory of its page.
 MAX_LARGE = 2
-# What text hardly holds: control characters but white space and the shifts of old Asian encodings. NUL is UTF-16's.
+# What text hardly holds: control characters but white space and the shifts of old Asian encodings.
+# NUL is UTF-16's.
 CONTROLS = bytes(set(range(1, 32)) - set(b"\t\n\f\r\x0e\x0f\x1b"))
 
 
 class BlocksMiddleware:
-    """Tags every HTML response with its blocks and hints: ``response.meta["contentspider_page"]``, a `Page`."""
+    """Tags every HTML response with its blocks and hints: ``response.meta["contentspider_page"]``,
+    a `Page`.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         if not crawler.settings.getbool("CONTENTSPIDER_ENABLED", True):
@@ -49,7 +52,9 @@ class BlocksMiddleware:
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
-        self.attributes = needs_attributes(parse_feature_sets(crawler.settings.getlist("CONTENTSPIDER_FEATURES")))
+        self.attributes = needs_attributes(
+            parse_feature_sets(crawler.settings.getlist("CONTENTSPIDER_FEATURES"))
+        )
         self.max_blocks = crawler.settings.getint("CONTENTSPIDER_MAX_BLOCKS")
         self.large = asyncio.Semaphore(MAX_LARGE)
 
@@ -60,7 +65,11 @@ class BlocksMiddleware:
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Tag the response if it is HTML and was answered with success."""
-        if isinstance(response, HtmlResponse) and response.status == 200 and not is_binary(response.body):
+        if (
+            isinstance(response, HtmlResponse)
+            and response.status == 200
+            and not is_binary(response.body)
+        ):
             if len(response.body) > THREAD_BYTES:
                 async with self.large:
                     page = await run_in_thread(self._read, response)
@@ -73,8 +82,9 @@ class BlocksMiddleware:
                 self.stats.inc_value("contentspider/pages/truncated")
                 logger.warning(
                     "%s has more than CONTENTSPIDER_MAX_BLOCKS=%d blocks of text; the rest is left out. Raise the setting to read all of it",
-                    response.url, self.max_blocks,
-                )  # fmt: skip
+                    response.url,
+                    self.max_blocks,
+                )
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
@@ -94,7 +104,11 @@ class BlocksMiddleware:
             return Page.from_html(response.body, response.url, attributes=self.attributes)
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
-        return Page(response.url, extract_blocks(root, self.max_blocks, self.attributes), extract_hints(root))
+        return Page(
+            response.url,
+            extract_blocks(root, self.max_blocks, self.attributes),
+            extract_hints(root),
+        )
 
 
 def is_binary(body: bytes) -> bool:
@@ -106,14 +120,16 @@ def is_binary(body: bytes) -> bool:
     head = body[:1000]
     if head.startswith((b"%PDF-", b"PK\x03\x04")):
         return True
-    # UTF-16 writes such bytes for Asian scripts; it begins with a mark, or its markup is full of NULs.
+    # UTF-16 writes such bytes for Asian scripts; it begins with a mark, or its markup is full of
+    # NULs.
     is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"<\0" in head or b"\0<" in head
     return not is_utf16 and len(head.translate(None, CONTROLS)) * 20 < len(head) * 19
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an item comes from: its page, its address' row in the ledger, and which of the page's items it is.
+    """Where an item comes from: its page, its address' row in the ledger, and which of the page's
+    items it is.
 
     *held* and *key* are the number and the key under which it was held; None: it comes from its callback.
     """
@@ -134,7 +150,9 @@ class ItemSources:
     def put(self, item: object, source: Source) -> None:
         """Remember the source of an item."""
         self._sources[id(item)] = (item, source)
-        if len(self._sources) > MAX_WAITING:  # their items were replaced on the way: nobody will ask
+        if (
+            len(self._sources) > MAX_WAITING
+        ):  # their items were replaced on the way: nobody will ask
             del self._sources[next(iter(self._sources))]
 
     def take(self, item: object) -> Source | None:
@@ -157,11 +175,15 @@ class PagesMiddleware:
         """Return the middleware of a crawler."""
         return cls(crawler)
 
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Remember the page of each item that asks for its content, and drop our tags from requests.
+    async def process_spider_output(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        """Remember the page of each item that asks for its content, and drop our tags from
+        requests.
 
-        Callbacks pass ``meta=response.meta``, and the queue would store them. This is not Scrapy's base class, whose
-        further generators cost each of a page's links more than all that is done here.
+        Callbacks pass ``meta=response.meta``, and the queue would store them. This is not Scrapy's
+        base class, whose further generators cost each of a page's links more than all that is done
+        here.
         """
         async for found in result:
             if isinstance(found, Request):
@@ -171,6 +193,8 @@ class PagesMiddleware:
             elif found is not None and self.field_map.fields(found) is not None:
                 page = response.meta.get(PAGE_META_KEY) if response.request else None
                 if page is not None:
-                    place = response.meta[ITEMS_META_KEY] = response.meta.get(ITEMS_META_KEY, -1) + 1
+                    place = response.meta[ITEMS_META_KEY] = (
+                        response.meta.get(ITEMS_META_KEY, -1) + 1
+                    )
                     self.sources.put(found, Source(page, response.meta.get(URL_META_KEY), place))
             yield found

@@ -1,4 +1,6 @@
-"""Monitors for Spidermon (the extra ``monitors``) on contentspider's stats; docs/monitoring.md tells how to switch them on."""
+"""Monitors for Spidermon (the extra ``monitors``) on contentspider's stats; docs/monitoring.md
+tells how to switch them on.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from contentspider.crawl.settings import DEFAULTS
 
 
 class ShareMonitor(BaseScrapyMonitor):
-    """What the monitors have in common: counts of the crawl, shares of them, and the limits of the settings."""
+    """What the monitors have in common: counts of the crawl, shares of them, and the limits of the
+    settings.
+    """
 
     def count(self, name: str) -> int:
         """Return one of our stats, 0 if nothing was counted."""
@@ -33,7 +37,9 @@ class ExtractionMonitor(ShareMonitor):
     @monitors.name("items came out")
     def test_items(self) -> None:
         """Items passed all pipelines."""
-        self.assertGreater(self.stats.get("item_scraped_count", 0), 0, msg="no item came out of the crawl")
+        self.assertGreater(
+            self.stats.get("item_scraped_count", 0), 0, msg="no item came out of the crawl"
+        )
 
     @monitors.name("text was kept")
     def test_text(self) -> None:
@@ -49,24 +55,44 @@ class ContentRatioMonitor(ShareMonitor):
     def test_ratio(self) -> None:
         """The kept share of the text is not below CONTENTSPIDER_MONITOR_MIN_KEPT."""
         kept = self.count("chars/kept")
-        share, limit = self.share(kept, kept + self.count("chars/dropped")), self.limit("CONTENTSPIDER_MONITOR_MIN_KEPT")
-        self.assertGreaterEqual(share, limit, msg=f"{share:.1%} of the text was kept, less than CONTENTSPIDER_MONITOR_MIN_KEPT={limit}")
+        share, limit = (
+            self.share(kept, kept + self.count("chars/dropped")),
+            self.limit("CONTENTSPIDER_MONITOR_MIN_KEPT"),
+        )
+        self.assertGreaterEqual(
+            share,
+            limit,
+            msg=(
+                f"{share:.1%} of the text was kept, less than"
+                f" CONTENTSPIDER_MONITOR_MIN_KEPT={limit}"
+            ),
+        )
 
 
 @monitors.name("Template drift")
 class TemplateDriftMonitor(ShareMonitor):
-    """Fails if many pages are not as the model knows them: the site has a new template, or could not be learned."""
+    """Fails if many pages are not as the model knows them: the site has a new template, or could
+    not be learned.
+    """
 
     @monitors.name("the model knows the pages")
     def test_confidence(self) -> None:
-        """The share of pages of low confidence or without a model is not above CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE."""
+        """The share of pages of low confidence or without a model is not above
+        CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE.
+        """
         low, unfiltered = self.count("pages/low_confidence"), self.count("items/unfiltered")
-        share, limit = self.share(low + unfiltered, self.count("items/filtered") + unfiltered), self.limit("CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE")
+        share, limit = (
+            self.share(low + unfiltered, self.count("items/filtered") + unfiltered),
+            self.limit("CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE"),
+        )
         self.assertLessEqual(
             share,
             limit,
-            msg=f"{low} pages were filtered with low confidence and {unfiltered} not at all: {share:.1%}, "
-            f"more than CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE={limit}; if the site has changed, crawl it with CONTENTSPIDER_RELEARN=True",
+            msg=(
+                f"{low} pages were filtered with low confidence and {unfiltered} not at all:"
+                f" {share:.1%}, more than CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE={limit}; if the"
+                " site has changed, crawl it with CONTENTSPIDER_RELEARN=True"
+            ),
         )
 
 
@@ -78,16 +104,28 @@ class ErrorRateMonitor(ShareMonitor):
     def test_errors(self) -> None:
         """The share of failed pages is not above CONTENTSPIDER_MONITOR_MAX_FAILED."""
         unread = self.count("pages/failed")
-        broken = sum(count for name, count in self.stats.items() if name.startswith("contentspider/pages/failed/"))
-        share, limit = self.share(unread + broken, unread + self.count("pages/tagged")), self.limit("CONTENTSPIDER_MONITOR_MAX_FAILED")
+        broken = sum(
+            count
+            for name, count in self.stats.items()
+            if name.startswith("contentspider/pages/failed/")
+        )
+        share, limit = (
+            self.share(unread + broken, unread + self.count("pages/tagged")),
+            self.limit("CONTENTSPIDER_MONITOR_MAX_FAILED"),
+        )
         self.assertLessEqual(
             share,
             limit,
-            msg=f"{unread} pages could not be read and {broken} not be filtered: {share:.1%}, more than CONTENTSPIDER_MONITOR_MAX_FAILED={limit}",
+            msg=(
+                f"{unread} pages could not be read and {broken} not be filtered: {share:.1%}, more"
+                f" than CONTENTSPIDER_MONITOR_MAX_FAILED={limit}"
+            ),
         )
 
 
 class ContentMonitorSuite(MonitorSuite):
-    """All monitors: ``SPIDERMON_SPIDER_CLOSE_MONITORS = ["contentspider.crawl.monitors.ContentMonitorSuite"]``."""
+    """All monitors: ``SPIDERMON_SPIDER_CLOSE_MONITORS =
+    ["contentspider.crawl.monitors.ContentMonitorSuite"]``.
+    """
 
     monitors = (ExtractionMonitor, ContentRatioMonitor, TemplateDriftMonitor, ErrorRateMonitor)

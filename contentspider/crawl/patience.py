@@ -1,4 +1,6 @@
-"""Scrapy's components made to bear what sites do: pages that reload themselves, and a robots.txt without end."""
+"""Scrapy's components made to bear what sites do: pages that reload themselves, and a robots.txt
+without end.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,27 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-# RFC 9309 asks for 500 KiB at least, and Google reads no more; each request looks through all rules.
+# RFC 9309 asks for 500 KiB at least, and Google reads no more; each request looks through all
+# rules.
 MAX_ROBOTS_BYTES = 512_000
 
 
 class RefreshMiddleware(MetaRefreshMiddleware):
-    """Reads a page that reloads itself by ``<meta http-equiv=refresh>``, which Scrapy takes for a redirect and drops."""
+    """Reads a page that reloads itself by ``<meta http-equiv=refresh>``, which Scrapy takes for a
+    redirect and drops.
+    """
 
-    def process_response(self, request: Request, response: Response, spider: Spider | None = None) -> Request | Response:
-        """Return the request for the page's refresh, or the page if that is an address which led here."""
+    def process_response(
+        self, request: Request, response: Response, spider: Spider | None = None
+    ) -> Request | Response:
+        """Return the request for the page's refresh, or the page if that is an address which led
+        here.
+        """
         refreshed = super().process_response(request, response)
-        if isinstance(refreshed, Request) and refreshed.url in (request.url, *request.meta.get("redirect_urls", ())):
+        if isinstance(refreshed, Request) and refreshed.url in (
+            request.url,
+            *request.meta.get("redirect_urls", ()),
+        ):
             return response
         return refreshed
 

@@ -43,7 +43,9 @@ LOW_CONFIDENCE = 0.5
 
 @dataclass(slots=True)
 class SiteState:
-    """What the crawl knows of a site: its model, once there is one, and whether it is being learned."""
+    """What the crawl knows of a site: its model, once there is one, and whether it is being
+    learned.
+    """
 
     key: str
     model: SiteModel | None = None
@@ -64,8 +66,9 @@ class SiteState:
 class ContentPipeline:
     """Fills the content of items; holds those of a site that has not been learned yet.
 
-    A held item is dropped (at level DEBUG) and comes back, through every later pipeline and the feeds,
-    when its site has been learned: after ``CONTENTSPIDER_LEARN_PAGES`` pages or when the spider is idle.
+    A held item is dropped (at level DEBUG) and comes back, through every later pipeline and the
+    feeds, when its site has been learned: after ``CONTENTSPIDER_LEARN_PAGES`` pages or when the
+    spider is idle.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -104,12 +107,14 @@ class ContentPipeline:
         keeper = self.crawler.get_extension(Keeper)
         if middleware is None or keeper is None:
             raise NotConfigured(
-                "ContentPipeline needs contentspider's PagesMiddleware in SPIDER_MIDDLEWARES and Keeper in EXTENSIONS; the add-on sets all of them"
+                "ContentPipeline needs contentspider's PagesMiddleware in SPIDER_MIDDLEWARES and"
+                " Keeper in EXTENSIONS; the add-on sets all of them"
             )
         self.sources = middleware.sources
         self.keeper = keeper
         self.ledger = keeper.ledger
-        # Scrapy closes all pipelines at once: what is held must pass them before any of them is closed.
+        # Scrapy closes all pipelines at once: what is held must pass them before any of them is
+        # closed.
         assert self.crawler.engine is not None
         manager = self.crawler.engine.scraper.itemproc
         close_pipelines = manager.close_spider_async
@@ -130,20 +135,27 @@ class ContentPipeline:
         if source is None:
             self._warn_once(
                 "untagged",
-                "An item of %s came without its page (its response was not HTML, or another component replaced it): it passes as it is",
+                "An item of %s came without its page (its response was not HTML, or another"
+                " component replaced it): it passes as it is",
                 type(item).__name__,
             )
             self.stats.inc_value("contentspider/items/untagged")
             return item
         if self.keeper.is_stopping:
-            raise DropItem("the ledger cannot be written: the crawl stops, and a resumed one fetches this page again", log_level="DEBUG")
+            raise DropItem(
+                "the ledger cannot be written: the crawl stops, and a resumed one fetches this page"
+                " again",
+                log_level="DEBUG",
+            )
         state = self._site(self.keys.key(source.page.url))
         key = source.key or self.keeper.key(source.url, source.place)
         if source.held is None:
             if not state.is_ready and not self.closing and self._hold(state, item, source, key):
                 raise DropItem(f"held until {state.key} has been learned", log_level="DEBUG")
             if key is not None and self.ledger.has_item(key):
-                raise DropItem("it was held or released before the crawl was resumed", log_level="DEBUG")
+                raise DropItem(
+                    "it was held or released before the crawl was resumed", log_level="DEBUG"
+                )
         values = self._fill(item, source.page, state)
         passing.set(Passing(item, key, source.held, source.url, str(values["content_hash"])))
         return item
@@ -157,7 +169,9 @@ class ContentPipeline:
             if model is not None and (model.labels, model.features) == (self.labels, self.features):
                 state.model, state.version = model, model.version
                 self.stats.inc_value("contentspider/models/loaded")
-                logger.info("%s: loaded model %s, learned from %d pages", key, state.version, model.pages)
+                logger.info(
+                    "%s: loaded model %s, learned from %d pages", key, state.version, model.pages
+                )
         return state
 
     def _fill(self, item: Any, page: Page, state: SiteState) -> dict[str, object]:
@@ -166,7 +180,11 @@ class ContentPipeline:
         except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
             self.stats.inc_value(f"contentspider/pages/failed/{type(error).__name__}")
             self._warn_once(
-                f"extract {type(error).__name__}", "%s: its content could not be filtered (%r); it passes unfiltered. Please report this page", page.url, error
+                f"extract {type(error).__name__}",
+                "%s: its content could not be filtered (%r); it passes unfiltered. Please report"
+                " this page",
+                page.url,
+                error,
             )
             extraction = None
         values = page_fields(page, state.key, extraction, state.version)
@@ -175,7 +193,9 @@ class ContentPipeline:
         kept = sum(len(block.text) for block in extraction.blocks) if extraction else total
         self.stats.inc_value("contentspider/chars/kept", kept)
         self.stats.inc_value("contentspider/chars/dropped", total - kept)
-        self.stats.inc_value("contentspider/items/filtered" if extraction else "contentspider/items/unfiltered")
+        self.stats.inc_value(
+            "contentspider/items/filtered" if extraction else "contentspider/items/unfiltered"
+        )
         if extraction and extraction.confidence < LOW_CONFIDENCE:
             self.stats.inc_value("contentspider/pages/low_confidence")
         self.stats.inc_value(f"contentspider/page_type/{values['page_type']}")
@@ -184,7 +204,9 @@ class ContentPipeline:
         return values
 
     def _hold(self, state: SiteState, item: Any, source: Source, key: str | None) -> bool:
-        """Hold an item on disk and start to learn when there are enough; tell whether it is held (or was already out)."""
+        """Hold an item on disk and start to learn when there are enough; tell whether it is held
+        (or was already out).
+        """
         try:
             if self.keeper.is_broken:
                 return False
@@ -218,12 +240,19 @@ class ContentPipeline:
         self._start_release(state)
 
     def _start_release(self, state: SiteState) -> None:
-        """Let the held items of a site come back, by a request of our own whose callback yields them."""
+        """Let the held items of a site come back, by a request of our own whose callback yields
+        them.
+        """
         engine = self.crawler.engine
         if self.closing or engine is None or engine.spider is None or state.is_releasing:
             return
         state.is_releasing = True
-        meta = {"dont_obey_robotstxt": True, "dont_cache": True, "dont_redirect": True, "download_slot": "contentspider"}
+        meta = {
+            "dont_obey_robotstxt": True,
+            "dont_cache": True,
+            "dont_redirect": True,
+            "download_slot": "contentspider",
+        }
         engine.crawl(
             Request(
                 RELEASE_URL,
@@ -243,7 +272,10 @@ class ContentPipeline:
         logger.info("%s: learning from %d held items", state.key, state.held)
         self.keeper.commit()  # the learner reads what is on disk
         try:
-            model = await run_in_thread(learn_apart, Task(str(self.ledger.path), state.key, self.labels, self.features, self.prior_file))
+            model = await run_in_thread(
+                learn_apart,
+                Task(str(self.ledger.path), state.key, self.labels, self.features, self.prior_file),
+            )
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
@@ -251,31 +283,52 @@ class ContentPipeline:
         except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
             logger.error(
                 "%s could not be learned from its %d pages: its items pass unfiltered, marked model_version 'unfiltered'. The cause: %s",
-                state.key, state.held, error,
-            )  # fmt: skip
+                state.key,
+                state.held,
+                error,
+            )
             self.stats.inc_value("contentspider/sites/failed")
             state.failed = True
             return
         state.model, state.version = model, model.version
         self.stats.inc_value("contentspider/sites/learned")
-        logger.info("%s: learned model %s from %d pages in %.1f s", state.key, state.version, model.pages, time.monotonic() - started)
+        logger.info(
+            "%s: learned model %s from %d pages in %.1f s",
+            state.key,
+            state.version,
+            model.pages,
+            time.monotonic() - started,
+        )
         if self.closing or getattr(self.crawler.spider, "is_limited", False):
-            logger.info("%s: its model is not saved, since the crawl was cut short: the next one learns the site from more pages", state.key)
+            logger.info(
+                "%s: its model is not saved, since the crawl was cut short: the next one learns the"
+                " site from more pages",
+                state.key,
+            )
             return
         try:
             self.store.save(model)
-            self.ledger.set_fact("learned", sorted({state.key, *(self.ledger.fact("learned") or [])}))
+            self.ledger.set_fact(
+                "learned", sorted({state.key, *(self.ledger.fact("learned") or [])})
+            )
             self.stats.inc_value("contentspider/models/saved")
         except LedgerFullError as error:
             self.keeper.fail(error)
         except OSError as error:
-            logger.error("%s: its model could not be saved in %s (%s): the next crawl will learn it again", state.key, self.store.folder, error.strerror)
+            logger.error(
+                "%s: its model could not be saved in %s (%s): the next crawl will learn it again",
+                state.key,
+                self.store.folder,
+                error.strerror,
+            )
 
     def _release(self, source: object, state: SiteState) -> Iterator[Any]:
         """Yield the held items of a learned site, each with its source."""
         try:
             for held in self.ledger.release(state.key):
-                self.sources.put(held.item, Source(held.page, held.url, held=held.number, key=held.key))
+                self.sources.put(
+                    held.item, Source(held.page, held.url, held=held.number, key=held.key)
+                )
                 self.stats.inc_value("contentspider/items/released")
                 yield held.item
         finally:
@@ -297,7 +350,9 @@ class ContentPipeline:
                 self._start_learning(state)
 
     def _on_idle(self) -> None:
-        """Learn the sites that were too small to be learned before; the spider stays open meanwhile."""
+        """Learn the sites that were too small to be learned before; the spider stays open
+        meanwhile.
+        """
         busy = False
         for state in self.sites.values():
             if state.held or state.learning:

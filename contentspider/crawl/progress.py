@@ -31,7 +31,11 @@ class Progress:
         self.stats = crawler.stats
         console = Console(stderr=True)
         # What is logged meanwhile goes above the line.
-        self.live = Live(console=console, auto_refresh=False, redirect_stdout=False) if console.is_terminal else None
+        self.live = (
+            Live(console=console, auto_refresh=False, redirect_stdout=False)
+            if console.is_terminal
+            else None
+        )
         self.seconds = 1.0 if self.live else seconds
         self.started = time.monotonic()
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
@@ -68,7 +72,10 @@ class Progress:
         queued = len(slot.scheduler) if slot and hasattr(slot.scheduler, "__len__") else 0
         rate = pages / max(time.monotonic() - self.started, 0.001)
         learned = get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0)
-        return f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held, {queued} queued, {learned} sites known, {rate:.1f} pages/s"
+        return (
+            f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held, {queued} queued,"
+            f" {learned} sites known, {rate:.1f} pages/s"
+        )
 
     def tell(self) -> None:
         """Write the line."""

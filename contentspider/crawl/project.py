@@ -24,7 +24,8 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "contentspider.crawl.patience.RefreshMiddleware": 580,
 }
-# Scrapy's default of 100 starts 100 tasks for each response: 4 are enough, and save a quarter of the CPU.
+# Scrapy's default of 100 starts 100 tasks for each response: 4 are enough, and save a quarter of
+# the CPU.
 CONCURRENT_ITEMS = 4
 # Breadth first: a site's sections are seen before the depths of one of them.
 DEPTH_PRIORITY = 1

@@ -28,17 +28,21 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 MAX_NAME_CHARS = 100
-# With Python's own (700, 10, 10) a page's objects outlive the young generations while the page waits for its turn,
-# and full collections take a tenth of the CPU (docs/results.md).
+# With Python's own (700, 10, 10) a page's objects outlive the young generations while the page
+# waits for its turn, and full collections take a tenth of the CPU (docs/results.md).
 GC_THRESHOLDS = (3_000, 10, 10)
-OWN_SITE = {"DOWNLOAD_DELAY": 0, "AUTOTHROTTLE_ENABLED": False, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
+OWN_SITE = {
+    "DOWNLOAD_DELAY": 0,
+    "AUTOTHROTTLE_ENABLED": False,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+}
 
 
 def crawl_settings(options: argparse.Namespace) -> Settings:
     """Return the settings of a crawl: those of the project, then of the options, then of ``-s``.
 
-    The first JSON-lines output is written while the crawl goes on, other files at its end; what has a scheme
-    (``s3://...``) is a feed of Scrapy's.
+    The first JSON-lines output is written while the crawl goes on, other files at its end; what has
+    a scheme (``s3://...``) is a feed of Scrapy's.
     """
     settings = Settings()
     settings.setmodule(project, priority="project")
@@ -49,8 +53,12 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
             "CONTENTSPIDER_RELEARN": options.relearn,
             "CONTENTSPIDER_RESUME": options.resume,
             "CONTENTSPIDER_CRAWL": options.name,
-            "CONTENTSPIDER_OUTPUT_FILE": next((output for output in outputs if _is_streamed(output)), ""),
-            "FEEDS": {output: {"overwrite": not options.resume} for output in outputs if "://" in output},
+            "CONTENTSPIDER_OUTPUT_FILE": next(
+                (output for output in outputs if _is_streamed(output)), ""
+            ),
+            "FEEDS": {
+                output: {"overwrite": not options.resume} for output in outputs if "://" in output
+            },
             "LOG_LEVEL": options.log_level,
         },
         priority="cmdline",
@@ -75,11 +83,17 @@ def _check(addresses: list[str], settings: Settings) -> None:
     for address in addresses:
         try:
             parts = urlsplit(with_scheme(address))
-            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and bool(keys.key(with_scheme(address)))
+            usable = (
+                parts.scheme in ("http", "https")
+                and bool(parts.hostname)
+                and bool(keys.key(with_scheme(address)))
+            )
         except ValueError:
             usable = False
         if not usable:
-            raise ContentSpiderError(f"{address!r} is no address of a website; give one like https://example.org")
+            raise ContentSpiderError(
+                f"{address!r} is no address of a website; give one like https://example.org"
+            )
 
 
 def crawl(options: argparse.Namespace) -> int:
@@ -92,9 +106,12 @@ def crawl(options: argparse.Namespace) -> int:
         if not Path(output).resolve().parent.is_dir():
             raise ContentSpiderError(f"-o {output}: its folder does not exist")
     _check(options.urls, settings)
-    if not settings.getbool("CONTENTSPIDER_ENABLED", True) or not settings.getbool("CONTENTSPIDER_DURABLE"):
+    if not settings.getbool("CONTENTSPIDER_ENABLED", True) or not settings.getbool(
+        "CONTENTSPIDER_DURABLE"
+    ):
         raise ContentSpiderError(
-            "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True; scrapy crawl site does without the latter"
+            "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"
+            " scrapy crawl site does without the latter"
         )
     if not settings["CONTENTSPIDER_CRAWL"]:
         keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
@@ -104,17 +121,29 @@ def crawl(options: argparse.Namespace) -> int:
         settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
     ledger = crawl_ledger(settings["CONTENTSPIDER_CRAWL"])
     if is_in_use(ledger):
-        raise LedgerBusyError(f"{ledger} is in use by another process: that crawl is running; wait for it, or give this one another name (--name)")
+        raise LedgerBusyError(
+            f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
+            " this one another name (--name)"
+        )
     gc.set_threshold(*GC_THRESHOLDS)
     process = AsyncCrawlerProcess(settings)
-    if options.log_level in ("WARNING", "ERROR"):  # the log leaves progress out, its reader still wants it
+    if options.log_level in (
+        "WARNING",
+        "ERROR",
+    ):  # the log leaves progress out, its reader still wants it
         progress = logging.getLogger("contentspider.crawl.progress")
         progress.addHandler(logging.StreamHandler())
         progress.setLevel(logging.INFO)
         # A host that is not there is said by the spider, in a line, not by robots.txt's traceback.
         logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
     crawler = process.create_crawler(SiteSpider)
-    process.crawl(crawler, url=" ".join(options.urls), max_pages=options.max_pages, max_depth=options.max_depth, sitemaps=not options.no_sitemaps)
+    process.crawl(
+        crawler,
+        url=" ".join(options.urls),
+        max_pages=options.max_pages,
+        max_depth=options.max_depth,
+        sitemaps=not options.no_sitemaps,
+    )
     process.start()
     code = _summarise(crawler, options)
     streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
@@ -137,34 +166,54 @@ def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
         tell("contentspider: the items could not be written; the log above says why\n")
         return 1
     if reason := get("contentspider/ledger/failed"):
-        tell(f"contentspider: {reason}; the crawl was stopped. Once that is mended, the same command with --resume goes on: nothing is lost\n")
+        tell(
+            f"contentspider: {reason}; the crawl was stopped. Once that is mended, the same command"
+            " with --resume goes on: nothing is lost\n"
+        )
         return 1
     if not items and get("contentspider/ledger/resumed"):
         tell("nothing was left to do: the crawl had read every page that it found\n")
         return 0
     if not items:
         if not failures:
-            tell("contentspider: no page was read; is the address that of an HTML page, and does robots.txt allow it? --log-level INFO says more\n")
+            tell(
+                "contentspider: no page was read; is the address that of an HTML page, and does"
+                " robots.txt allow it? --log-level INFO says more\n"
+            )
         return 1
     reasons = _counts(crawler, "contentspider/pages/unread/")
     tell(
-        f"{get('contentspider/pages/tagged', 0)} pages read, {get('contentspider/pages/failed', 0)} failed{f' ({reasons})' if reasons else ''}, "
-        f"{get('contentspider/pages/skipped/duplicate', 0)} duplicates; {items} items\n"
-        f"{kept:,} characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)\n"
-        f"items:  {', '.join(options.output or ['pages.jsonl'])}\n"
-        f"models: {options.models}/ ({get('contentspider/sites/learned', 0)} learned, {get('contentspider/models/loaded', 0)} loaded)\n"
+        f"{get('contentspider/pages/tagged', 0)} pages read, {get('contentspider/pages/failed', 0)}"
+        f" failed{f' ({reasons})' if reasons else ''},"
+        f" {get('contentspider/pages/skipped/duplicate', 0)} duplicates; {items} items\n{kept:,}"
+        f" characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)\nitems: "
+        f" {', '.join(options.output or ['pages.jsonl'])}\nmodels: {options.models}/"
+        f" ({get('contentspider/sites/learned', 0)} learned,"
+        f" {get('contentspider/models/loaded', 0)} loaded)\n"
     )
     if traps := _counts(crawler, "contentspider/links/"):
         tell(f"links taken for traps: {traps} (docs/stats.md says what these are)\n")
     if get("contentspider/sites/learned", 0) > get("contentspider/models/saved", 0):
-        tell("not every model was saved: the crawl was cut short (or the folder cannot be written); the next one learns the site again\n")
+        tell(
+            "not every model was saved: the crawl was cut short (or the folder cannot be written);"
+            " the next one learns the site again\n"
+        )
     if get("finish_reason") != "finished":
-        tell(f"the crawl was stopped ({get('finish_reason')}): the same command with --resume goes on with it\n")
+        tell(
+            f"the crawl was stopped ({get('finish_reason')}): the same command with --resume goes"
+            " on with it\n"
+        )
     return 0
 
 
 def _counts(crawler: Crawler, prefix: str) -> str:
     """Return the stats that begin with *prefix* in a few words, the largest first."""
     assert crawler.stats
-    found = {name.removeprefix(prefix).replace("_", " "): count for name, count in crawler.stats.get_stats().items() if name.startswith(prefix)}
-    return ", ".join(f"{count:,} {name}" for name, count in sorted(found.items(), key=lambda pair: -pair[1]))
+    found = {
+        name.removeprefix(prefix).replace("_", " "): count
+        for name, count in crawler.stats.get_stats().items()
+        if name.startswith(prefix)
+    }
+    return ", ".join(
+        f"{count:,} {name}" for name, count in sorted(found.items(), key=lambda pair: -pair[1])
+    )

@@ -22,15 +22,19 @@ logger = logging.getLogger(__name__)
 
 
 class LedgerScheduler(BaseScheduler):
-    """Queues requests in the ledger, each address once, by priority and then in the order in which they came.
+    """Queues requests in the ledger, each address once, by priority and then in the order in which
+    they came.
 
-    Requests that cannot be made again from data (a callback that is no method of the spider, odd values in ``meta``)
-    wait in memory: they work, but are lost if the process is killed, and the log says so once.
+    Requests that cannot be made again from data (a callback that is no method of the spider, odd
+    values in ``meta``) wait in memory: they work, but are lost if the process is killed, and the
+    log says so once.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._memory: list[tuple[int, int, Request, int]] = []  # the last is the row of its address, 0: it has none
+        self._memory: list[
+            tuple[int, int, Request, int]
+        ] = []  # the last is the row of its address, 0: it has none
         self._numbers = count()
         self._warned = False
 
@@ -43,7 +47,10 @@ class LedgerScheduler(BaseScheduler):
         """Find the ledger."""
         keeper = self.crawler.get_extension(Keeper)
         if keeper is None:
-            raise RuntimeError("LedgerScheduler needs contentspider's add-on: ADDONS = {'contentspider.Addon': 500}")
+            raise RuntimeError(
+                "LedgerScheduler needs contentspider's add-on: ADDONS = {'contentspider.Addon':"
+                " 500}"
+            )
         self.spider = spider
         self.keeper = keeper
         assert self.crawler.request_fingerprinter
@@ -63,12 +70,15 @@ class LedgerScheduler(BaseScheduler):
         if request.url == RELEASE_URL:
             self._remember(request, 0)
             return True
-        # A retry or a redirect comes from a request that was taken from the queue; others come without its row.
+        # A retry or a redirect comes from a request that was taken from the queue; others come
+        # without its row.
         source = request.meta.pop(URL_META_KEY, None)
         if source is not None and request.meta.get("redirect_urls"):
             self.keeper.note(source, "redirected", target=request.url)
         # A crawl that goes on does not start anew: its start addresses are in the ledger.
-        starts_anew = source is None and self.keeper.is_resumed and bool(request.meta.get("is_start_request"))
+        starts_anew = (
+            source is None and self.keeper.is_resumed and bool(request.meta.get("is_start_request"))
+        )
         again = request.dont_filter and not starts_anew
         fingerprint = self._fingerprint(request)
         text, url = None, 0
@@ -76,7 +86,9 @@ class LedgerScheduler(BaseScheduler):
             # Most links are known: to look that up costs less than to make data of their requests.
             if again or not self.keeper.ledger.knows(fingerprint):
                 text = self._dump(request)
-                url = self.keeper.ledger.enqueue(fingerprint, request.url, request.priority, text, again, source)
+                url = self.keeper.ledger.enqueue(
+                    fingerprint, request.url, request.priority, text, again, source
+                )
         except LedgerFullError as error:
             self.keeper.fail(error)
             return False
@@ -95,7 +107,12 @@ class LedgerScheduler(BaseScheduler):
         except TypeError as error:
             if not self._warned:
                 self._warned = True
-                logger.warning("%s cannot be kept in the ledger (%s): such requests are lost if the crawl is killed", request, error)
+                logger.warning(
+                    "%s cannot be kept in the ledger (%s): such requests are lost if the crawl is"
+                    " killed",
+                    request,
+                    error,
+                )
         return None
 
     def _remember(self, request: Request, url: int) -> None:

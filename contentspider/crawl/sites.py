@@ -20,14 +20,18 @@ def _extractor() -> tldextract.TLDExtract:
 
 
 class SiteKeys:
-    """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000`` where there is no domain.
+    """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000`` where there is
+    no domain.
 
     The list of public suffixes is the one that tldextract ships: nothing is fetched.
     """
 
     def __init__(self, by: str = "domain") -> None:
         if by not in SITE_BY:
-            raise ValueError(f"CONTENTSPIDER_SITE_BY={by!r} is unknown; use one of {', '.join(map(repr, SITE_BY))}")
+            raise ValueError(
+                f"CONTENTSPIDER_SITE_BY={by!r} is unknown; use one of"
+                f" {', '.join(map(repr, SITE_BY))}"
+            )
         self._extract = _extractor() if by == "domain" else None
         self._known: dict[str, str] = {}
 
@@ -42,12 +46,16 @@ class SiteKeys:
         return key
 
     def _compute(self, netloc: str) -> str:
-        host, _, port = netloc.rpartition(":") if ":" in netloc.rpartition("]")[2] else (netloc, "", "")
+        host, _, port = (
+            netloc.rpartition(":") if ":" in netloc.rpartition("]")[2] else (netloc, "", "")
+        )
         host = host.strip("[]").rstrip(".")
         name = self._extract(host).top_domain_under_public_suffix or host if self._extract else host
         if port and port not in ("80", "443"):
             name += "-" + port
         with suppress(UnicodeError):  # as requests name it: müller.de is xn--mller-kva.de
             name = name.encode("idna").decode()
-        safe = "".join(character if character.isalnum() or character in ".-" else "_" for character in name)
+        safe = "".join(
+            character if character.isalnum() or character in ".-" else "_" for character in name
+        )
         return safe.strip(".") or "site"

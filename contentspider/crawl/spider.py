@@ -49,8 +49,9 @@ MAX_RECENT = 50_000
 class SiteSpider(Spider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
-    Arguments: *url*, one or several addresses, separated by commas or spaces; *max_pages* and *max_depth*
-    (0: no limit); *sitemaps*, whether to read robots.txt's sitemaps and /sitemap.xml (yes).
+    Arguments: *url*, one or several addresses, separated by commas or spaces; *max_pages* and
+    *max_depth* (0: no limit); *sitemaps*, whether to read robots.txt's sitemaps and /sitemap.xml
+    (yes).
     """
 
     name = "site"
@@ -59,11 +60,22 @@ class SiteSpider(Spider):
     allowed_keys: set[str]
     traps: Traps
 
-    def __init__(self, url: str = "", max_pages: int | str = 0, max_depth: int | str = 0, sitemaps: bool | str = True, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        url: str = "",
+        max_pages: int | str = 0,
+        max_depth: int | str = 0,
+        sitemaps: bool | str = True,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
-        self.start_urls = [with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part]
+        self.start_urls = [
+            with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part
+        ]
         if not self.start_urls:
-            raise ValueError("the site spider needs an address: scrapy crawl site -a url=https://example.org")
+            raise ValueError(
+                "the site spider needs an address: scrapy crawl site -a url=https://example.org"
+            )
         self.max_pages = int(max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
@@ -71,7 +83,9 @@ class SiteSpider(Spider):
         self.sitemaps_asked = 0
         self.is_limited = False
         self.failures: dict[str, str] = {}
-        self._recent: dict[str, None] = {}  # addresses that have been queued: most links are to these
+        self._recent: dict[
+            str, None
+        ] = {}  # addresses that have been queued: most links are to these
         self._anonymous = count(1)
 
     @classmethod
@@ -89,7 +103,10 @@ class SiteSpider(Spider):
         """Find the ledger, and what it knows of an earlier run."""
         keeper = self.crawler.get_extension(Keeper)
         if keeper is None:
-            raise RuntimeError("the site spider needs contentspider's add-on: ADDONS = {'contentspider.Addon': 500}")
+            raise RuntimeError(
+                "the site spider needs contentspider's add-on: ADDONS = {'contentspider.Addon':"
+                " 500}"
+            )
         self.keeper = keeper
         self.allowed_keys |= set(keeper.ledger.fact("sites") or [])
 
@@ -98,11 +115,23 @@ class SiteSpider(Spider):
         seen = set()
         for address in self.start_urls:
             meta = {START_META_KEY: True}
-            yield Request(address, callback=self.parse, errback=self.start_failed, meta=meta, dont_filter=True, priority=10)
+            yield Request(
+                address,
+                callback=self.parse,
+                errback=self.start_failed,
+                meta=meta,
+                dont_filter=True,
+                priority=10,
+            )
             root = urljoin(address, "/")
             if self.sitemaps and root not in seen:
                 seen.add(root)
-                yield Request(urljoin(root, "/robots.txt"), callback=self.parse_robots, errback=self.ignore, meta={"dont_obey_robotstxt": True})
+                yield Request(
+                    urljoin(root, "/robots.txt"),
+                    callback=self.parse_robots,
+                    errback=self.ignore,
+                    meta={"dont_obey_robotstxt": True},
+                )
                 for request in self._sitemap_requests(urljoin(root, "/sitemap.xml"), 1):
                     yield request
 
@@ -127,7 +156,11 @@ class SiteSpider(Spider):
                 body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
             entries = Sitemap(body) if body.strip() else None
         except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
-            logger.warning("%s: the sitemap cannot be read (%s); its pages are found by links only", response.url, error)
+            logger.warning(
+                "%s: the sitemap cannot be read (%s); its pages are found by links only",
+                response.url,
+                error,
+            )
             return
         if entries is None or entries.type not in ("urlset", "sitemapindex"):
             return
@@ -180,11 +213,15 @@ class SiteSpider(Spider):
             self.is_limited = True
             raise CloseSpider("max_pages")
 
-    def _link_requests(self, root: _Element, response: HtmlResponse, page: Page) -> Iterator[Request]:
+    def _link_requests(
+        self, root: _Element, response: HtmlResponse, page: Page
+    ) -> Iterator[Request]:
         links = page_links(root, response.url)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
-        for link in self.traps.follow([link for link in links if link in self._recent or self.is_own(link)], page):
+        for link in self.traps.follow(
+            [link for link in links if link in self._recent or self.is_own(link)], page
+        ):
             if link not in self._recent:
                 self._recent[link] = None
                 yield from self._page_request(link, 0)
@@ -198,20 +235,34 @@ class SiteSpider(Spider):
         self.sitemaps_asked += 1
         if self.sitemaps_asked <= MAX_SITEMAPS:
             meta = {"download_maxsize": MAX_SITEMAP_BYTES}
-            yield Request(address, callback=self.parse_sitemap, errback=self.ignore, meta=meta, cb_kwargs={"level": level}, priority=5)
+            yield Request(
+                address,
+                callback=self.parse_sitemap,
+                errback=self.ignore,
+                meta=meta,
+                cb_kwargs={"level": level},
+                priority=5,
+            )
         elif self.sitemaps_asked == MAX_SITEMAPS + 1:
-            logger.warning("there are more than %d sitemaps: %s and those after it are not read", MAX_SITEMAPS, address)
+            logger.warning(
+                "there are more than %d sitemaps: %s and those after it are not read",
+                MAX_SITEMAPS,
+                address,
+            )
 
     def _claim(self, address: str, response: Response, page: Page) -> str:
         """Return the address to emit a page under, or nothing if the same page has been emitted.
 
-        Two addresses are one page if they lead to one text and either differ in form only (``/`` and
-        ``/index.html``) or name the same canonical address. The canonical address is taken over where it
-        differs from the page's own in form or query; one with another path is often wrong (every page of
-        a pagination naming the first), and pages must not be lost to it.
+        Two addresses are one page if they lead to one text and either differ in form only (``/``
+        and ``/index.html``) or name the same canonical address. The canonical address is taken over
+        where it differs from the page's own in form or query; one with another path is often wrong
+        (every page of a pagination naming the first), and pages must not be lost to it.
         """
         canonical, named = page.hints.canonical, ""
-        digest = blake2b("\n".join(block.text for block in page.content.blocks).encode("utf-8", "replace"), digest_size=8).hexdigest()
+        digest = blake2b(
+            "\n".join(block.text for block in page.content.blocks).encode("utf-8", "replace"),
+            digest_size=8,
+        ).hexdigest()
         if canonical:
             try:
                 named = urljoin(address, canonical).partition("#")[0]
@@ -220,14 +271,24 @@ class SiteSpider(Spider):
             except ValueError:
                 logger.debug("%s names %r canonical, which is no address", address, canonical)
         owner = response.meta.get(URL_META_KEY) or -next(self._anonymous)
-        claims = [f"{_plain(candidate)} {digest}" for candidate in dict.fromkeys([address, named]) if candidate]
-        is_form = bool(named) and _plain(named).partition("?")[0] == _plain(address).partition("?")[0]
+        claims = [
+            f"{_plain(candidate)} {digest}"
+            for candidate in dict.fromkeys([address, named])
+            if candidate
+        ]
+        is_form = (
+            bool(named) and _plain(named).partition("?")[0] == _plain(address).partition("?")[0]
+        )
         try:
             if named and named != address:
                 self.keeper.ledger.set_canonical(owner, named)
             if not self.keeper.ledger.claim(map(_key, [page_id(address), *claims]), owner):
                 return ""
-            return named if is_form and self.keeper.ledger.claim([_key(page_id(named))], owner) else address
+            return (
+                named
+                if is_form and self.keeper.ledger.claim([_key(page_id(named))], owner)
+                else address
+            )
         except LedgerFullError as error:
             self.keeper.fail(error)
             return ""
@@ -258,7 +319,9 @@ class SiteSpider(Spider):
         self._count_failed(kind)
 
     def request_dropped(self, request: Request) -> None:
-        """Count a page that redirects to itself: Scrapy drops the second request for it without a word."""
+        """Count a page that redirects to itself: Scrapy drops the second request for it without a
+        word.
+        """
         if request.callback == self.parse and request.url in request.meta.get("redirect_urls", ()):
             logger.info("%s could not be read: it redirects to itself", request.url)
             self._count_failed("redirects")
@@ -280,7 +343,9 @@ INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IG
 
 
 def _plain(address: str) -> str:
-    """Return an address without what differs between the forms of one address: scheme, www, index name, last slash."""
+    """Return an address without what differs between the forms of one address: scheme, www, index
+    name, last slash.
+    """
     parts = urlsplit(canonicalize_url(address))
     path = INDEX_NAME.sub("/", parts.path).rstrip("/")
     return parts.netloc.removeprefix("www.") + path + ("?" + parts.query if parts.query else "")

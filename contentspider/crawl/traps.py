@@ -1,4 +1,6 @@
-"""Crawler traps: addresses without end that bring nothing. What is not followed is counted, and said once with an example."""
+"""Crawler traps: addresses without end that bring nothing. What is not followed is counted, and
+said once with an example.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,15 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A part of a path that comes this often in a row is a relative link that resolves against itself. Heritrix has the same limit.
+# A part of a path that comes this often in a row is a relative link that resolves against itself.
+# Heritrix has the same limit.
 MAX_REPEATS = 3
 MAX_REPEATED_PARTS = 4  # /a/b/c/d/a/b/c/d/...
 # Deeper than any folder that people keep; it bounds nests whose names do not repeat.
 MAX_SEGMENTS = 50
-# So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the longest such row, but for
-# one of pure copies (467, a tag page that ignores its query), was 17, and a limit of 10 would have lost no page.
+# So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the
+# longest such row, but for one of pure copies (467, a tag page that ignores its query), was 17, and
+# a limit of 10 would have lost no page.
 BARREN_PAGES = 100
 # What their pages may add to the queue meanwhile: as much as a single page may.
 BARREN_LINKS = MAX_LINKS
@@ -39,7 +43,10 @@ NEW_NUMBERS = 3
 WARNINGS = {
     "session": "session ids are taken out of addresses, such as %s",
     "repeated": "addresses that repeat their own path are not followed, such as %s",
-    "barren": "addresses like %s are not followed from one another any more: %d pages of this shape in a row said nothing new",
+    "barren": (
+        "addresses like %s are not followed from one another any more: %d pages of this shape in a"
+        " row said nothing new"
+    ),
     "cut": "%s has more than %d links: the others are not followed",
 }
 
@@ -47,16 +54,19 @@ WARNINGS = {
 class Traps:
     """Tells which of a page's links to follow.
 
-    Session ids are taken out. A path that repeats itself is left out. So are links among the pages of *barren* shapes: where
-    `BARREN_PAGES` pages in a row of one shape (the path with its numbers blanked) said nothing that others of it had not. Such pages
-    are still followed from others, and one that says something new sets its shape free again.
+    Session ids are taken out. A path that repeats itself is left out. So are links among the pages
+    of *barren* shapes: where `BARREN_PAGES` pages in a row of one shape (the path with its numbers
+    blanked) said nothing that others of it had not. Such pages are still followed from others, and
+    one that says something new sets its shape free again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._warned: set[str] = set()
         self._seen = SeenTexts()
-        self._barren: dict[str, tuple[int, int]] = {}  # shape: pages in a row that said nothing new, and their links
+        self._barren: dict[
+            str, tuple[int, int]
+        ] = {}  # shape: pages in a row that said nothing new, and their links
         self._numbered: set[str] = set()  # addresses whose "session id" says which page is meant
 
     def follow(self, links: list[str], page: Page) -> list[str]:
@@ -91,7 +101,8 @@ class Traps:
             if found == [plain]:
                 yield plain
                 continue
-            # A session has one id. Where one page's links differ by the id alone, it is that of a talk or a story.
+            # A session has one id. Where one page's links differ by the id alone, it is that of a
+            # talk or a story.
             if len(found) > 2 and len(self._numbered) < MAX_SHAPES and not SURE.search(found[-1]):
                 self._numbered.add(plain)
             if plain in self._numbered:
@@ -115,7 +126,9 @@ SURE_SESSION = r"(?:jsessionid|php_?sess(?:ion)?_?id|aspsessionid[a-z]*|oscsid|z
 LIKELY_SESSION = r"(?:sid|sess|session|sess(?:ion)?_?id)=(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{26,}"
 SURE = re.compile(f"[;?&]{SURE_SESSION}", re.IGNORECASE)
 SESSION = f"(?:{SURE_SESSION}|{LIKELY_SESSION})"
-SESSION_IN_PATH = re.compile(rf";{SESSION}(?=[;/?]|$)|/\((?:[asf]\([\w-]{{16,}}\))+\)(?=/)", re.IGNORECASE)  # /(S(...))/: ASP.NET without cookies
+SESSION_IN_PATH = re.compile(
+    rf";{SESSION}(?=[;/?]|$)|/\((?:[asf]\([\w-]{{16,}}\))+\)(?=/)", re.IGNORECASE
+)  # /(S(...))/: ASP.NET without cookies
 SESSION_IN_QUERY = re.compile(rf"(?<=[?&]){SESSION}(?:&|$)", re.IGNORECASE)
 MAY_HOLD_SESSION = re.compile(r"id=|sess|/\(", re.IGNORECASE)
 
@@ -139,7 +152,8 @@ def without_session(address: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def repeats(address: str) -> bool:
-    """Tell whether an address's path repeats itself: ``/a/b/a/b/a/b``; numbers alone may repeat, as dates do.
+    """Tell whether an address's path repeats itself: ``/a/b/a/b/a/b``; numbers alone may repeat, as
+    dates do.
 
     >>> [repeats("https://e.org" + path) for path in ("/a/b/a/b/a/b/", "/x/en/en/en/y", "/a/a/b/b", "/11/11/11/a")]
     [True, True, False, False]
@@ -151,7 +165,10 @@ def repeats(address: str) -> bool:
         same = 0
         for place in range(length, len(segments)):
             same = same + 1 if segments[place] == segments[place - length] else 0
-            if same >= length * (MAX_REPEATS - 1) and not "".join(segments[place - length + 1 : place + 1]).isdigit():
+            if (
+                same >= length * (MAX_REPEATS - 1)
+                and not "".join(segments[place - length + 1 : place + 1]).isdigit()
+            ):
                 return True
     return False
 
@@ -163,7 +180,8 @@ YEAR = re.compile(r"(?:1[89]|2\d)\d\d")
 
 
 def shape_of(address: str) -> str:
-    """Return an address with its numbers and tokens blanked, and of its query only that there is one.
+    """Return an address with its numbers and tokens blanked, and of its query only that there is
+    one.
 
     >>> shape_of("https://e.org/calendar/2024/05/01") == shape_of("https://e.org/calendar/1999/12/31")
     True
@@ -175,7 +193,9 @@ def shape_of(address: str) -> str:
 
 
 def _blank(word: str) -> str:
-    """Return a word that has numbers without them; one of letters and digits that is as long as an id is nothing but an id."""
+    """Return a word that has numbers without them; one of letters and digits that is as long as an
+    id is nothing but an id.
+    """
     return "#" if len(word) >= ID_CHARS else DIGITS.sub("#", word)
 
 
@@ -204,11 +224,14 @@ class SeenTexts:
         return is_new
 
     def add_page(self, page: Page, shape: str) -> bool:
-        """Note a page's texts and tell whether it said something that no page of its shape had said.
+        """Note a page's texts and tell whether it said something that no page of its shape had
+        said.
 
-        Not the whole site: the pages of a pagination say what other listings have said, and each of them something else.
-        A shape without numbers or query is a single page. What a calendar, a clock or a counter says is not new: numbers below 100, years, and the numbers of the page's address are
-        blanked. Other numbers count where several changed: a table of measurements is a page like any other.
+        Not the whole site: the pages of a pagination say what other listings have said, and each of
+        them something else. A shape without numbers or query is a single page. What a calendar, a
+        clock or a counter says is not new: numbers below 100, years, and the numbers of the page's
+        address are blanked. Other numbers count where several changed: a table of measurements is a
+        page like any other.
         """
         if "#" not in shape and "?" not in shape:
             return True
@@ -219,11 +242,27 @@ class SeenTexts:
             return len(number) < 3 or bool(YEAR.fullmatch(number)) or number in address
 
         def blank(word: str) -> str:
-            return _blank(word) if len(word) >= ID_CHARS or all(map(is_calendar, DIGITS.findall(word))) else word
+            return (
+                _blank(word)
+                if len(word) >= ID_CHARS or all(map(is_calendar, DIGITS.findall(word)))
+                else word
+            )
 
-        texts = [text[:MAX_CHARS] for text in page.hints.texts()] + [block.text[:MAX_CHARS] for block in page.content.blocks[:MAX_BLOCKS]]
-        new = sum([self.add(shape + NUMBERED.sub(lambda word: _blank(word[0]), text)) for text in texts])
+        texts = [text[:MAX_CHARS] for text in page.hints.texts()] + [
+            block.text[:MAX_CHARS] for block in page.content.blocks[:MAX_BLOCKS]
+        ]
+        new = sum(
+            [self.add(shape + NUMBERED.sub(lambda word: _blank(word[0]), text)) for text in texts]
+        )
         if new:
             return True
         numbered = [text for text in texts if DIGITS.search(text)]
-        return sum([self.add(f"#{shape}{NUMBERED.sub(lambda word: blank(word[0]), text)}") for text in numbered]) >= NEW_NUMBERS
+        return (
+            sum(
+                [
+                    self.add(f"#{shape}{NUMBERED.sub(lambda word: blank(word[0]), text)}")
+                    for text in numbered
+                ]
+            )
+            >= NEW_NUMBERS
+        )

@@ -15,7 +15,9 @@ def _pyplot() -> Any:
     try:
         import matplotlib as mpl
     except ImportError as error:
-        raise ContentSpiderError("charts need matplotlib: pip install 'contentspider[dev]'") from error
+        raise ContentSpiderError(
+            "charts need matplotlib: pip install 'contentspider[dev]'"
+        ) from error
     mpl.use("svg")
     mpl.rcParams.update({"svg.hashsalt": "contentspider", "svg.fonttype": "none", "font.size": 9})
     from matplotlib import pyplot
@@ -29,13 +31,20 @@ def _save(pyplot: Any, figure: Any, path: Path) -> None:
     pyplot.close(figure)
 
 
-def bar_chart(path: Path, names: Sequence[str], series: Mapping[str, Sequence[float | None]], label: str) -> None:
+def bar_chart(
+    path: Path, names: Sequence[str], series: Mapping[str, Sequence[float | None]], label: str
+) -> None:
     """Write a chart with a row of bars for each name, one for each series; None leaves a gap."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(8, 1 + 0.16 * len(names) * (len(series) + 1)))
     height = 0.8 / len(series)
     for number, (title, values) in enumerate(series.items()):
-        axes.barh([index + number * height for index in range(len(names))], [value or 0 for value in values], height, label=title)
+        axes.barh(
+            [index + number * height for index in range(len(names))],
+            [value or 0 for value in values],
+            height,
+            label=title,
+        )
     axes.set_yticks([index + 0.4 - height / 2 for index in range(len(names))], names)
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
@@ -45,7 +54,13 @@ def bar_chart(path: Path, names: Sequence[str], series: Mapping[str, Sequence[fl
     _save(pyplot, figure, path)
 
 
-def line_chart(path: Path, names: Sequence[str], series: Mapping[str, Sequence[float]], x_label: str, y_label: str) -> None:
+def line_chart(
+    path: Path,
+    names: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    x_label: str,
+    y_label: str,
+) -> None:
     """Write a chart with a line for each series over *names*."""
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(7, 4))
@@ -59,16 +74,29 @@ def line_chart(path: Path, names: Sequence[str], series: Mapping[str, Sequence[f
 
 
 def confusion_chart(path: Path, matrices: Mapping[str, Sequence[Sequence[int]]]) -> None:
-    """Write a row of confusion matrices ``[[true noise, wrong content], [missed content, true content]]``."""
+    """Write a row of confusion matrices ``[[true noise, wrong content], [missed content, true
+    content]]``.
+    """
     pyplot = _pyplot()
-    figure, rows = pyplot.subplots(1, len(matrices), figsize=(3.2 * len(matrices), 3.2), squeeze=False)
+    figure, rows = pyplot.subplots(
+        1, len(matrices), figsize=(3.2 * len(matrices), 3.2), squeeze=False
+    )
     for axes, (title, matrix) in zip(rows[0], matrices.items(), strict=True):
         total = max(sum(map(sum, matrix)), 1)
-        axes.imshow([[value / total for value in row] for row in matrix], cmap="Blues", vmin=0, vmax=1)
+        axes.imshow(
+            [[value / total for value in row] for row in matrix], cmap="Blues", vmin=0, vmax=1
+        )
         for row in range(2):
             for column in range(2):
                 share = matrix[row][column] / total
-                axes.text(column, row, f"{matrix[row][column]:,}\n{share:.2%}", ha="center", va="center", color="white" if share > 0.5 else "black")
+                axes.text(
+                    column,
+                    row,
+                    f"{matrix[row][column]:,}\n{share:.2%}",
+                    ha="center",
+                    va="center",
+                    color="white" if share > 0.5 else "black",
+                )
         axes.set_xticks([0, 1], ["dropped", "kept"])
         axes.set_yticks([0, 1], ["noise", "content"])
         axes.set_title(title, fontsize=8)

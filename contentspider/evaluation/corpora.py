@@ -57,7 +57,14 @@ class Corpus:
     def bases(self) -> list[str]:
         """Return the addresses that the site had: hosts, with or without a path."""
         aliases = self.about.get("host_aliases")
-        return [str(base) for base in [self.about.get("base_url"), *(aliases if isinstance(aliases, list) else [])] if base]
+        return [
+            str(base)
+            for base in [
+                self.about.get("base_url"),
+                *(aliases if isinstance(aliases, list) else []),
+            ]
+            if base
+        ]
 
     @property
     def crawlable(self) -> bool:
@@ -65,7 +72,9 @@ class Corpus:
         return bool(self.about.get("crawlable")) and bool(self.start_paths)
 
     def pages(self, attributes: bool = False) -> Iterator[Page]:
-        """Return every HTML page in order of its path; a page's address is its path below ``html/``."""
+        """Return every HTML page in order of its path; a page's address is its path below
+        ``html/``.
+        """
         return read_pages(self.folder / "html", attributes=attributes)
 
     def gold(self) -> list[GoldPage]:
@@ -77,25 +86,42 @@ class Corpus:
                 continue
             try:
                 row = json.loads(line)
-                pages.append(GoldPage(row["path"].lstrip("/"), row["text"], row.get("optional_text") or ""))
+                pages.append(
+                    GoldPage(row["path"].lstrip("/"), row["text"], row.get("optional_text") or "")
+                )
             except (ValueError, KeyError, AttributeError) as error:
-                raise CorpusError(f"{file}:{number}: not a gold page ({error!r}); a line is an object with path and text") from error
+                raise CorpusError(
+                    f"{file}:{number}: not a gold page ({error!r}); a line is an object with path"
+                    " and text"
+                ) from error
         return pages
 
     def gold_paths(self) -> list[str]:
         """Return the paths of the gold pages as the gold writes them."""
-        return [json.loads(line)["path"] for line in (self.folder / "gold.jsonl").read_text(encoding="utf-8").splitlines() if line.strip()]
+        return [
+            json.loads(line)["path"]
+            for line in (self.folder / "gold.jsonl").read_text(encoding="utf-8").splitlines()
+            if line.strip()
+        ]
 
 
 def find_corpora(folder: Path) -> list[Corpus]:
     """Return the corpora in *folder* (or *folder* itself, if it is one), by name."""
-    candidates = [folder] if (folder / "gold.jsonl").is_file() else sorted(folder.iterdir()) if folder.is_dir() else []
+    candidates = (
+        [folder]
+        if (folder / "gold.jsonl").is_file()
+        else sorted(folder.iterdir())
+        if folder.is_dir()
+        else []
+    )
     found = []
     for path in candidates:
         if not (path / "gold.jsonl").is_file():
             continue
         if not (path / "html").is_dir():
-            raise CorpusError(f"{path} has no html/ folder; unpack the corpora first (shared/unpack.py DEST)")
+            raise CorpusError(
+                f"{path} has no html/ folder; unpack the corpora first (shared/unpack.py DEST)"
+            )
         about = {}
         if (path / "site.json").is_file():
             about = json.loads((path / "site.json").read_text(encoding="utf-8"))

@@ -1,7 +1,8 @@
 """The experiments of the paper and the thesis on pages with and without gold text.
 
-A classifier is trained on the learner's own labels (nobody's). What it reaches is told twice, and the two are
-never mixed: **agreement** with those labels on pages that it was not trained on, as the paper's tables have it, and
+A classifier is trained on the learner's own labels (nobody's). What it reaches is told twice, and
+the two are never mixed: **agreement** with those labels on pages that it was not trained on, as the
+paper's tables have it, and
 **truth** against gold text, where there is any. Both are given by block and by word.
 """
 
@@ -48,7 +49,9 @@ Kept = list["NDArray[np.bool_]"]
 
 @dataclass(slots=True)
 class ExperimentSite:
-    """A site's pages, its gold by page (None: it has none), the learner's own labels, and who shares its owner."""
+    """A site's pages, its gold by page (None: it has none), the learner's own labels, and who
+    shares its owner.
+    """
 
     name: str
     group: str
@@ -61,24 +64,44 @@ class ExperimentSite:
     @property
     def table(self) -> SlotTable:
         """Return the site's slots."""
-        return SlotTable(count_names({block.path for block in page.content.blocks} for page in self.pages), len(self.pages))
+        return SlotTable(
+            count_names({block.path for block in page.content.blocks} for page in self.pages),
+            len(self.pages),
+        )
 
     def own_labels(self, method: str) -> Kept:
         """Return the learner's labels of the pages' blocks by another method."""
         learner = SiteLearner(self.name, method, self.prior)
-        probabilities, _ = learner.label(self.pages, gather([page.content for page in self.pages], [page.hints for page in self.pages]))
-        return np.split(probabilities >= 0.5, np.cumsum([len(page.content.blocks) for page in self.pages])[:-1])
+        probabilities, _ = learner.label(
+            self.pages,
+            gather([page.content for page in self.pages], [page.hints for page in self.pages]),
+        )
+        return np.split(
+            probabilities >= 0.5, np.cumsum([len(page.content.blocks) for page in self.pages])[:-1]
+        )
 
 
 def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
-    """Return the sites of *source*: a folder of corpora, or a file or folder of rendered pages (``.jsonl.gz``).
+    """Return the sites of *source*: a folder of corpora, or a file or folder of rendered pages
+    (``.jsonl.gz``).
 
-    Of a corpus a sample of *pages* gold pages is taken; its prior has not seen the site (cross-fit).
+    Of a corpus a sample of *pages* gold pages is taken; its prior has not seen the site
+    (cross-fit).
     """
-    files = [source] if source.is_file() else sorted(path for path in source.iterdir() if path.name.endswith(RENDERED_SUFFIXES)) if source.is_dir() else []
+    files = (
+        [source]
+        if source.is_file()
+        else (
+            sorted(path for path in source.iterdir() if path.name.endswith(RENDERED_SUFFIXES))
+            if source.is_dir()
+            else []
+        )
+    )
     if files:
         sites = [
-            ExperimentSite(path.name.split(".")[0], path.name, "rendered", found, [None] * len(found), [], None)
+            ExperimentSite(
+                path.name.split(".")[0], path.name, "rendered", found, [None] * len(found), [], None
+            )
             for path in files
             if (found := [page for page in read_rendered(path) if page.content.blocks])
         ]
@@ -93,19 +116,38 @@ def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
             chosen = sorted(gold)
             if len(chosen) > pages:
                 chosen = sorted(random.Random(0).sample(chosen, pages))
-            read = [Page.from_html((corpus.folder / "html" / path).read_bytes(), path, attributes=True) for path in chosen]
+            read = [
+                Page.from_html((corpus.folder / "html" / path).read_bytes(), path, attributes=True)
+                for path in chosen
+            ]
             read = [page for page in read if page.content.blocks]
             suite = str(corpus.about.get("suite", "sites"))
-            sites.append(ExperimentSite(corpus.name, corpus.group, suite, read, [gold[page.url] for page in read], [], priors.get(corpus.name)))
+            sites.append(
+                ExperimentSite(
+                    corpus.name,
+                    corpus.group,
+                    suite,
+                    read,
+                    [gold[page.url] for page in read],
+                    [],
+                    priors.get(corpus.name),
+                )
+            )
     for site in sites:
         site.labels = site.own_labels(labels)
-        logger.info("%s: %d pages, %d blocks labelled", site.name, len(site.pages), sum(map(len, site.labels)))
+        logger.info(
+            "%s: %d pages, %d blocks labelled",
+            site.name,
+            len(site.pages),
+            sum(map(len, site.labels)),
+        )
     return sites
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What was reached on one site: F1 of the agreement with its own labels and of the truth against gold, each by block and by word.
+    """What was reached on one site: F1 of the agreement with its own labels and of the truth
+    against gold, each by block and by word.
 
     The *matrix* counts the blocks of the agreement, *gold_matrix* those of the truth:
     ``[[true noise, wrong content], [missed content, true content]]``.
@@ -124,7 +166,10 @@ class Result:
 
 
 def _matrix(kept: NDArray[np.bool_], labels: NDArray[np.bool_]) -> list[list[int]]:
-    return [[int((~kept & ~labels).sum()), int((kept & ~labels).sum())], [int((~kept & labels).sum()), int((kept & labels).sum())]]
+    return [
+        [int((~kept & ~labels).sum()), int((kept & ~labels).sum())],
+        [int((~kept & labels).sum()), int((kept & labels).sum())],
+    ]
 
 
 def _text(page: Page, kept: NDArray[np.bool_]) -> str:
@@ -135,7 +180,10 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
     """Compare what was kept of a site's pages with its own labels, and with its gold."""
     every, labels = np.concatenate(kept), np.concatenate(site.labels)
     agreement = block_score(every, labels)
-    words = mean(text_score(_text(page, found), _text(page, own)).f1 for page, found, own in zip(site.pages, kept, site.labels, strict=True))
+    words = mean(
+        text_score(_text(page, found), _text(page, own)).f1
+        for page, found, own in zip(site.pages, kept, site.labels, strict=True)
+    )
     truth, texts = [], []
     for page, found, gold in zip(site.pages, kept, site.gold, strict=True):
         if gold is not None:
@@ -143,12 +191,23 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
             counts = weights > 0  # people disagree about the others
             truth.append((found[counts], wanted[counts]))
             texts.append(text_score(_text(page, found), gold.text, gold.optional).f1)
-    gold_kept, gold_labels = (np.concatenate(column) for column in zip(*truth, strict=True)) if truth else (every[:0], every[:0])
+    gold_kept, gold_labels = (
+        (np.concatenate(column) for column in zip(*truth, strict=True))
+        if truth
+        else (every[:0], every[:0])
+    )
     return Result(
-        name=site.name, suite=site.suite, pages=len(site.pages), blocks=len(every), agreement=agreement, agreement_by_word=words,
-        gold=block_score(gold_kept, gold_labels).f1 if truth else None, gold_by_word=mean(texts) if texts else None,
-        matrix=_matrix(every, labels), gold_matrix=_matrix(gold_kept, gold_labels) if truth else None,
-    )  # fmt: skip
+        name=site.name,
+        suite=site.suite,
+        pages=len(site.pages),
+        blocks=len(every),
+        agreement=agreement,
+        agreement_by_word=words,
+        gold=block_score(gold_kept, gold_labels).f1 if truth else None,
+        gold_by_word=mean(texts) if texts else None,
+        matrix=_matrix(every, labels),
+        gold_matrix=_matrix(gold_kept, gold_labels) if truth else None,
+    )
 
 
 def _rows(site: ExperimentSite, features: Sequence[str], table: SlotTable) -> list[list[list[str]]]:
@@ -156,14 +215,20 @@ def _rows(site: ExperimentSite, features: Sequence[str], table: SlotTable) -> li
     return [names.page(page.content, set()) for page in site.pages]
 
 
-def _train(rows: Iterable[list[list[str]]], labels: Iterable[NDArray[np.bool_]], pages: Iterable[Page]) -> BlockClassifier:
+def _train(
+    rows: Iterable[list[list[str]]], labels: Iterable[NDArray[np.bool_]], pages: Iterable[Page]
+) -> BlockClassifier:
     every = [row for page in rows for row in page]
     wanted = np.concatenate(list(labels))
     weights = np.sqrt([len(block.text) for page in pages for block in page.content.blocks])
     chosen = np.arange(len(every))
     if len(every) > MAX_MIXED_BLOCKS:
-        chosen = np.sort(np.random.default_rng(0).choice(len(every), MAX_MIXED_BLOCKS, replace=False))
-    return BlockClassifier.train([every[index] for index in chosen], wanted[chosen], weights[chosen])
+        chosen = np.sort(
+            np.random.default_rng(0).choice(len(every), MAX_MIXED_BLOCKS, replace=False)
+        )
+    return BlockClassifier.train(
+        [every[index] for index in chosen], wanted[chosen], weights[chosen]
+    )
 
 
 def _fold_numbers(count: int, folds: int) -> list[int]:
@@ -173,7 +238,9 @@ def _fold_numbers(count: int, folds: int) -> list[int]:
 
 
 def per_site(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> list[Result]:
-    """Approach 1 (the paper's table 1): a classifier a site, cross-validated over its pages in *folds*."""
+    """Approach 1 (the paper's table 1): a classifier a site, cross-validated over its pages in
+    *folds*.
+    """
     results = []
     for site in sites:
         rows = _rows(site, features, site.table)
@@ -181,7 +248,11 @@ def per_site(sites: Sequence[ExperimentSite], features: Sequence[str], folds: in
         kept: Kept = [np.zeros(0, dtype=bool)] * len(site.pages)
         for fold in set(fold_of):
             seen = [index for index, number in enumerate(fold_of) if number != fold] or [0]
-            classifier = _train((rows[index] for index in seen), (site.labels[index] for index in seen), (site.pages[index] for index in seen))
+            classifier = _train(
+                (rows[index] for index in seen),
+                (site.labels[index] for index in seen),
+                (site.pages[index] for index in seen),
+            )
             for index, number in enumerate(fold_of):
                 if number == fold:
                     kept[index] = classifier.decide(rows[index]) > 0
@@ -190,13 +261,21 @@ def per_site(sites: Sequence[ExperimentSite], features: Sequence[str], folds: in
 
 
 def _common_table(sites: Sequence[ExperimentSite]) -> SlotTable:
-    """Return a table that keeps every name which two pages have: across sites no template is common."""
-    counts = count_names({block.path for block in page.content.blocks} for site in sites for page in site.pages)
+    """Return a table that keeps every name which two pages have: across sites no template is
+    common.
+    """
+    counts = count_names(
+        {block.path for block in page.content.blocks} for site in sites for page in site.pages
+    )
     return SlotTable.of_names(name for name, count in counts.items() if count > 1)
 
 
-def other_sites(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> list[Result]:
-    """Approach 2: a classifier of all other sites (of other owners) judges a site; *folds* plays no part."""
+def other_sites(
+    sites: Sequence[ExperimentSite], features: Sequence[str], folds: int
+) -> list[Result]:
+    """Approach 2: a classifier of all other sites (of other owners) judges a site; *folds* plays no
+    part.
+    """
     table = _common_table(sites)
     rows = {site.name: _rows(site, features, table) for site in sites}
     results = []
@@ -213,15 +292,29 @@ def other_sites(sites: Sequence[ExperimentSite], features: Sequence[str], folds:
     return results
 
 
-def mixed_pages(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> list[Result]:
-    """Approach 3: one classifier of all sites, cross-validated over the pages of all of them in *folds*."""
+def mixed_pages(
+    sites: Sequence[ExperimentSite], features: Sequence[str], folds: int
+) -> list[Result]:
+    """Approach 3: one classifier of all sites, cross-validated over the pages of all of them in
+    *folds*.
+    """
     table = _common_table(sites)
-    everything = [(site, index, rows) for site in sites for index, rows in enumerate(_rows(site, features, table))]
+    everything = [
+        (site, index, rows)
+        for site in sites
+        for index, rows in enumerate(_rows(site, features, table))
+    ]
     fold_of = _fold_numbers(len(everything), folds)
-    kept: dict[str, Kept] = {site.name: [np.zeros(0, dtype=bool)] * len(site.pages) for site in sites}
+    kept: dict[str, Kept] = {
+        site.name: [np.zeros(0, dtype=bool)] * len(site.pages) for site in sites
+    }
     for fold in range(folds):
         seen = [entry for entry, number in zip(everything, fold_of, strict=True) if number != fold]
-        classifier = _train((rows for _, _, rows in seen), (site.labels[index] for site, index, _ in seen), (site.pages[index] for site, index, _ in seen))
+        classifier = _train(
+            (rows for _, _, rows in seen),
+            (site.labels[index] for site, index, _ in seen),
+            (site.pages[index] for site, index, _ in seen),
+        )
         for (site, index, rows), number in zip(everything, fold_of, strict=True):
             if number == fold:
                 kept[site.name][index] = classifier.decide(rows) > 0

@@ -29,7 +29,8 @@ def _score(common: float, found: float, wanted: float) -> Score:
 
 
 def text_score(predicted: str, gold: str, optional: str = "") -> Score:
-    """Return how far two texts' multisets of words agree; words of *optional* are neither asked for nor held against.
+    """Return how far two texts' multisets of words agree; words of *optional* are neither asked for
+    nor held against.
 
     Each Chinese, Japanese, Korean or Thai character is a word. Two empty texts agree.
     """

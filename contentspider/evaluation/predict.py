@@ -1,4 +1,6 @@
-"""Predictions on corpora: learn each site from its pages without the gold, and extract its gold pages."""
+"""Predictions on corpora: learn each site from its pages without the gold, and extract its gold
+pages.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,19 @@ logger = logging.getLogger(__name__)
 
 
 def predict_site(
-    corpus: Corpus, labels: str, prior: Prior | None, *, features: Sequence[str] = (SLOTS,), alone: bool = False, held_out: int | None = None
+    corpus: Corpus,
+    labels: str,
+    prior: Prior | None,
+    *,
+    features: Sequence[str] = (SLOTS,),
+    alone: bool = False,
+    held_out: int | None = None,
 ) -> Iterator[dict[str, str]]:
     """Yield ``{"site", "path", "text"}`` for each gold page of a site.
 
-    With *alone* every page is learned from by itself, as if it were a site of one page. With *held_out* no
-    page is extracted by a model that has seen it: the site is learned twice, from two samples of that many
-    pages (0, or more than there are: half of them) without a page in common.
+    With *alone* every page is learned from by itself, as if it were a site of one page. With
+    *held_out* no page is extracted by a model that has seen it: the site is learned twice, from two
+    samples of that many pages (0, or more than there are: half of them) without a page in common.
     """
     pages: dict[str, Page] = {page.url: page for page in corpus.pages(needs_attributes(features))}
     learner = SiteLearner(corpus.name, labels, prior, features)
@@ -43,7 +51,13 @@ def predict_site(
         random.Random(0).shuffle(paths)
         size = held_out if 0 < held_out <= len(paths) // 2 else len(paths) // 2
         groups = [set(paths[:size]), set(paths[size : 2 * size])]
-    models = [] if alone else [learner.fit(page for path, page in pages.items() if path in group) for group in groups]
+    models = (
+        []
+        if alone
+        else [
+            learner.fit(page for path, page in pages.items() if path in group) for group in groups
+        ]
+    )
     for path in corpus.gold_paths():
         page = pages.get(path.lstrip("/"))
         if page is None:
@@ -59,22 +73,51 @@ def predict_site(
         yield {"site": corpus.name, "path": path, "text": text}
 
 
-def predict_by_crawl(corpus: Corpus, labels: str, prior: Prior, features: Sequence[str] = (SLOTS,)) -> Iterator[dict[str, str]]:
-    """Serve a site on loopback, crawl it as a user would, and yield its gold pages from the crawl's output.
+def predict_by_crawl(
+    corpus: Corpus, labels: str, prior: Prior, features: Sequence[str] = (SLOTS,)
+) -> Iterator[dict[str, str]]:
+    """Serve a site on loopback, crawl it as a user would, and yield its gold pages from the crawl's
+    output.
 
     A gold page that the crawl did not reach is missing, and said.
     """
-    with TemporaryDirectory(prefix="contentspider-") as folder, SiteServer(corpus.folder / "html", corpus.bases) as server:
+    with (
+        TemporaryDirectory(prefix="contentspider-") as folder,
+        SiteServer(corpus.folder / "html", corpus.bases) as server,
+    ):
         scratch = Path(folder)
         (scratch / "prior.npz").write_bytes(prior.dump())
         output = scratch / "pages.jsonl"
-        command = [sys.executable, "-m", "contentspider", "crawl", *(server.url.rstrip("/") + path for path in corpus.start_paths)]
-        command += ["-o", str(output), "--models", str(scratch / "models"), "--own-site", "--log-level", "ERROR"]
-        command += ["-s", f"CONTENTSPIDER_PRIOR_FILE={scratch / 'prior.npz'}", "-s", f"CONTENTSPIDER_LABELS={labels}", "-s", "CONTENTSPIDER_PROGRESS_SECS=0"]
+        command = [
+            sys.executable,
+            "-m",
+            "contentspider",
+            "crawl",
+            *(server.url.rstrip("/") + path for path in corpus.start_paths),
+        ]
+        command += [
+            "-o",
+            str(output),
+            "--models",
+            str(scratch / "models"),
+            "--own-site",
+            "--log-level",
+            "ERROR",
+        ]
+        command += [
+            "-s",
+            f"CONTENTSPIDER_PRIOR_FILE={scratch / 'prior.npz'}",
+            "-s",
+            f"CONTENTSPIDER_LABELS={labels}",
+            "-s",
+            "CONTENTSPIDER_PROGRESS_SECS=0",
+        ]
         command += ["-s", f"CONTENTSPIDER_FEATURES={','.join(features)}"]
         done = subprocess.run(command, cwd=scratch, stderr=subprocess.PIPE, check=False)  # noqa: S603 - our own command
         if done.returncode:
-            raise ContentSpiderError(f"{corpus.name}: the crawl failed: {done.stderr.decode(errors='replace')[-500:]}")
+            raise ContentSpiderError(
+                f"{corpus.name}: the crawl failed: {done.stderr.decode(errors='replace')[-500:]}"
+            )
         texts: dict[str, str] = {}
         for line in output.read_text(encoding="utf-8").splitlines():
             item = json.loads(line)

@@ -25,7 +25,8 @@ class SiteServer:
     """Serves *folder* on 127.0.0.1 as a context manager; *url* is the root's address.
 
     Links to the site's own addresses (*bases*: hosts with or without a path) are rewritten to it. A
-    folder answers with its index page, a name without an ending with ``NAME.html``, as static hosts do.
+    folder answers with its index page, a name without an ending with ``NAME.html``, as static hosts
+    do.
     """
 
     def __init__(self, folder: Path, bases: Iterable[str] = ()) -> None:
@@ -38,13 +39,24 @@ class SiteServer:
             name = re.sub(r"^https?://(?:www\.)?", "", base.lower()).rstrip("/")
             names |= {name, "www." + name}
         ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-        self._own = re.compile(rf"(?:https?:)?//(?:{ordered})(?=[/\"'<>\s?#]|$)".encode(), re.IGNORECASE) if names else None
+        self._own = (
+            re.compile(rf"(?:https?:)?//(?:{ordered})(?=[/\"'<>\s?#]|$)".encode(), re.IGNORECASE)
+            if names
+            else None
+        )
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        ).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()
 
@@ -53,7 +65,12 @@ class SiteServer:
         file = (self.folder / unquote(urlsplit(address).path).lstrip("/")).resolve()
         if not file.is_relative_to(self.folder):
             return None
-        for candidate in (file / "index.html", file / "index.htm", file, file.with_name(file.name + ".html")):
+        for candidate in (
+            file / "index.html",
+            file / "index.htm",
+            file,
+            file.with_name(file.name + ".html"),
+        ):
             if candidate.is_file():
                 return candidate
         return None

@@ -39,7 +39,12 @@ def _cells(results: Sequence[Result]) -> str:
     agreement = [mean(result.agreement[column] for result in results) for column in range(3)]
     gold = [result.gold for result in results if result.gold is not None]
     words = [result.gold_by_word for result in results if result.gold_by_word is not None]
-    values = [*agreement, mean(result.agreement_by_word for result in results), mean(gold) if gold else None, mean(words) if words else None]
+    values = [
+        *agreement,
+        mean(result.agreement_by_word for result in results),
+        mean(gold) if gold else None,
+        mean(words) if words else None,
+    ]
     return " | ".join(map(_cell, values))
 
 
@@ -51,23 +56,38 @@ def _suites(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
 
 
 def _chart(path: Path, rows: Sequence[tuple[str, Sequence[Result]]]) -> None:
-    gold = [[result.gold_by_word for result in results if result.gold_by_word is not None] for _, results in rows]
+    gold = [
+        [result.gold_by_word for result in results if result.gold_by_word is not None]
+        for _, results in rows
+    ]
     series: dict[str, Sequence[float | None]] = {
-        "agreement with own labels, by word": [mean(result.agreement_by_word for result in results) for _, results in rows]
+        "agreement with own labels, by word": [
+            mean(result.agreement_by_word for result in results) for _, results in rows
+        ]
     }
     if any(gold):
-        series["truth against gold, by word"] = [mean(values) if values else None for values in gold]
+        series["truth against gold, by word"] = [
+            mean(values) if values else None for values in gold
+        ]
     bar_chart(path, [name for name, _ in rows], series, "F1")
 
 
 def _table_of_sites(results: Sequence[Result]) -> list[str]:
     lines = [f"| site | pages | blocks | {HEAD} |", f"|---|---|---|{RULE}|"]
-    lines += [f"| {result.name} | {result.pages} | {result.blocks} | {_cells([result])} |" for result in results]
-    lines += [f"| **{suite}, mean of {len(members)}** | | | {_cells(members)} |" for suite, members in _suites(results)]
+    lines += [
+        f"| {result.name} | {result.pages} | {result.blocks} | {_cells([result])} |"
+        for result in results
+    ]
+    lines += [
+        f"| **{suite}, mean of {len(members)}** | | | {_cells(members)} |"
+        for suite, members in _suites(results)
+    ]
     return lines
 
 
-def _table_of_means(kind: str, rows: Iterable[tuple[str, list[Result]]]) -> tuple[list[str], list[tuple[str, list[Result]]]]:
+def _table_of_means(
+    kind: str, rows: Iterable[tuple[str, list[Result]]]
+) -> tuple[list[str], list[tuple[str, list[Result]]]]:
     lines = [f"| {kind} | suite | {HEAD} |", f"|---|---|{RULE}|"]
     charted = []
     for name, results in rows:
@@ -77,19 +97,30 @@ def _table_of_means(kind: str, rows: Iterable[tuple[str, list[Result]]]) -> tupl
     return lines, charted
 
 
-def _features(sites: Sequence[ExperimentSite], folds: int) -> tuple[list[str], list[tuple[str, list[Result]]]]:
+def _features(
+    sites: Sequence[ExperimentSite], folds: int
+) -> tuple[list[str], list[tuple[str, list[Result]]]]:
     pages = [page.content for site in sites for page in site.pages]
     sets = [[name] for name in FEATURE_SETS] + [[SLOTS], list(FEATURE_SETS)]
-    # What the pages do not have is no experiment: rendered pages have no attributes, others no computed CSS.
+    # What the pages do not have is no experiment: rendered pages have no attributes, others no
+    # computed CSS.
     if not any(page.visuals for page in pages):
         sets.remove(["visual"])
     if not any(page.attributes for page in pages):
         sets = [names for names in sets if len(names) > 1 or not needs_attributes(names)]
     names = [features[0] if len(features) == 1 else "all" for features in sets]
-    return _table_of_means("feature set", ((name, per_site(sites, features, folds)) for name, features in zip(names, sets, strict=True)))
+    return _table_of_means(
+        "feature set",
+        (
+            (name, per_site(sites, features, folds))
+            for name, features in zip(names, sets, strict=True)
+        ),
+    )
 
 
-def _labels(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> tuple[list[str], list[tuple[str, list[Result]]]]:
+def _labels(
+    sites: Sequence[ExperimentSite], features: Sequence[str], folds: int
+) -> tuple[list[str], list[tuple[str, list[Result]]]]:
     def rows() -> Iterable[tuple[str, list[Result]]]:
         for method in LABEL_METHODS:
             for site in sites:
@@ -103,7 +134,9 @@ def _labels(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int
 def _add(matrices: Iterable[list[list[int]]]) -> list[list[int]]:
     total = [[0, 0], [0, 0]]
     for matrix in matrices:
-        total = [[total[row][column] + matrix[row][column] for column in range(2)] for row in range(2)]
+        total = [
+            [total[row][column] + matrix[row][column] for column in range(2)] for row in range(2)
+        ]
     return total
 
 
@@ -114,8 +147,14 @@ def _confusion(results: Sequence[Result], chart: Path) -> list[str]:
         if gold := [result.gold_matrix for result in members if result.gold_matrix is not None]:
             matrices[f"{suite}: truth against gold"] = _add(gold)
     confusion_chart(chart, matrices)
-    lines = ["| blocks | noise, dropped | noise, kept | content, dropped | content, kept |", "|---|---|---|---|---|"]
-    return lines + [f"| {name} | {' | '.join(f'{value:,}' for row in matrix for value in row)} |" for name, matrix in matrices.items()]
+    lines = [
+        "| blocks | noise, dropped | noise, kept | content, dropped | content, kept |",
+        "|---|---|---|---|---|",
+    ]
+    return lines + [
+        f"| {name} | {' | '.join(f'{value:,}' for row in matrix for value in row)} |"
+        for name, matrix in matrices.items()
+    ]
 
 
 def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[str]) -> list[str]:
@@ -127,19 +166,48 @@ def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[s
         for corpus in corpora:
             gold = {page.path: page for page in corpus.gold()}
             f1 = []
-            for row in predict_site(corpus, labels, priors.get(corpus.name), features=features, **how):  # type: ignore[arg-type]
+            rows = predict_site(
+                corpus,
+                labels,
+                priors.get(corpus.name),
+                features=features,
+                **how,  # type: ignore[arg-type]
+            )
+            for row in rows:
                 page = gold[row["path"].lstrip("/")]
                 f1.append(text_score(row["text"], page.text, page.optional).f1)
             scores.setdefault(str(corpus.about.get("suite", "sites")), []).append(mean(f1))
         for suite, values in scores.items():
             curves.setdefault(suite, []).append(mean(values))
-    line_chart(chart, [name for name, _ in SIZES], curves, "pages learned from", "token F1 on pages not seen")
-    lines = [f"| pages learned from | {' | '.join(f'{suite}: truth by word' for suite in curves)} |", "|---|" + "---|" * len(curves)]
-    return lines + [f"| {name} | {' | '.join(f'{curve[index]:.4f}' for curve in curves.values())} |" for index, (name, _) in enumerate(SIZES)]
+    line_chart(
+        chart,
+        [name for name, _ in SIZES],
+        curves,
+        "pages learned from",
+        "token F1 on pages not seen",
+    )
+    lines = [
+        f"| pages learned from | {' | '.join(f'{suite}: truth by word' for suite in curves)} |",
+        "|---|" + "---|" * len(curves),
+    ]
+    return lines + [
+        f"| {name} | {' | '.join(f'{curve[index]:.4f}' for curve in curves.values())} |"
+        for index, (name, _) in enumerate(SIZES)
+    ]
 
 
-def run_experiment(name: str, source: Path, folder: Path, labels: str, features: Sequence[str], pages: int, folds: int) -> Path:
-    """Run an experiment of `EXPERIMENTS`, write ``NAME.md`` and ``NAME.svg`` into *folder*, and return the table's path."""
+def run_experiment(
+    name: str,
+    source: Path,
+    folder: Path,
+    labels: str,
+    features: Sequence[str],
+    pages: int,
+    folds: int,
+) -> Path:
+    """Run an experiment of `EXPERIMENTS`, write ``NAME.md`` and ``NAME.svg`` into *folder*, and
+    return the table's path.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     chart = folder / f"{name}.svg"
     if name == "learning-curve":
@@ -153,7 +221,9 @@ def run_experiment(name: str, source: Path, folder: Path, labels: str, features:
         elif name == "confusion":
             lines = _confusion(per_site(sites, features, folds), chart)
         else:
-            lines, charted = _features(sites, folds) if name == "features" else _labels(sites, features, folds)
+            lines, charted = (
+                _features(sites, folds) if name == "features" else _labels(sites, features, folds)
+            )
             _chart(chart, charted)
     table = folder / f"{name}.md"
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")

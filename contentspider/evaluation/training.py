@@ -29,12 +29,16 @@ logger = logging.getLogger(__name__)
 PAGES_PER_SITE = 40
 # Share of the blocks that are trained on as if no element had an id or a class.
 NAMELESS_SHARE = 0.3
-NAME_COLUMNS = [index for index, name in enumerate(FEATURE_NAMES) if name.startswith(("own_", "near_", "far_"))]
+NAME_COLUMNS = [
+    index for index, name in enumerate(FEATURE_NAMES) if name.startswith(("own_", "near_", "far_"))
+]
 HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
 
 
 def _matched(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
-    """Return for each block how many of its tokens the longest common subsequence with *gold* takes."""
+    """Return for each block how many of its tokens the longest common subsequence with *gold*
+    takes.
+    """
     counts = np.zeros(len(blocks))
     ids: dict[str, int] = {}
     flat = [ids.setdefault(token, len(ids)) for block in blocks for token in block]
@@ -48,11 +52,15 @@ def _matched(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
     return counts
 
 
-def _settle_repeats(blocks: Sequence[Block], texts: list[list[str]], matched: NDArray[np.float64]) -> None:
-    """Give a text that the page has more often than the gold to the place that people must have meant.
+def _settle_repeats(
+    blocks: Sequence[Block], texts: list[list[str]], matched: NDArray[np.float64]
+) -> None:
+    """Give a text that the page has more often than the gold to the place that people must have
+    meant.
 
-    A title stands in the bread crumbs, in a list of headlines and above the article; an alignment takes
-    the first. Meant is the one that is a heading, is not a link, and stands among other text of the gold.
+    A title stands in the bread crumbs, in a list of headlines and above the article; an alignment
+    takes the first. Meant is the one that is a heading, is not a link, and stands among other text
+    of the gold.
     """
     groups: dict[str, list[int]] = {}
     for number, text in enumerate(texts):
@@ -62,14 +70,20 @@ def _settle_repeats(blocks: Sequence[Block], texts: list[list[str]], matched: ND
     sure = np.zeros(len(blocks))
     for members in groups.values():
         if len(members) == 1:
-            sure[members[0]] = sizes[members[0]] * (2 * (matched[members[0]] >= 0.5 * sizes[members[0]]) - 1)
+            sure[members[0]] = sizes[members[0]] * (
+                2 * (matched[members[0]] >= 0.5 * sizes[members[0]]) - 1
+            )
     sums = np.concatenate([[0.0], np.cumsum(sure)])
 
     def suits(number: int) -> float:
         low, high = max(number - 6, 0), min(number + 7, len(blocks))
         company = (sums[high] - sums[low]) / max(np.abs(sure[low:high]).sum(), 1)
         block = blocks[number]
-        return float(company) + (1.0 if block.tag == "h1" else 0.5 if block.tag in HEADINGS else 0) - 0.7 * block.link_chars / len(block.text)
+        return (
+            float(company)
+            + (1.0 if block.tag == "h1" else 0.5 if block.tag in HEADINGS else 0)
+            - 0.7 * block.link_chars / len(block.text)
+        )
 
     for members in groups.values():
         taken = sum(matched[number] >= 0.5 * len(texts[number]) for number in members)
@@ -98,7 +112,9 @@ def label_blocks(page: Page, gold: GoldPage) -> tuple[NDArray[np.bool_], NDArray
     return labels, weights
 
 
-def training_rows(corpus: Corpus, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.float64]]:
+def training_rows(
+    corpus: Corpus, seed: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.float64]]:
     """Return features, labels and weights of the blocks of a sample of a corpus' gold pages."""
     gold = {page.path: page for page in corpus.gold()}
     chosen = sorted(gold)
@@ -126,13 +142,20 @@ Rows = tuple["NDArray[np.float32]", "NDArray[np.bool_]", "NDArray[np.float64]"]
 def fit_prior(rows: Iterable[Rows], card: dict[str, object], seed: int = 0) -> Prior:
     """Fit a prior on the rows of several sites."""
     features, labels, weights = (np.concatenate(column) for column in zip(*rows, strict=True))
-    # Sites with hashed or foreign names must be judged too: without this the trees lean on names alone.
+    # Sites with hashed or foreign names must be judged too: without this the trees lean on names
+    # alone.
     nameless = np.random.default_rng(seed).random(len(labels)) < NAMELESS_SHARE
     features[:, NAME_COLUMNS] *= ~nameless[:, np.newaxis]
     classifier = HistGradientBoostingClassifier(
-        max_iter=300, learning_rate=0.06, max_leaf_nodes=24, min_samples_leaf=60, l2_regularization=5.0, max_features=0.3,
-        early_stopping=False, random_state=seed,
-    )  # fmt: skip
+        max_iter=300,
+        learning_rate=0.06,
+        max_leaf_nodes=24,
+        min_samples_leaf=60,
+        l2_regularization=5.0,
+        max_features=0.3,
+        early_stopping=False,
+        random_state=seed,
+    )
     classifier.fit(features, labels, sample_weight=weights / weights.mean())
     return Prior(Trees.from_classifier(classifier), card | {"blocks": len(labels), "seed": seed})
 

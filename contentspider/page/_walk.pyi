@@ -45,6 +45,13 @@ class Walker:
         max_path_chars: int,
         max_path_depth: int,
     ) -> None: ...
-    def walk(self, page: PageBlocks, start: _Element, head: _Element | None, max_blocks: int, attributes: bool) -> None: ...
+    def walk(
+        self,
+        page: PageBlocks,
+        start: _Element,
+        head: _Element | None,
+        max_blocks: int,
+        attributes: bool,
+    ) -> None: ...
 
 def hint_elements(root: _Element) -> list[tuple[str, str, str]]: ...

@@ -2,8 +2,9 @@
 # distutils: language = c++
 """The walk over a page's tree that finds its blocks, on the nodes of libxml2 themselves.
 
-Making proxies of the elements alone would cost more than all of this. Only fields of the nodes are read, and only
-functions of lxml's public C API are called: nothing is linked against libxml2. The tree must not change meanwhile.
+Making proxies of the elements alone would cost more than all of this. Only fields of the nodes are
+read, and only functions of lxml's public C API are called: nothing is linked against libxml2. The
+tree must not change meanwhile.
 """
 
 cimport cython
@@ -91,8 +92,9 @@ cdef class Block:
     """One run of text of a page and where it stands.
 
     *path* is the selector path from ``body`` down: elements joined by ``/``, each
-    ``tag#id.class[role]`` with runs of two digits or more written as ``0``; the tag path is the same without
-    ids, classes and roles. *container* is the index of the block's element in `PageBlocks`.
+    ``tag#id.class[role]`` with runs of two digits or more written as ``0``; the tag path is the
+    same without ids, classes and roles. *container* is the index of the block's element in
+    `PageBlocks`.
     *row* numbers the table row that the block stands in and *item* the list item (0: none).
     *spans* are ``(start, end, mark)`` ranges of *text*: a link's address, or `CODE`.
     """
@@ -178,7 +180,9 @@ cdef class Walker:
         return step
 
     def walk(self, page, etree._Element start not None, etree._Element head, Py_ssize_t max_blocks, bint attributes):
-        """Fill *page* with the blocks below *start* (the body); those of *head* come first, if there is one."""
+        """Fill *page* with the blocks below *start* (the body); those of *head* come first, if
+        there is one.
+        """
         text = start.text  # raises if there is no node behind the element
         walk = _Walk(self, page, max_blocks, attributes)
         try:
@@ -191,7 +195,8 @@ cdef class Walker:
 
 @cython.final
 cdef class _Walk:
-    """The walk over one tree: the open elements, the open run of text, and what was found so far."""
+    """The walk over one tree: the open elements, the open run of text, and what was found so far.
+    """
 
     cdef Walker walker
     cdef list blocks, parents, tags, paths, positions, attributes
@@ -456,7 +461,9 @@ cdef class _Walk:
         return step
 
     cdef object step_name(self, str tag):
-        """Return what tells the element at hand from others: its tag alone, or with the attributes in its step."""
+        """Return what tells the element at hand from others: its tag alone, or with the attributes
+        in its step.
+        """
         cdef Py_ssize_t lengths[STEP_ATTRIBUTES]
         cdef Py_ssize_t tag_length, total = 0
         cdef const char* tag_bytes
@@ -549,7 +556,9 @@ cdef class _Walk:
         return 0
 
     cdef int extend(self, Part* part, const char* source) except -1:
-        """Add *source* to the run of text, as `clean_text` would, and count its characters in *part*."""
+        """Add *source* to the run of text, as `clean_text` would, and count its characters in
+        *part*.
+        """
         cdef const unsigned char* at = <const unsigned char*>source
         cdef size_t needed = self.used + strlen(source) + 1  # and the space before it
         cdef bint preformatted = self.place.preformatted
@@ -686,9 +695,11 @@ cdef class _Walk:
 
 
 def hint_elements(etree._Element root not None):
-    """Return the elements that may hold hints, in document order, as tuples of their tag, what they are about, and it.
+    """Return the elements that may hold hints, in document order, as tuples of their tag, what they
+    are about, and it.
 
-    These are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical one, ``script`` of JSON-LD.
+    These are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical one,
+    ``script`` of JSON-LD.
     """
     root.text  # raises if there is no node behind the element
     cdef xmlNode* top = root._c_node
@@ -733,7 +744,9 @@ cdef bint declares_attributes(xmlDtd* dtd) noexcept:
 
 
 cdef int decode(const unsigned char* at, uint32_t* character) noexcept:
-    """Read a character that is not ASCII, and return its bytes; 0: it is no UTF-8. No byte after a NUL is read."""
+    """Read a character that is not ASCII, and return its bytes; 0: it is no UTF-8. No byte after a
+    NUL is read.
+    """
     cdef int size, i
     cdef uint32_t least, found
     if 0xC2 <= at[0] < 0xE0:

@@ -16,18 +16,27 @@ from contentspider.page._walk import Block, Walker
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-__all__ = ["BOLD", "CODE", "PREFORMATTED_TAGS", "Block", "PageBlocks", "clean_text", "element_key", "extract_blocks"]
+__all__ = [
+    "BOLD",
+    "CODE",
+    "PREFORMATTED_TAGS",
+    "Block",
+    "PageBlocks",
+    "clean_text",
+    "element_key",
+    "extract_blocks",
+]
 
 # Subtrees that hold no readable text; "noscript" repeats what scripts show or asks for JavaScript.
 SKIPPED_TAGS = frozenset(
-    "script style template noscript noembed noframes title svg math iframe frameset object embed applet canvas audio "
-    "video map select datalist textarea input img source track area base link meta param col colgroup "
-    "progress meter".split()
+    "script style template noscript noembed noframes title svg math iframe frameset object embed"
+    " applet canvas audio video map select datalist textarea input img source track area base link"
+    " meta param col colgroup progress meter".split()
 )
 
 INLINE_TAGS = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex picture "
-    "q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr output o:p".split()
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
+    " picture q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr output o:p".split()
 )
 
 # What the text inside an inline element is marked with: links get their address instead.
@@ -48,9 +57,11 @@ KINDS = {
 }
 
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-# Soft hyphen, zero-width space, word joiner, byte order mark. ZWNJ and ZWJ stay: Persian needs them.
+# Soft hyphen, zero-width space, word joiner, byte order mark. ZWNJ and ZWJ stay: Persian needs
+# them.
 INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x2060, 0xFEFF])
-# Long numbers name one page ("post-1234"); a single digit may name a part of the template ("column-2").
+# Long numbers name one page ("post-1234"); a single digit may name a part of the template
+# ("column-2").
 LONG_NUMBER = re.compile(r"\d{2,}")
 
 MAX_BLOCKS = 20_000
@@ -68,7 +79,8 @@ class PageBlocks:
     document order: the index of its parent (-1 for the first), its tag, its selector path, and its
     place among the siblings of its tag. *truncated* tells that blocks were left out.
     *attributes* has the markup attributes of each such element and of the inline ones in it, if they were asked
-    for, and *visuals* the computed CSS and the box of each block, if the page was rendered; else they are empty.
+    for, and *visuals* the computed CSS and the box of each block, if the page was rendered; else
+    they are empty.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -111,7 +123,11 @@ def element_key(tag: str, id_: str, class_: str, role: str, itemprop: str) -> st
         key += "[" + "-".join(role.split()) + "]"
     if itemprop:
         key += "[" + "-".join(itemprop.split()) + "]"
-    return tag + LONG_NUMBER.sub("0", key[:MAX_STEP_CHARS].replace("/", "-")) if key else tag[:MAX_STEP_CHARS]
+    return (
+        tag + LONG_NUMBER.sub("0", key[:MAX_STEP_CHARS].replace("/", "-"))
+        if key
+        else tag[:MAX_STEP_CHARS]
+    )
 
 
 def hides(style: str) -> bool:
@@ -133,16 +149,21 @@ _WALKER = Walker(
 )
 
 
-def extract_blocks(root: _Element, max_blocks: int = MAX_BLOCKS, attributes: bool = False) -> PageBlocks:
-    """Return the blocks of the tree below *root* in reading order, with the elements' *attributes* if asked for.
+def extract_blocks(
+    root: _Element, max_blocks: int = MAX_BLOCKS, attributes: bool = False
+) -> PageBlocks:
+    """Return the blocks of the tree below *root* in reading order, with the elements' *attributes*
+    if asked for.
 
-    The walk is compiled (`contentspider.page._walk`) and keeps its own stack, so that deep markup exhausts nothing
-    (libxml2 itself gives up what is nested more than 2,048 levels deep); it takes time proportional to the number of
-    elements. Blocks after the first *max_blocks* are left out and `PageBlocks.truncated` is set.
+    The walk is compiled (`contentspider.page._walk`) and keeps its own stack, so that deep markup
+    exhausts nothing (libxml2 itself gives up what is nested more than 2,048 levels deep); it takes
+    time proportional to the number of elements. Blocks after the first *max_blocks* are left out
+    and `PageBlocks.truncated` is set.
     """
     page = PageBlocks()
     body = root.find("body") if root.tag == "html" else None
-    # Where <body> is left out, libxml2 takes elements that it does not know (nav, article) for the head's.
+    # Where <body> is left out, libxml2 takes elements that it does not know (nav, article) for the
+    # head's.
     head = None if body is None else root.find("head")
     _WALKER.walk(page, root if body is None else body, head, max_blocks, attributes)
     return page

@@ -30,8 +30,15 @@ class Page:
     hints: Hints
 
     @classmethod
-    def from_html(cls, html: bytes | str, url: str = "", content_type: str | None = None, attributes: bool = False) -> Page:
-        """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed).
+    def from_html(
+        cls,
+        html: bytes | str,
+        url: str = "",
+        content_type: str | None = None,
+        attributes: bool = False,
+    ) -> Page:
+        """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else
+        guessed).
 
         *attributes* keeps those of the markup: two feature sets need them (`contentspider.site.featuresets`).
         """
@@ -54,7 +61,10 @@ class Page:
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`."""
         content = self.content
-        blocks = [[b.text, b.container, b.link_chars, b.links, b.bold_chars, b.row, b.item, b.spans] for b in content.blocks]
+        blocks = [
+            [b.text, b.container, b.link_chars, b.links, b.bold_chars, b.row, b.item, b.spans]
+            for b in content.blocks
+        ]
         record = {
             "url": self.url,
             "hints": asdict(self.hints),
@@ -67,7 +77,12 @@ class Page:
             "attributes": content.attributes,
             "visuals": content.visuals,
         }
-        return zlib.compress(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"), 5)
+        return zlib.compress(
+            json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(
+                "utf-8", "surrogatepass"
+            ),
+            5,
+        )
 
     @classmethod
     def load(cls, data: bytes) -> Page:
@@ -80,29 +95,48 @@ class Page:
                 paths=record["paths"],
                 positions=record["positions"],
                 truncated=record["truncated"],
-                attributes=[[(name, value) for name, value in element] for element in record["attributes"]],
+                attributes=[
+                    [(name, value) for name, value in element] for element in record["attributes"]
+                ],
                 visuals=record["visuals"],
             )
-            for text, container, link_chars, links, bold_chars, row, item, spans in record["blocks"]:
+            for text, container, link_chars, links, bold_chars, row, item, spans in record[
+                "blocks"
+            ]:
                 marks = tuple((start, end, mark) for start, end, mark in spans)
                 tag, path = content.tags[container], content.paths[container]
-                content.blocks.append(Block(text, path, tag, container, link_chars, links, bold_chars, row, item, marks))
+                content.blocks.append(
+                    Block(
+                        text, path, tag, container, link_chars, links, bold_chars, row, item, marks
+                    )
+                )
             hints = record["hints"]
-            hints["titles"], hints["descriptions"] = tuple(hints["titles"]), tuple(hints["descriptions"])
+            hints["titles"], hints["descriptions"] = (
+                tuple(hints["titles"]),
+                tuple(hints["descriptions"]),
+            )
             return cls(record["url"], content, Hints(**hints))
         except (zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
-            raise StateError(f"a held page cannot be read ({error!r}): it was cut short or written by another version") from error
+            raise StateError(
+                f"a held page cannot be read ({error!r}): it was cut short or written by another"
+                " version"
+            ) from error
 
 
 def _decode(body: bytes, content_type: str | None) -> str:
     try:
         return html_to_unicode(content_type, body, auto_detect_fun=_guess_encoding)[1]
-    except (UnicodeError, LookupError):  # it names a codec that Python has and that is no encoding of text
+    except (
+        UnicodeError,
+        LookupError,
+    ):  # it names a codec that Python has and that is no encoding of text
         return body.decode(_guess_encoding(body), "replace")
 
 
 def _guess_encoding(body: bytes) -> str:
-    """Return the encoding of a page that names none: UTF-8 if it decodes, else the web's old default."""
+    """Return the encoding of a page that names none: UTF-8 if it decodes, else the web's old
+    default.
+    """
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as error:

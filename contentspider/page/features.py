@@ -35,13 +35,48 @@ UPPER = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]")
 NOISE_PHRASES: dict[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
-        "related": r"^\W*(?:(?:read|see|watch|photos?|videos?|pictures|gallery|slideshow|quiz|also|more|full (?:list|story|coverage)) ?[:>»-]|related|recommended|you (?:may|might) (?:also )?like|see also|read (?:more|also|next)|more (?:from|on|in|about|stories)|also (?:on|in)|don'?t miss|popular|trending|most (?:read|popular|viewed|recent)|latest|recent (?:posts|comments|articles)|similar|further reading|lea también|le puede interesar|te puede interesar|relacionad|más (?:noticias|leíd)|ähnliche|weitere|das könnte|mehr zum|lire aussi|à lire|articles? (?:liés|similaires)|articoli correlati|leggi anche|potrebbe interessarti|leia (?:também|mais)|veja também|читайте также|похожие|смотрите также|по теме|相关|推荐|延伸阅读|関連|おすすめ|관련|xem thêm|bài viết liên quan|اقرأ أيضا)",
-        "comment": r"^\W*(?:\d+ )?(?:comments?|replies|responses?|leave a (?:reply|comment)|post a comment|add (?:a )?comment|join the (?:discussion|conversation)|thoughts on|reply|log in to|comentarios?|deja (?:un|tu)|respuestas?|kommentare?|antworten|commentaires?|laisser un|commenti|lascia un|rispondi|comentários?|deixe|комментари|ответить|оставить|评论|留言|コメント|댓글|bình luận|تعليق)",
-        "share": r"^\W*(?:share|tweet|e-?mail|print|facebook|twitter|pinterest|whatsapp|linkedin|reddit|follow (?:us|me|@)|like (?:us|this)|save|bookmark|compart|teilen|partager|condividi|поделиться|分享|シェア|공유)\b",
-        "legal": r"©|\(c\) ?\d{4}|copyright|all rights reserved|terms of|privacy|cookies?\b|todos los derechos|alle rechte|tous droits|tutti i diritti|все права|版权|著作権|powered by",
-        "form": r"subscribe|newsletter|sign (?:up|in)|log ?in|register|your email|search|submit|suscr|anmelden|inscri|iscriviti|подпис|订阅|登録",
-        "byline": r"^\W*(?:by|posted|published|written|updated|last (?:updated|modified)|filed under|tags?|categor(?:y|ies)|in|author|source|photo|image|credit|por|von|par|di|от|автор|作者|投稿)\b",
-        "move": r"^\W*(?:next|prev(?:ious)?|older|newer|back|home|top|up|continue|page \d|skip to|siguiente|anterior|weiter|zurück|suivant|précédent|назад|далее|вперед|下一|上一|次へ|前へ)\b",
+        "related": (
+            r"^\W*(?:(?:read|see|watch|photos?|videos?|pictures|gallery|slideshow|quiz|also|more|full"
+            r" (?:list|story|coverage)) ?[:>»-]|related|recommended|you (?:may|might) (?:also"
+            r" )?like|see also|read (?:more|also|next)|more (?:from|on|in|about|stories)|also"
+            r" (?:on|in)|don'?t miss|popular|trending|most"
+            r" (?:read|popular|viewed|recent)|latest|recent"
+            r" (?:posts|comments|articles)|similar|further reading|lea también|le puede"
+            r" interesar|te puede interesar|relacionad|más (?:noticias|leíd)|ähnliche|weitere|das"
+            r" könnte|mehr zum|lire aussi|à lire|articles? (?:liés|similaires)|articoli"
+            r" correlati|leggi anche|potrebbe interessarti|leia (?:também|mais)|veja também|читайте"
+            r" также|похожие|смотрите также|по теме|相关|推荐|延伸阅读|関連|おすすめ|관련|xem"
+            r" thêm|bài viết liên quan|اقرأ أيضا)"
+        ),
+        "comment": (
+            r"^\W*(?:\d+ )?(?:comments?|replies|responses?|leave a (?:reply|comment)|post a"
+            r" comment|add (?:a )?comment|join the (?:discussion|conversation)|thoughts"
+            r" on|reply|log in to|comentarios?|deja"
+            r" (?:un|tu)|respuestas?|kommentare?|antworten|commentaires?|laisser un|commenti|lascia"
+            r" un|rispondi|comentários?|deixe|комментари|ответить|оставить|评论|留言|コメント|댓글|bình"
+            r" luận|تعليق)"
+        ),
+        "share": (
+            r"^\W*(?:share|tweet|e-?mail|print|facebook|twitter|pinterest|whatsapp|linkedin|reddit|follow"
+            r" (?:us|me|@)|like"
+            r" (?:us|this)|save|bookmark|compart|teilen|partager|condividi|поделиться|分享|シェア|공유)\b"
+        ),
+        "legal": (
+            r"©|\(c\) ?\d{4}|copyright|all rights reserved|terms of|privacy|cookies?\b|todos los"
+            r" derechos|alle rechte|tous droits|tutti i diritti|все права|版权|著作権|powered by"
+        ),
+        "form": (
+            r"subscribe|newsletter|sign (?:up|in)|log ?in|register|your"
+            r" email|search|submit|suscr|anmelden|inscri|iscriviti|подпис|订阅|登録"
+        ),
+        "byline": (
+            r"^\W*(?:by|posted|published|written|updated|last (?:updated|modified)|filed"
+            r" under|tags?|categor(?:y|ies)|in|author|source|photo|image|credit|por|von|par|di|от|автор|作者|投稿)\b"
+        ),
+        "move": (
+            r"^\W*(?:next|prev(?:ious)?|older|newer|back|home|top|up|continue|page \d|skip"
+            r" to|siguiente|anterior|weiter|zurück|suivant|précédent|назад|далее|вперед|下一|上一|次へ|前へ)\b"
+        ),
         "ad": r"advertis|sponsored|promoted|publicidad|anzeige|publicité|реклама|广告|広告",
     }.items()
 }
@@ -95,10 +130,35 @@ POSITION_FEATURES = [
 ]
 PAGE_FEATURES = ["page_blocks", "page_chars", "page_link_share", "page_long_share", "page_h1"]
 LEVELS = (0, 1, 2, 3, 4, 6)
-LEVEL_FEATURES = [f"{name}_{level}" for level in LEVELS for name in ("char_share", "link_share", "blocks", "mean_chars", "long_share", "position", "sibling")]
-TRUNK_FEATURES = ["in_trunk", "trunk_depth", "trunk_share", "trunk_before", "trunk_after", "trunk_link_share", "in_stem", "stem_share"]
+LEVEL_FEATURES = [
+    f"{name}_{level}"
+    for level in LEVELS
+    for name in (
+        "char_share",
+        "link_share",
+        "blocks",
+        "mean_chars",
+        "long_share",
+        "position",
+        "sibling",
+    )
+]
+TRUNK_FEATURES = [
+    "in_trunk",
+    "trunk_depth",
+    "trunk_share",
+    "trunk_before",
+    "trunk_after",
+    "trunk_link_share",
+    "in_stem",
+    "stem_share",
+]
 NEIGHBOURS = (-2, -1, 1, 2)
-NEIGHBOUR_FEATURES = [f"{name}_{offset:+d}" for offset in NEIGHBOURS for name in ("log_chars", "link_share", "same_path", "heading", "ends_sentence")] + [
+NEIGHBOUR_FEATURES = [
+    f"{name}_{offset:+d}"
+    for offset in NEIGHBOURS
+    for name in ("log_chars", "link_share", "same_path", "heading", "ends_sentence")
+] + [
     "window_chars",
     "window_links",
     "window_sentence",
@@ -126,7 +186,9 @@ WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 
 def text_weight(text: str) -> int:
-    """Return the length of *text* in characters of a spaced script (a wide character counts as three)."""
+    """Return the length of *text* in characters of a spaced script (a wide character counts as
+    three).
+    """
     return len(text) if text.isascii() else len(text) + 2 * len(WIDE.findall(text))
 
 
@@ -139,7 +201,8 @@ def tokens(text: str) -> list[str]:
 MAX_KEPT_CHARS = 200
 MAX_KEPT_TEXTS = 50_000
 LINK_SHARE, LINKS, BOLD_SHARE, SPANS, IN_ROW, IN_ITEM, REPEATS = map(
-    TEXT_FEATURES.index, ("link_share", "links", "bold_share", "spans", "in_row", "in_item", "repeats_on_page")
+    TEXT_FEATURES.index,
+    ("link_share", "links", "bold_share", "spans", "in_row", "in_item", "repeats_on_page"),
 )
 
 
@@ -152,16 +215,35 @@ def _text_row(text: str) -> NDArray[np.float32]:
     start = text[:80]
     return np.array(
         (
-            np.log1p(text_weight(text)), np.log1p(words), 0, 0, chars / words,
-            len(PUNCTUATION.findall(head)) / sample, (head.count(",") + head.count("，") + head.count("、")) / sample,
-            text[-1] in SENTENCE_END, len(DIGIT.findall(head)) / sample, len(UPPER.findall(head)) / sample,
-            text[0].isupper(), bool(DATE.search(head)) / (1 + chars / 100), len(SEPARATORS.findall(head)) / sample,
-            text[-1] in ":：", "?" in head or "？" in head, 0,
-            text[0].isdigit(), "http" in head or "www." in head, 0, 0, 0, 0,
-            *(bool(pattern.search(start)) if chars < 400 else False for pattern in NOISE_PHRASES.values()),
+            np.log1p(text_weight(text)),
+            np.log1p(words),
+            0,
+            0,
+            chars / words,
+            len(PUNCTUATION.findall(head)) / sample,
+            (head.count(",") + head.count("，") + head.count("、")) / sample,
+            text[-1] in SENTENCE_END,
+            len(DIGIT.findall(head)) / sample,
+            len(UPPER.findall(head)) / sample,
+            text[0].isupper(),
+            bool(DATE.search(head)) / (1 + chars / 100),
+            len(SEPARATORS.findall(head)) / sample,
+            text[-1] in ":：",
+            "?" in head or "？" in head,
+            0,
+            text[0].isdigit(),
+            "http" in head or "www." in head,
+            0,
+            0,
+            0,
+            0,
+            *(
+                bool(pattern.search(start)) if chars < 400 else False
+                for pattern in NOISE_PHRASES.values()
+            ),
         ),
         dtype=np.float32,
-    )  # fmt: skip
+    )
 
 
 def _hint_rows(blocks: list[Block], hints: Hints) -> NDArray[np.float32]:
@@ -210,8 +292,19 @@ class FeatureExtractor:
         level, trunk = _container_rows(page, weight, links, is_long)
         neighbour = _neighbour_rows(blocks, text, heading, weight, links)
         total = weight.sum()
-        page_row = np.array([np.log1p(count), np.log1p(total), links.sum() / total, weight[is_long].sum() / total, (heading == 1).sum()], dtype=np.float32)
-        return np.hstack([text, position, np.tile(page_row, (count, 1)), level, trunk, neighbour, hint, names]).astype(np.float32)
+        page_row = np.array(
+            [
+                np.log1p(count),
+                np.log1p(total),
+                links.sum() / total,
+                weight[is_long].sum() / total,
+                (heading == 1).sum(),
+            ],
+            dtype=np.float32,
+        )
+        return np.hstack(
+            [text, position, np.tile(page_row, (count, 1)), level, trunk, neighbour, hint, names]
+        ).astype(np.float32)
 
     def _text_rows(self, blocks: list[Block]) -> NDArray[np.float32]:
         if len(self._texts) > MAX_KEPT_TEXTS:
@@ -295,7 +388,10 @@ class FeatureExtractor:
 
 
 def _container_rows(
-    page: PageBlocks, weight: NDArray[np.float32], links: NDArray[np.float32], is_long: NDArray[np.bool_]
+    page: PageBlocks,
+    weight: NDArray[np.float32],
+    links: NDArray[np.float32],
+    is_long: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Features of the elements around each block, and of the element that holds most of the prose."""
     blocks = page.blocks
@@ -336,7 +432,9 @@ def _container_rows(
         rows[:, column + 2] = np.log1p(number[current])
         rows[:, column + 3] = np.log1p(chars[current] / np.maximum(number[current], 1))
         rows[:, column + 4] = prose[current] / safe
-        rows[:, column + 5] = (order - first[current]) / np.maximum(last[current] - first[current], 1)
+        rows[:, column + 5] = (order - first[current]) / np.maximum(
+            last[current] - first[current], 1
+        )
         rows[:, column + 6] = np.minimum(positions[current], 20)
         column += 7
     # The trunk is the deepest element with 70 % of the page's prose; the stem the one with 40 %.
@@ -345,7 +443,9 @@ def _container_rows(
     members = {}
     for name, share in (("trunk", 0.7), ("stem", 0.4)):
         candidates = np.flatnonzero(mass >= share * mass[0])
-        element = int(candidates[-1])  # document order: the last of a chain of ancestors is the deepest
+        element = int(
+            candidates[-1]
+        )  # document order: the last of a chain of ancestors is the deepest
         below = np.zeros(size, dtype=bool)
         below[element] = True
         for child in range(element + 1, size):
@@ -383,7 +483,11 @@ def _window_mean(values: NDArray[np.float32], reach: int) -> NDArray[np.float32]
 
 
 def _neighbour_rows(
-    blocks: list[Block], text: NDArray[np.float32], heading: NDArray[np.float32], weight: NDArray[np.float32], links: NDArray[np.float32]
+    blocks: list[Block],
+    text: NDArray[np.float32],
+    heading: NDArray[np.float32],
+    weight: NDArray[np.float32],
+    links: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     ids: dict[str, int] = {}
     paths = np.array([ids.setdefault(block.path, len(ids)) for block in blocks], dtype=np.float32)

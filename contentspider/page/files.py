@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
-HTML_BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title)\b", re.IGNORECASE | re.DOTALL)
+HTML_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def html_files(folder: Path) -> Iterator[Path]:
-    """Yield the HTML files below *folder* in order of their paths: by their ending, else by how they begin.
+    """Yield the HTML files below *folder* in order of their paths: by their ending, else by how
+    they begin.
 
     Mirrors of websites have pages without an ending, or with that of the program that made them.
     """
@@ -36,8 +40,11 @@ def _begins_like_html(path: Path) -> bool:
         return False
 
 
-def read_pages(root: Path, files: Iterable[Path] | None = None, attributes: bool = False) -> Iterator[Page]:
-    """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its path below it.
+def read_pages(
+    root: Path, files: Iterable[Path] | None = None, attributes: bool = False
+) -> Iterator[Page]:
+    """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its
+    path below it.
 
     A file that cannot be read is left out with a warning.
     """
@@ -47,4 +54,8 @@ def read_pages(root: Path, files: Iterable[Path] | None = None, attributes: bool
         except OSError as error:
             logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
             continue
-        yield Page.from_html(body, path.relative_to(root).as_posix().encode("utf-8", "replace").decode(), attributes=attributes)
+        yield Page.from_html(
+            body,
+            path.relative_to(root).as_posix().encode("utf-8", "replace").decode(),
+            attributes=attributes,
+        )

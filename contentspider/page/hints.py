@@ -63,7 +63,18 @@ def _json_ld_objects(value: object, depth: int = 0) -> Iterator[dict[str, object
 
 
 # Types that describe the site or its owner, not the page.
-SITE_TYPES = frozenset(["WebSite", "Organization", "Person", "BreadcrumbList", "ImageObject", "SiteNavigationElement", "NewsMediaOrganization", "SearchAction"])
+SITE_TYPES = frozenset(
+    [
+        "WebSite",
+        "Organization",
+        "Person",
+        "BreadcrumbList",
+        "ImageObject",
+        "SiteNavigationElement",
+        "NewsMediaOrganization",
+        "SearchAction",
+    ]
+)
 
 
 def _read_json_ld(text: str, titles: list[str], descriptions: list[str]) -> None:
@@ -73,15 +84,24 @@ def _read_json_ld(text: str, titles: list[str], descriptions: list[str]) -> None
         return  # half of the web's JSON-LD is broken; the other hints remain
     for entry in _json_ld_objects(value):
         kinds = entry.get("@type")
-        if any(isinstance(kind, str) and kind in SITE_TYPES for kind in (kinds if isinstance(kinds, list) else [kinds])):
+        if any(
+            isinstance(kind, str) and kind in SITE_TYPES
+            for kind in (kinds if isinstance(kinds, list) else [kinds])
+        ):
             continue
-        for names, found in ((("headline", "name"), titles), (("description", "abstract"), descriptions)):
+        for names, found in (
+            (("headline", "name"), titles),
+            (("description", "abstract"), descriptions),
+        ):
             found.extend(entry[name] for name in names if isinstance(entry.get(name), str))  # type: ignore[misc]
 
 
 def _unique(texts: list[str]) -> tuple[str, ...]:
     # JSON can hold half of an emoji, which is no text that could be written anywhere.
-    cleaned = (clean_text(text[: 2 * MAX_HINT_CHARS].encode("utf-8", "replace").decode())[:MAX_HINT_CHARS] for text in texts)
+    cleaned = (
+        clean_text(text[: 2 * MAX_HINT_CHARS].encode("utf-8", "replace").decode())[:MAX_HINT_CHARS]
+        for text in texts
+    )
     return tuple(dict.fromkeys(text for text in cleaned if text))
 
 
@@ -105,9 +125,18 @@ def extract_hints(root: _Element) -> Hints:
             _read_json_ld(text, ld_titles, ld_descriptions)
     titles = [title, *(text for name in TITLE_NAMES for text in named.get(name, ()))]
     descriptions = [text for name in DESCRIPTION_NAMES for text in named.get(name, ())]
-    language = (root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or "").strip()
+    language = (
+        root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
+    ).strip()
     if not language:
-        language = next((text for name in ("og:locale", "content-language", "language") for text in named.get(name, ())), "")
+        language = next(
+            (
+                text
+                for name in ("og:locale", "content-language", "language")
+                for text in named.get(name, ())
+            ),
+            "",
+        )
     return Hints(
         titles=_unique(titles + ld_titles),
         descriptions=_unique(descriptions + ld_descriptions),

@@ -40,7 +40,9 @@ def to_text(blocks: Sequence[Block]) -> str:
 
 def _escape(text: str) -> str:
     for mark in ESCAPED:
-        if mark in text:  # hardly ever, and it costs far less to see that than to replace with a regular expression
+        if (
+            mark in text
+        ):  # hardly ever, and it costs far less to see that than to replace with a regular expression
             text = text.replace(mark, "\\" + mark)
     return text
 
@@ -49,7 +51,11 @@ def _inline(block: Block) -> str:
     """Return the block's text with its links and code as Markdown."""
     line = _with_marks(block) if block.spans else _escape(block.text)
     start_of_markup = LINE_START.match(line)
-    return line[: start_of_markup.end()] + "\\" + line[start_of_markup.end() :] if start_of_markup else line
+    return (
+        line[: start_of_markup.end()] + "\\" + line[start_of_markup.end() :]
+        if start_of_markup
+        else line
+    )
 
 
 def _with_marks(block: Block) -> str:

@@ -1,8 +1,9 @@
 """Pages as a browser rendered them: blocks with computed CSS and boxes, from JSON lines.
 
 The format is that of the data of Zhou and Mashuq (2013): an object a page with ``url``, ``titles``,
-``descriptions`` and ``texts``; a text has its ``selector`` (elements from the body's child down, each with
-``name``, ``id`` and ``classes``), its text nodes (``text``), its ``computed`` CSS and its box (``bound``).
+``descriptions`` and ``texts``; a text has its ``selector`` (elements from the body's child down,
+each with ``name``, ``id`` and ``classes``), its text nodes (``text``), its ``computed`` CSS and its
+box (``bound``).
 """
 
 from __future__ import annotations
@@ -22,16 +23,25 @@ if TYPE_CHECKING:
 
 
 def read_rendered(path: Path) -> Iterator[Page]:
-    """Yield the pages of a file of rendered pages (``.jsonl``, or ``.jsonl.gz``); a malformed line raises `ContentSpiderError`."""
+    """Yield the pages of a file of rendered pages (``.jsonl``, or ``.jsonl.gz``); a malformed line
+    raises `ContentSpiderError`.
+    """
     number = 1
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8")
+        ) as lines:
             for line in lines:
                 if line.strip():
                     yield rendered_page(json.loads(line))
                 number += 1
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
-        raise ContentSpiderError(f"{path}:{number}: not a rendered page ({error!r}); see contentspider/page/rendered.py for the format") from error
+        raise ContentSpiderError(
+            f"{path}:{number}: not a rendered page ({error!r}); see contentspider/page/rendered.py"
+            " for the format"
+        ) from error
 
 
 def rendered_page(record: dict[str, Any]) -> Page:
@@ -46,9 +56,11 @@ def rendered_page(record: dict[str, Any]) -> Page:
         if not text or not steps:
             continue
         shared = 0
-        # Where two blocks part is known by their selectors only: the elements that these share are taken for
-        # the same, but for the block's own.
-        while shared < min(len(open_keys), len(steps) - 1) and open_keys[shared] == steps[shared][1]:
+        # Where two blocks part is known by their selectors only: the elements that these share are
+        # taken for the same, but for the block's own.
+        while (
+            shared < min(len(open_keys), len(steps) - 1) and open_keys[shared] == steps[shared][1]
+        ):
             shared += 1
         del open_keys[shared:], open_containers[shared:]
         for tag, key in steps[shared:]:
@@ -63,11 +75,24 @@ def rendered_page(record: dict[str, Any]) -> Page:
         container = open_containers[-1]
         linked = any(tag == "a" for tag, _ in steps)
         content.blocks.append(
-            Block(text, content.paths[container], content.tags[container], container, link_chars=len(text) if linked else 0, links=int(linked))
+            Block(
+                text,
+                content.paths[container],
+                content.tags[container],
+                container,
+                link_chars=len(text) if linked else 0,
+                links=int(linked),
+            )
         )
-        box = {f"box {side}": str(entry["bound"][side]) for side in ("width", "height", "left", "top")}
-        content.visuals.append({**{str(name): str(value) for name, value in entry["computed"].items()}, **box})
-    hints = Hints(tuple(dict.fromkeys(record["titles"])), tuple(dict.fromkeys(record["descriptions"])))
+        box = {
+            f"box {side}": str(entry["bound"][side]) for side in ("width", "height", "left", "top")
+        }
+        content.visuals.append(
+            {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
+        )
+    hints = Hints(
+        tuple(dict.fromkeys(record["titles"])), tuple(dict.fromkeys(record["descriptions"]))
+    )
     return Page(str(record["url"]), content, hints)
 
 

@@ -27,25 +27,38 @@ if TYPE_CHECKING:
 def render_report(report: SiteReport) -> str:
     """Return the report as HTML."""
     source = files("contentspider.report").joinpath("page.html").read_text(encoding="utf-8")
-    text = Environment(autoescape=True, undefined=StrictUndefined).from_string(source).render(report=report)
-    return text.encode("utf-8", "replace").decode()  # half an emoji is no text that could be written
+    text = (
+        Environment(autoescape=True, undefined=StrictUndefined)
+        .from_string(source)
+        .render(report=report)
+    )
+    return text.encode(
+        "utf-8", "replace"
+    ).decode()  # half an emoji is no text that could be written
 
 
 def write_report(source: Path, output: Path, labels: str, features: Sequence[str]) -> int:
-    """Learn a site from its saved pages, write its report to *output*, and return of how many pages it is.
+    """Learn a site from its saved pages, write its report to *output*, and return of how many pages
+    it is.
 
     *source* is a folder of HTML files or a file of rendered pages; of more pages than the learner takes, a sample is shown.
     """
     learner = SiteLearner(source.resolve().name, labels, features=features)
     pages = learner.sample(_read(source, needs_attributes(features)))
     if not pages:
-        raise ContentSpiderError(f"{source} has no pages with text: give a folder of HTML files, a file of rendered pages (.jsonl, .jsonl.gz), or a crawl")
-    output.write_text(render_report(summarise(learner, learner.fit(pages), pages)), encoding="utf-8")
+        raise ContentSpiderError(
+            f"{source} has no pages with text: give a folder of HTML files, a file of rendered"
+            " pages (.jsonl, .jsonl.gz), or a crawl"
+        )
+    output.write_text(
+        render_report(summarise(learner, learner.fit(pages), pages)), encoding="utf-8"
+    )
     return len(pages)
 
 
 def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> int:
-    """Write the report of a crawl's *site* ("": its only one) by the pages that its ledger keeps of it, and return their number.
+    """Write the report of a crawl's *site* ("": its only one) by the pages that its ledger keeps of
+    it, and return their number.
 
     They are filtered with the site's model in *models*; if there is none, one is learned from them.
     """
@@ -54,13 +67,20 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
         sites = ledger.sampled_sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")
         if chosen not in sites:
-            raise ContentSpiderError(f"{crawl} has pages of {', '.join(sites) or 'no site'}; say with --site which to show")
+            raise ContentSpiderError(
+                f"{crawl} has pages of {', '.join(sites) or 'no site'}; say with --site which to"
+                " show"
+            )
         pages = [page for page in ledger.samples(chosen) if page.content.blocks]
     finally:
         ledger.close()
     model = ModelStore(models).load(chosen)
-    learner = SiteLearner(chosen, model.labels if model else "votes", features=model.features if model else (SLOTS,))
-    output.write_text(render_report(summarise(learner, model or learner.fit(pages), pages)), encoding="utf-8")
+    learner = SiteLearner(
+        chosen, model.labels if model else "votes", features=model.features if model else (SLOTS,)
+    )
+    output.write_text(
+        render_report(summarise(learner, model or learner.fit(pages), pages)), encoding="utf-8"
+    )
     return len(pages)
 
 

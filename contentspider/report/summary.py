@@ -1,4 +1,6 @@
-"""What a report says of a site: its clusters with their scores and examples, and what each page kept and lost."""
+"""What a report says of a site: its clusters with their scores and examples, and what each page
+kept and lost.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ClusterReport:
-    """A cluster of slots: its share in the global score of Algorithm 1, the SVM's mean margin, and examples."""
+    """A cluster of slots: its share in the global score of Algorithm 1, the SVM's mean margin, and
+    examples.
+    """
 
     slots: list[str]
     score: float
@@ -42,7 +46,9 @@ class ClusterReport:
 
 @dataclass(frozen=True, slots=True)
 class PageReport:
-    """A page: its type, how sure its decision is, the beginning of what was kept, and what only this page lost."""
+    """A page: its type, how sure its decision is, the beginning of what was kept, and what only
+    this page lost.
+    """
 
     url: str
     page_type: str
@@ -56,7 +62,9 @@ class PageReport:
 
 @dataclass(frozen=True, slots=True)
 class SiteReport:
-    """All that a report shows; *clusters* by score, *pages* from the least sure; histograms have `BINS` bins of 0 to 1."""
+    """All that a report shows; *clusters* by score, *pages* from the least sure; histograms have
+    `BINS` bins of 0 to 1.
+    """
 
     site: str
     model: SiteModel
@@ -78,7 +86,8 @@ def _histogram(values: Sequence[float]) -> list[int]:
 
 
 def summarise(learner: SiteLearner, model: SiteModel, pages: Sequence[Page]) -> SiteReport:
-    """Return the report of a site's *pages* as *model* filters them; *learner* gives the clusters' scores.
+    """Return the report of a site's *pages* as *model* filters them; *learner* gives the clusters'
+    scores.
 
     Raises ValueError if no page has any text.
     """
@@ -94,7 +103,12 @@ def summarise(learner: SiteLearner, model: SiteModel, pages: Sequence[Page]) -> 
         pages=sorted(_pages(model, pages), key=lambda page: (page.confidence, page.url)),
         types=dict(Counter(extraction.page_type for extraction in extractions).most_common()),
         confidences=_histogram([extraction.confidence for extraction in extractions]),
-        kept_shares=_histogram([sum(len(block.text) for block in extraction.blocks) / _chars(extraction.page) for extraction in extractions]),
+        kept_shares=_histogram(
+            [
+                sum(len(block.text) for block in extraction.blocks) / _chars(extraction.page)
+                for extraction in extractions
+            ]
+        ),
     )
 
 
@@ -102,7 +116,12 @@ def _chars(page: Page) -> int:
     return sum(len(block.text) for block in page.content.blocks)
 
 
-def _clusters(learner: SiteLearner, model: SiteModel, pages: list[Page], kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[ClusterReport]:
+def _clusters(
+    learner: SiteLearner,
+    model: SiteModel,
+    pages: list[Page],
+    kept: np.ndarray[tuple[int], np.dtype[np.bool_]],
+) -> list[ClusterReport]:
     site = gather([page.content for page in pages], [page.hints for page in pages])
     probabilities, _ = learner.label(pages, site)
     margins = np.concatenate([model.margins(page) for page in pages])
@@ -115,7 +134,9 @@ def _clusters(learner: SiteLearner, model: SiteModel, pages: list[Page], kept: n
     for index, cluster in enumerate(site.clusters.tolist()):
         members.setdefault(cluster, []).append(index)
     found = []
-    for cluster, indexes in sorted(members.items(), key=lambda entry: -scores[entry[0]])[:MAX_CLUSTERS]:
+    for cluster, indexes in sorted(members.items(), key=lambda entry: -scores[entry[0]])[
+        :MAX_CLUSTERS
+    ]:
         examples: dict[bool, list[str]] = {True: [], False: []}
         for index in indexes:
             shown = examples[bool(kept[index])]
@@ -123,7 +144,12 @@ def _clusters(learner: SiteLearner, model: SiteModel, pages: list[Page], kept: n
                 shown.append(text)
         found.append(
             ClusterReport(
-                slots=[slot for slot, _ in Counter(site.slots[index] for index in indexes).most_common(EXAMPLES)],
+                slots=[
+                    slot
+                    for slot, _ in Counter(site.slots[index] for index in indexes).most_common(
+                        EXAMPLES
+                    )
+                ],
                 score=float(scores[cluster]) / total,
                 margin=float(means[indexes[0]]),
                 blocks=len(indexes),
@@ -137,12 +163,18 @@ def _clusters(learner: SiteLearner, model: SiteModel, pages: list[Page], kept: n
 
 
 def _pages(model: SiteModel, pages: list[Page]) -> list[PageReport]:
-    times = Counter(text for page in pages for text in {block.text for block in page.content.blocks})
+    times = Counter(
+        text for page in pages for text in {block.text for block in page.content.blocks}
+    )
     template = max(2, TEMPLATE_SHARE * len(pages))
     found = []
     for page in pages:
         extraction = model.extract(page)
-        dropped = [block.text for block, keeps in zip(page.content.blocks, extraction.kept, strict=True) if not keeps]
+        dropped = [
+            block.text
+            for block, keeps in zip(page.content.blocks, extraction.kept, strict=True)
+            if not keeps
+        ]
         own = [text for text in dropped if times[text] < template]
         longest = set(sorted(own, key=len, reverse=True)[:LOST_BLOCKS])
         kept_chars = sum(len(block.text) for block in extraction.blocks)

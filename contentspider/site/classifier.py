@@ -31,7 +31,14 @@ def _shape_names(code: int, slot: str) -> list[str]:
     length, rest = divmod(code, 8)
     links, ends = divmod(rest, 2)
     name = f"{length}{links}{ends}"
-    return [f"length {length}", f"links {links}", f"ends {ends}", f"shape {name}", f"shaped {name} {slot}", f"linked {links} {slot}"]
+    return [
+        f"length {length}",
+        f"links {links}",
+        f"ends {ends}",
+        f"shape {name}",
+        f"shaped {name} {slot}",
+        f"linked {links} {slot}",
+    ]
 
 
 def _place_names(place: str, body: str, slot: str) -> list[str]:
@@ -63,9 +70,18 @@ class BlockNames:
         if names is None:
             steps = slot.split("/")
             tags = [step_tag(step) for step in steps]
-            names = [f"slot {slot}", f"tags {'/'.join(tags)}", f"end {'/'.join(steps[-2:])}", f"tag {tags[-1]}"]
+            names = [
+                f"slot {slot}",
+                f"tags {'/'.join(tags)}",
+                f"end {'/'.join(steps[-2:])}",
+                f"tag {tags[-1]}",
+            ]
             names += [f"under {'/'.join(steps[:depth])}" for depth in range(2, len(steps))]
-            names += [f"has {tag}{name}" for tag, step in dict.fromkeys(zip(tags, steps, strict=True)) for name in step_names(step)]
+            names += [
+                f"has {tag}{name}"
+                for tag, step in dict.fromkeys(zip(tags, steps, strict=True))
+                for name in step_names(step)
+            ]
             if len(self._static) >= MAX_SLOTS:  # ids that name a page each would fill the memory
                 self._static.clear()
             self._static[slot] = names
@@ -80,15 +96,37 @@ class BlockNames:
         previous = "start"
         slot_of = {path: self.table.slot(path) for path in {block.path for block in page.blocks}}
         slots = [slot_of[block.path] for block in page.blocks]
-        for block, slot, place, following in zip(page.blocks, slots, places(page), [*slots[1:], "end"], strict=True):
-            result.append(self.static(slot) + self._dynamic(block, slot, body, place, previous, following, noise_texts))
+        for block, slot, place, following in zip(
+            page.blocks, slots, places(page), [*slots[1:], "end"], strict=True
+        ):
+            result.append(
+                self.static(slot)
+                + self._dynamic(block, slot, body, place, previous, following, noise_texts)
+            )
             previous = slot
         return result
 
-    def _dynamic(self, block: Block, slot: str, body: str, place: str, previous: str, following: str, noise_texts: frozenset[str] | set[str]) -> list[str]:
+    def _dynamic(
+        self,
+        block: Block,
+        slot: str,
+        body: str,
+        place: str,
+        previous: str,
+        following: str,
+        noise_texts: frozenset[str] | set[str],
+    ) -> list[str]:
         shaped = _shape_names(shape(block), slot)
         after, before = _after_names(previous, slot), _before_names(following, slot)
-        names = [*shaped[:3], *_place_names(place, body, slot), *shaped[3:], after[0], before[0], after[1], before[1]]
+        names = [
+            *shaped[:3],
+            *_place_names(place, body, slot),
+            *shaped[3:],
+            after[0],
+            before[0],
+            after[1],
+            before[1],
+        ]
         if len(block.text) < NOISE_CHARS and text_key(block.text) in noise_texts:
             names += _recurring_names(slot)
         return names
@@ -102,16 +140,22 @@ class BlockClassifier:
         self.intercept = intercept
 
     @classmethod
-    def train(cls, rows: Sequence[Sequence[str]], labels: NDArray[np.bool_], weights: NDArray[np.floating[Any]]) -> BlockClassifier:
+    def train(
+        cls,
+        rows: Sequence[Sequence[str]],
+        labels: NDArray[np.bool_],
+        weights: NDArray[np.floating[Any]],
+    ) -> BlockClassifier:
         """Fit on blocks given by their feature names; *weights* are their importances.
 
-        The classes are balanced, since boilerplate outnumbers content (Zhou and Mashuq, section 3.4).
-        With one class only, or without any feature, there is nothing to separate: every block is then of
-        the class that most are of.
+        The classes are balanced, since boilerplate outnumbers content (Zhou and Mashuq, section
+        3.4). With one class only, or without any feature, there is nothing to separate: every block
+        is then of the class that most are of.
         """
         if labels.all() or not labels.any() or not any(rows):
             return cls({}, 1.0 if len(labels) and labels.mean() > 0.5 else -1.0)
-        # Imported here: who filters with a model that is there needs neither library, nor their 100 MB.
+        # Imported here: who filters with a model that is there needs neither library, nor their 100
+        # MB.
         from scipy.sparse import csr_matrix
         from sklearn.svm import LinearSVC
 
@@ -119,15 +163,26 @@ class BlockClassifier:
         indices = [columns.setdefault(name, len(columns)) for row in rows for name in row]
         pointers = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
         # liblinear takes 32-bit indices only.
-        matrix = csr_matrix((np.ones(len(indices)), np.asarray(indices, dtype=np.int32), pointers.astype(np.int32)), shape=(len(rows), len(columns)))
-        svm = LinearSVC(C=PENALTY, class_weight="balanced", dual=True, random_state=0, max_iter=5_000, tol=1e-2)
+        matrix = csr_matrix(
+            (np.ones(len(indices)), np.asarray(indices, dtype=np.int32), pointers.astype(np.int32)),
+            shape=(len(rows), len(columns)),
+        )
+        svm = LinearSVC(
+            C=PENALTY, class_weight="balanced", dual=True, random_state=0, max_iter=5_000, tol=1e-2
+        )
         svm.fit(matrix, labels, sample_weight=weights / weights.mean())
         coefficients = svm.coef_.ravel()
         kept = np.abs(coefficients) > 1e-4
-        found = {name: round(float(coefficients[column]), 5) for name, column in columns.items() if kept[column]}
+        found = {
+            name: round(float(coefficients[column]), 5)
+            for name, column in columns.items()
+            if kept[column]
+        }
         return cls(found, round(float(svm.intercept_[0]), 5))
 
     def decide(self, rows: Sequence[Sequence[str]]) -> NDArray[np.float32]:
         """Return the margin of each block: above 0 is content."""
         get = self.weights.get
-        return np.array([self.intercept + sum(get(name, 0.0) for name in row) for row in rows], dtype=np.float32)
+        return np.array(
+            [self.intercept + sum(get(name, 0.0) for name in row) for row in rows], dtype=np.float32
+        )

@@ -1,4 +1,6 @@
-"""Clusters of slots: which slots of a site are the same place, though a name in their paths differs."""
+"""Clusters of slots: which slots of a site are the same place, though a name in their paths
+differs.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,15 @@ CLUSTER_DISTANCE = 0.06
 MAX_CLUSTERED = 4_000
 
 
-def cluster_slots(slots: Sequence[str], weights: Sequence[float] | NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+def cluster_slots(
+    slots: Sequence[str], weights: Sequence[float] | NDArray[np.floating[Any]]
+) -> NDArray[np.int64]:
     """Return the cluster number of each slot: DBSCAN over their steps, by cosine distance.
 
-    A slot's vector has one entry a tag and name of each of its steps, by the step's distance
-    from the end, so that slots which differ only far up are nearer than those which differ at the end.
-    With ``min_samples=1`` every slot has a cluster, as in the paper. Beyond `MAX_CLUSTERED` slots only
-    the heaviest are clustered.
+    A slot's vector has one entry a tag and name of each of its steps, by the step's distance from
+    the end, so that slots which differ only far up are nearer than those which differ at the end.
+    With ``min_samples=1`` every slot has a cluster, as in the paper. Beyond `MAX_CLUSTERED` slots
+    only the heaviest are clustered.
     """
     order = np.argsort(-np.asarray(weights, dtype=float), kind="stable")
     clustered = order[:MAX_CLUSTERED]
@@ -45,7 +49,9 @@ def cluster_slots(slots: Sequence[str], weights: Sequence[float] | NDArray[np.fl
                 rows.append(row)
                 cols.append(columns.setdefault((distance, name), len(columns)))
                 data.append(strength * (1.5 if name == tag else 1.0))
-    matrix = normalize(csr_matrix((data, (rows, cols)), shape=(len(clustered), max(len(columns), 1))))
+    matrix = normalize(
+        csr_matrix((data, (rows, cols)), shape=(len(clustered), max(len(columns), 1)))
+    )
     found = DBSCAN(eps=float(np.sqrt(2 * CLUSTER_DISTANCE)), min_samples=1).fit_predict(matrix)
     clusters = np.empty(len(slots), dtype=np.int64)
     clusters[clustered] = found

@@ -1,9 +1,9 @@
 """Feature sets of the per-site classifier: each turns the blocks of a page into feature names.
 
-A number becomes the name of the bin that it falls in, so that one linear classifier and one model file serve
-all of them, and what was learned can be read. ``slots`` is the default; the others are those of the papers:
-Zhou and Mashuq (2013, section 3.3 and tables 4 to 7), Uzun, Agun and Yerlikaya (2013, section 4.2), and a
-thesis on features that are derived from the tree.
+A number becomes the name of the bin that it falls in, so that one linear classifier and one model
+file serve all of them, and what was learned can be read. ``slots`` is the default; the others are
+those of the papers: Zhou and Mashuq (2013, section 3.3 and tables 4 to 7), Uzun, Agun and Yerlikaya
+(2013, section 4.2), and a thesis on features that are derived from the tree.
 """
 
 from __future__ import annotations
@@ -57,11 +57,15 @@ def tag_path(page: PageBlocks, table: SlotTable) -> Rows:
 
 
 def selectors(page: PageBlocks, table: SlotTable) -> Rows:
-    """Name the CSS selectors ``tag#id`` and ``tag.class`` of the block and of all elements above it (table 6)."""
+    """Name the CSS selectors ``tag#id`` and ``tag.class`` of the block and of all elements above it
+    (table 6).
+    """
 
     def names(path: str) -> list[str]:
         steps = table.slot(path).split("/")[1:]
-        return sorted({f"selector {step_tag(step)}{name}" for step in steps for name in step_names(step)})
+        return sorted(
+            {f"selector {step_tag(step)}{name}" for step in steps for name in step_names(step)}
+        )
 
     rows = {block.path: names(block.path) for block in page.blocks}
     return [rows[block.path] for block in page.blocks]
@@ -84,39 +88,60 @@ def classes(page: PageBlocks, table: SlotTable) -> Rows:
     def names(path: str) -> list[str]:
         *above, own = table.slot(path).split("/")
         found = {f"class {name[1:]}" for name in step_names(own) if name[0] == "."}
-        return sorted(found | {f"above class {name[1:]}" for step in above for name in step_names(step) if name[0] == "."})
+        return sorted(
+            found
+            | {
+                f"above class {name[1:]}"
+                for step in above
+                for name in step_names(step)
+                if name[0] == "."
+            }
+        )
 
     rows = {block.path: names(block.path) for block in page.blocks}
     return [rows[block.path] for block in page.blocks]
 
 
 def _per_container(page: PageBlocks, own: Sequence[Collection[str]], prefix: str) -> Rows:
-    """Return for each block the names of its element, and with "above" before them those of the elements around it."""
+    """Return for each block the names of its element, and with "above" before them those of the
+    elements around it.
+    """
     above: list[frozenset[str]] = [frozenset()] * len(page.parents)
     for element in range(1, len(page.parents)):
         parent = page.parents[element]
         above[element] = above[parent].union(own[parent])
     rows = {
-        holder: [f"{prefix} {name}" for name in sorted(own[holder])] + [f"above {prefix} {name}" for name in sorted(above[holder])]
+        holder: (
+            [f"{prefix} {name}" for name in sorted(own[holder])]
+            + [f"above {prefix} {name}" for name in sorted(above[holder])]
+        )
         for holder in {block.container for block in page.blocks}
     }
     return [rows[block.container] for block in page.blocks]
 
 
 def attributes(page: PageBlocks, table: SlotTable) -> Rows:
-    """Name the attributes of the markup (but for id, class and handlers), with their values where these are short."""
+    """Name the attributes of the markup (but for id, class and handlers), with their values where
+    these are short.
+    """
     own: list[set[str]] = [set() for _ in page.parents]
     for element, found in enumerate(page.attributes):
         for name, value in found:
             if name in ("id", "class") or SCRIPT_ATTRIBUTE.match(name):
                 continue
-            chooses = name not in OWN_VALUES and len(value) <= MAX_VALUE_CHARS and not any(character.isdigit() for character in value)
+            chooses = (
+                name not in OWN_VALUES
+                and len(value) <= MAX_VALUE_CHARS
+                and not any(character.isdigit() for character in value)
+            )
             own[element].add(f"{name}={value}" if chooses else name)
     return _per_container(page, own, "attribute")
 
 
 def scripts(page: PageBlocks, table: SlotTable) -> Rows:
-    """Name the JavaScript keywords in event handlers and ``javascript:`` addresses of the block and of the elements above it."""
+    """Name the JavaScript keywords in event handlers and ``javascript:`` addresses of the block and
+    of the elements above it.
+    """
     own: list[set[str]] = [set() for _ in page.parents]
     for element, found in enumerate(page.attributes):
         for name, value in found:
@@ -128,12 +153,15 @@ def scripts(page: PageBlocks, table: SlotTable) -> Rows:
 
 
 def uzun(page: PageBlocks, table: SlotTable) -> Rows:
-    """Name the six numbers of Uzun et al.: words, their share of the page's, links, words in links, these a link, and their ratio to all words."""
+    """Name the six numbers of Uzun et al.: words, their share of the page's, links, words in links,
+    these a link, and their ratio to all words.
+    """
     counts = [len(WORD.findall(block.text)) for block in page.blocks]
     total = max(sum(counts), 1)
     rows = []
     for block, words in zip(page.blocks, counts, strict=True):
-        # A link's words by its share of the characters: inside a block only link and plain text are told apart.
+        # A link's words by its share of the characters: inside a block only link and plain text are
+        # told apart.
         linked = round(words * block.link_chars / len(block.text))
         rows.append(
             [
@@ -149,7 +177,8 @@ def uzun(page: PageBlocks, table: SlotTable) -> Rows:
 
 
 def derived(page: PageBlocks, table: SlotTable) -> Rows:
-    """Name the thesis' derived features: what the block descends from, contains and stands beside; words, position, links, noisy headers.
+    """Name the thesis' derived features: what the block descends from, contains and stands beside;
+    words, position, links, noisy headers.
 
     What ids and classes say counts by meaning (`NAME_GROUPS`: ad, nav, comment, ...), not by word.
     """
@@ -170,33 +199,58 @@ def derived(page: PageBlocks, table: SlotTable) -> Rows:
     header, since = "", HEADER_REACH
     for index, block in enumerate(page.blocks):
         if block.tag in HEADINGS:
-            header = next((name for name, pattern in NOISE_PHRASES.items() if pattern.search(block.text[:80])), "")
+            header = next(
+                (
+                    name
+                    for name, pattern in NOISE_PHRASES.items()
+                    if pattern.search(block.text[:80])
+                ),
+                "",
+            )
             since = 0
         *above, own = block.path.split("/")
         names = {f"is_desc_{step_tag(step)}" for step in above}
         names |= {f"is_desc_{name}" for step in [*above, own] for name in called(step)}
         names |= {f"contains_{tag}" for tag in children[block.container]}
         names |= {
-            f"contains_{name}" for name, has in (("a", block.links), ("b", block.bold_chars), ("code", any(mark == "`" for *_, mark in block.spans))) if has
+            f"contains_{name}"
+            for name, has in (
+                ("a", block.links),
+                ("b", block.bold_chars),
+                ("code", any(mark == "`" for *_, mark in block.spans)),
+            )
+            if has
         }
         parent = page.parents[block.container]
         if parent >= 0:
             middle = place[block.container]
             beside = members[parent][max(middle - NEAR_SIBLINGS, 0) : middle + NEAR_SIBLINGS + 1]
-            names |= {f"is_sib_{page.tags[element]}" for element in beside if element != block.container}
+            names |= {
+                f"is_sib_{page.tags[element]}" for element in beside if element != block.container
+            }
         if block.link_chars > 0.9 * len(block.text):
             names.add("is_link")
-        names |= {f"says_{name}" for name, pattern in NOISE_PHRASES.items() if len(block.text) < 400 and pattern.search(block.text[:80])}
+        names |= {
+            f"says_{name}"
+            for name, pattern in NOISE_PHRASES.items()
+            if len(block.text) < 400 and pattern.search(block.text[:80])
+        }
         if header and since <= HEADER_REACH:
             names.add(f"after header {header}")
         since += 1
-        names |= {f"word count {_bin(len(WORD.findall(block.text)))}", f"position {10 * index // len(page.blocks)}", f"tag {block.tag}"}
+        names |= {
+            f"word count {_bin(len(WORD.findall(block.text)))}",
+            f"position {10 * index // len(page.blocks)}",
+            f"tag {block.tag}",
+        }
         rows.append(sorted(names))
     return rows
 
 
 def visual(page: PageBlocks, table: SlotTable) -> Rows:
-    """Name the computed CSS properties and the box of a rendered block (table 7); a page that was not rendered has none."""
+    """Name the computed CSS properties and the box of a rendered block (table 7); a page that was
+    not rendered has none.
+    """
     if not page.visuals:
         return [[] for _ in page.blocks]
     rows = []
@@ -204,7 +258,9 @@ def visual(page: PageBlocks, table: SlotTable) -> Rows:
         row = []
         for name, value in properties.items():
             if name.startswith("box ") and name != "box width":
-                row.append(f"{name} {int(float(value)) // 100}")  # where on the page, within 100 pixels
+                row.append(
+                    f"{name} {int(float(value)) // 100}"
+                )  # where on the page, within 100 pixels
             else:
                 row.append(f"{name}: {value}")
         rows.append(row)
@@ -238,7 +294,9 @@ FEATURE_SET_NAMES = (SLOTS, *FEATURE_SETS, ALL)
 def parse_feature_sets(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of single sets, ``all`` spelled out; an unknown name raises ValueError."""
     if unknown := [name for name in names if name not in FEATURE_SET_NAMES]:
-        raise ValueError(f"feature set {unknown[0]!r} is unknown; use one of {', '.join(FEATURE_SET_NAMES)}")
+        raise ValueError(
+            f"feature set {unknown[0]!r} is unknown; use one of {', '.join(FEATURE_SET_NAMES)}"
+        )
     wanted = {single for name in names for single in (FEATURE_SETS if name == ALL else [name])}
     if not wanted:
         raise ValueError(f"no feature set is named; use one of {', '.join(FEATURE_SET_NAMES)}")

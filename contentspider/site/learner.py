@@ -29,9 +29,11 @@ from contentspider.site.votes import SiteBlocks
 
 logger = logging.getLogger(__name__)
 
-# A sample of this size has every slot that matters; more pages take longer and label no better (docs/experiments.md, learning curve).
+# A sample of this size has every slot that matters; more pages take longer and label no better
+# (docs/experiments.md, learning curve).
 MAX_SAMPLE = 200
-# Of pages with hundreds of blocks (link lists, data tables) fewer do: learning takes about 1 s for 12,000 blocks.
+# Of pages with hundreds of blocks (link lists, data tables) fewer do: learning takes about 1 s for
+# 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.
@@ -44,7 +46,8 @@ class SiteLearner:
     """Learns what is content on one site from the site's own pages.
 
     *labels* is how blocks are labelled (`contentspider.site.labels`): ``"votes"``, the site's votes over the
-    prior, the relevance to the hints and the repetition of text; or ``"paper"``, Algorithm 1 to the letter.
+    prior, the relevance to the hints and the repetition of text; or ``"paper"``, Algorithm 1 to the
+    letter.
     *prior* is the general judge (the shipped one by default). *features* are the feature sets of the
     classifier (`contentspider.site.featuresets`). *site* names the site in the model.
 
@@ -56,9 +59,17 @@ class SiteLearner:
     1
     """
 
-    def __init__(self, site: str = "", labels: str = "votes", prior: Prior | None = None, features: Sequence[str] = (SLOTS,)) -> None:
+    def __init__(
+        self,
+        site: str = "",
+        labels: str = "votes",
+        prior: Prior | None = None,
+        features: Sequence[str] = (SLOTS,),
+    ) -> None:
         if labels not in LABEL_METHODS:
-            raise ValueError(f"labels={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}")
+            raise ValueError(
+                f"labels={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}"
+            )
         self.site = site
         self.labels = labels
         self.prior = prior
@@ -67,33 +78,45 @@ class SiteLearner:
     def fit(self, pages: Iterable[Page]) -> SiteModel:
         """Return the model of the site whose *pages* these are.
 
-        Of more than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a random sample is learned from
-        (the same one for the same pages). Raises `NotEnoughTextError` if no page has any text.
+        Of more than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a random sample is
+        learned from (the same one for the same pages). Raises `NotEnoughTextError` if no page has
+        any text.
         """
         sample = self.sample(pages)
         if not sample:
-            raise NotEnoughTextError(f"{self.site or 'the site'}: none of the pages has any text to learn from; are they HTML pages, and not empty?")
+            raise NotEnoughTextError(
+                f"{self.site or 'the site'}: none of the pages has any text to learn from; are they"
+                " HTML pages, and not empty?"
+            )
         site = gather([page.content for page in sample], [page.hints for page in sample])
         probabilities, prior = self.label(sample, site)
         return self._train(sample, site, probabilities, prior)
 
     @staticmethod
     def sample(pages: Iterable[Page]) -> list[Page]:
-        """Return the pages with text that `fit` learns from: all, or a uniform sample of up to `MAX_SAMPLE` of them."""
+        """Return the pages with text that `fit` learns from: all, or a uniform sample of up to
+        `MAX_SAMPLE` of them.
+        """
         sample = _reservoir((page for page in pages if page.content.blocks), MAX_SAMPLE)
         blocks = sum(len(page.content.blocks) for page in sample)
         size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
         return _reservoir(sample, size) if blocks > MAX_SAMPLE_BLOCKS else sample
 
     def label(self, sample: list[Page], site: SiteBlocks) -> tuple[NDArray[np.float32], str]:
-        """Return for each block of the sample how probably it is content, and the digest of the prior that judged."""
+        """Return for each block of the sample how probably it is content, and the digest of the
+        prior that judged.
+        """
         if self.labels != "votes":
-            labels, _, _ = label_like_the_paper(sample, contrast=self.labels == "contrast", local=self.labels == "paper-local")
+            labels, _, _ = label_like_the_paper(
+                sample, contrast=self.labels == "contrast", local=self.labels == "paper-local"
+            )
             return labels, ""
         judge = self.prior or Prior.shipped()
         return label_by_votes(sample, site, judge), judge.digest
 
-    def _train(self, sample: list[Page], site: SiteBlocks, probabilities: NDArray[np.float32], prior: str) -> SiteModel:
+    def _train(
+        self, sample: list[Page], site: SiteBlocks, probabilities: NDArray[np.float32], prior: str
+    ) -> SiteModel:
         labels = probabilities >= 0.5
         noise_texts = _noise_texts(sample, site, labels) if self.labels == "votes" else set()
         names = FeatureNames(self.features, site.table)
@@ -102,12 +125,22 @@ class SiteLearner:
         weights = np.sqrt(site.chars) * (0.1 + np.abs(2 * probabilities - 1))
         chosen = np.arange(len(rows))
         if len(rows) > MAX_TRAINING_BLOCKS:
-            chosen = np.sort(np.random.default_rng(0).choice(len(rows), MAX_TRAINING_BLOCKS, replace=False))
-        classifier = BlockClassifier.train([rows[index] for index in chosen], labels[chosen], weights[chosen])
+            chosen = np.sort(
+                np.random.default_rng(0).choice(len(rows), MAX_TRAINING_BLOCKS, replace=False)
+            )
+        classifier = BlockClassifier.train(
+            [rows[index] for index in chosen], labels[chosen], weights[chosen]
+        )
         margins = classifier.decide(rows)
-        agreement = float((np.sqrt(site.chars) * ((margins > 0) == labels)).sum() / np.sqrt(site.chars).sum())
+        agreement = float(
+            (np.sqrt(site.chars) * ((margins > 0) == labels)).sum() / np.sqrt(site.chars).sum()
+        )
         logger.info(
-            "%s: learned from %d pages, %d blocks; the SVM agrees with %.2f %% of its labels", self.site or "site", len(sample), len(rows), 100 * agreement
+            "%s: learned from %d pages, %d blocks; the SVM agrees with %.2f %% of its labels",
+            self.site or "site",
+            len(sample),
+            len(rows),
+            100 * agreement,
         )
         return SiteModel(
             site=self.site,
@@ -119,12 +152,18 @@ class SiteLearner:
             summary=_summary(sample, site, margins, probabilities),
             prior=prior,
             features=self.features,
-            teasers=teaser_slots(sample, np.split(margins > 0, np.searchsorted(site.pages, np.arange(1, len(sample)))), site.table),
+            teasers=teaser_slots(
+                sample,
+                np.split(margins > 0, np.searchsorted(site.pages, np.arange(1, len(sample)))),
+                site.table,
+            ),
         )
 
 
 def label_by_votes(sample: list[Page], site: SiteBlocks, prior: Prior) -> NDArray[np.float32]:
-    """Return for each block of the sample how probably it is content, by the votes of the whole site."""
+    """Return for each block of the sample how probably it is content, by the votes of the whole
+    site.
+    """
     return vote(site, *prior.judge(sample))
 
 
@@ -148,13 +187,22 @@ def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]
     chosen = chosen[np.argsort(-pages[chosen], kind="stable")][:MAX_NOISE_TEXTS]
     wanted = set(chosen.tolist())
     texts = {}
-    for number, block in zip(site.texts.tolist(), (block for page in sample for block in page.content.blocks), strict=True):
+    for number, block in zip(
+        site.texts.tolist(),
+        (block for page in sample for block in page.content.blocks),
+        strict=True,
+    ):
         if number in wanted:
             texts[number] = block.text
     return {text_key(text) for text in texts.values()}
 
 
-def _summary(sample: list[Page], site: SiteBlocks, margins: NDArray[np.float32], probabilities: NDArray[np.float32]) -> list[SlotSummary]:
+def _summary(
+    sample: list[Page],
+    site: SiteBlocks,
+    margins: NDArray[np.float32],
+    probabilities: NDArray[np.float32],
+) -> list[SlotSummary]:
     """Describe the slots, those with the most text first."""
     ids: dict[str, int] = {}
     slots = np.array([ids.setdefault(slot, len(ids)) for slot in site.slots])

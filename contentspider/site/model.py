@@ -28,7 +28,8 @@ SCHEMA = 2
 
 @dataclass(frozen=True, slots=True)
 class SlotSummary:
-    """A slot of the site's template, for people: where it is, how much of it is content, an example.
+    """A slot of the site's template, for people: where it is, how much of it is content, an
+    example.
 
     *weight* is the SVM's mean margin over its blocks (above 0 is content), *score* the slot's share in
     the global score of Algorithm 1, *blocks* and *pages* how often it was seen.
@@ -58,7 +59,9 @@ class Extraction:
     @property
     def blocks(self) -> list[Block]:
         """Return the kept blocks in reading order."""
-        return [block for block, kept in zip(self.page.content.blocks, self.kept, strict=True) if kept]
+        return [
+            block for block, kept in zip(self.page.content.blocks, self.kept, strict=True) if kept
+        ]
 
     @property
     def text(self) -> str:
@@ -76,7 +79,8 @@ class SiteModel:
     """A site's slots and the weights of its linear SVM; `extract` filters a page with them.
 
     *names* are the ids and classes that the template uses, *noise_texts* the keys of texts that recur as
-    boilerplate, *teasers* the slots of a listing's entries, *features* the feature sets that the SVM decides by.
+    boilerplate, *teasers* the slots of a listing's entries, *features* the feature sets that the
+    SVM decides by.
     """
 
     site: str
@@ -95,7 +99,11 @@ class SiteModel:
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
         weights, intercept = self.classifier.weights, self.classifier.intercept
-        self._scorer = BlockScorer(self._table, weights, intercept, self.noise_texts) if self.features == (SLOTS,) else None
+        self._scorer = (
+            BlockScorer(self._table, weights, intercept, self.noise_texts)
+            if self.features == (SLOTS,)
+            else None
+        )
 
     @property
     def version(self) -> str:
@@ -107,16 +115,24 @@ class SiteModel:
         return self._decide(page)[0]
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
-        """Return which blocks of the page are content; with *keep_teasers* those of a listing's entries, too."""
+        """Return which blocks of the page are content; with *keep_teasers* those of a listing's
+        entries, too.
+        """
         margins, known = self._decide(page)
         kept = margins > 0
         kind = page_type(page, kept)
         if keep_teasers and kind == "listing" and self.teasers:
-            kept |= np.array([self._table.slot(block.path) in self.teasers for block in page.content.blocks])
-        return Extraction(page, kept, confidence(page.content.blocks, margins.tolist(), known), kind)
+            kept |= np.array(
+                [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
+            )
+        return Extraction(
+            page, kept, confidence(page.content.blocks, margins.tolist(), known), kind
+        )
 
     def _decide(self, page: Page) -> tuple[NDArray[np.float32], list[bool]]:
-        """Return the margin of each block, and whether its slot was there when the model was learned."""
+        """Return the margin of each block, and whether its slot was there when the model was
+        learned.
+        """
         if self._scorer:
             scores, known = self._scorer.score(page.content)
             return np.array(scores, dtype=np.float32), known
@@ -154,7 +170,9 @@ class SiteModel:
         try:
             record = json.loads(weights.decode("utf-8", "surrogatepass"))
             if manifest["schema"] != SCHEMA or record["schema"] != SCHEMA:
-                raise ValueError(f"its schema is {manifest['schema']!r}, this version reads {SCHEMA}")
+                raise ValueError(
+                    f"its schema is {manifest['schema']!r}, this version reads {SCHEMA}"
+                )
             slots = manifest["slots"]
             if not isinstance(slots, list) or not isinstance(manifest["pages"], int):
                 raise TypeError("its manifest is malformed")
@@ -164,7 +182,10 @@ class SiteModel:
                 pages=manifest["pages"],
                 names=frozenset(record["names"]),
                 noise_texts=frozenset(record["noise_texts"]),
-                classifier=BlockClassifier({name: float(weight) for name, weight in record["weights"].items()}, float(record["intercept"])),
+                classifier=BlockClassifier(
+                    {name: float(weight) for name, weight in record["weights"].items()},
+                    float(record["intercept"]),
+                ),
                 summary=[SlotSummary(**slot) for slot in slots],
                 prior=str(manifest.get("prior", "")),
                 features=parse_feature_sets(record["features"]),

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 # Characters (of a spaced script) of kept prose without which a page is hardly an article.
 ARTICLE_CHARS = 150
 MIN_ARTICLE_CHARS = 40
-# A listing's entries are headings that are links: with less prose than this to each it is a listing, where
-# they are kept with their teasers, and where they are not (an article has a few related ones beside it).
+# A listing's entries are headings that are links: with less prose than this to each it is a
+# listing, where they are kept with their teasers, and where they are not (an article has a few
+# related ones beside it).
 PROSE_PER_KEPT_ENTRY = 400
 PROSE_PER_ENTRY = 100
 
@@ -30,7 +31,11 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     if not blocks:
         return "other"
     is_kept = kept.tolist()
-    entries = [keep for block, keep in zip(blocks, is_kept, strict=True) if block.tag in HEADINGS and block.link_chars / len(block.text) > 0.8]
+    entries = [
+        keep
+        for block, keep in zip(blocks, is_kept, strict=True)
+        if block.tag in HEADINGS and block.link_chars / len(block.text) > 0.8
+    ]
     kept_entries = sum(entries)
     other_entries = len(entries) - kept_entries
     # So much prose makes it an article, whatever follows: the rest need not be counted.
@@ -50,4 +55,8 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
         return "form"
     if kept_prose >= MIN_ARTICLE_CHARS and len(entries) < 2:
         return "article"
-    return "listing" if sum(block.link_chars / len(block.text) > 0.5 for block in blocks) >= 5 else "other"
+    return (
+        "listing"
+        if sum(block.link_chars / len(block.text) > 0.5 for block in blocks) >= 5
+        else "other"
+    )

@@ -1,11 +1,12 @@
-"""Labels to the letter of the paper: one best cluster of blocks (Zhou and Mashuq, section 3), and variations.
+"""Labels to the letter of the paper: one best cluster of blocks (Zhou and Mashuq, section 3), and
+variations.
 
-The blocks of all pages are clustered with DBSCAN on their one-hot tag paths (of rendered pages: and their
-computed CSS and width), scaled, with ``min_samples=1``; the score of a cluster is the sum over its blocks of
-the longest common subsequence with the page's own titles and descriptions, as lower-cased text without
-spaces; the cluster with the highest score is content, everything else is not (Algorithm 1). On plain HTML
-this finds the body paragraphs of the dominant template only: `contentspider.site.learner` does better by
-default.
+The blocks of all pages are clustered with DBSCAN on their one-hot tag paths (of rendered pages: and
+their computed CSS and width), scaled, with ``min_samples=1``; the score of a cluster is the sum
+over its blocks of the longest common subsequence with the page's own titles and descriptions, as
+lower-cased text without spaces; the cluster with the highest score is content, everything else is
+not (Algorithm 1). On plain HTML this finds the body paragraphs of the dominant template only:
+`contentspider.site.learner` does better by default.
 """
 
 from __future__ import annotations
@@ -37,12 +38,16 @@ def _tag_path(path: str) -> str:
 
 
 def cluster_blocks(pages: Sequence[Page]) -> NDArray[np.int64]:
-    """Return the cluster of each block: equal tag paths, and if rendered, near computed CSS and width."""
+    """Return the cluster of each block: equal tag paths, and if rendered, near computed CSS and
+    width.
+    """
     points: list[tuple[tuple[str, str | float], ...]] = []
     for page in pages:
         visuals: Sequence[dict[str, str]] = page.content.visuals or [{}] * len(page.content.blocks)
         for block, visual in zip(page.content.blocks, visuals, strict=True):
-            point: dict[str, str | float] = {name: value for name, value in visual.items() if not name.startswith("box ")}
+            point: dict[str, str | float] = {
+                name: value for name, value in visual.items() if not name.startswith("box ")
+            }
             if visual:
                 point["box width"] = float(visual["box width"])
             point["path"] = _tag_path(block.path)
@@ -50,12 +55,16 @@ def cluster_blocks(pages: Sequence[Page]) -> NDArray[np.int64]:
     # Equal blocks fall on one point, so distinct ones are enough.
     number = {point: index for index, point in enumerate(dict.fromkeys(points))}
     vectors = DictVectorizer().fit_transform([dict(point) for point in number])
-    found = DBSCAN(eps=EPSILON, min_samples=1).fit_predict(StandardScaler(with_mean=False).fit_transform(vectors))
+    found = DBSCAN(eps=EPSILON, min_samples=1).fit_predict(
+        StandardScaler(with_mean=False).fit_transform(vectors)
+    )
     return np.array([found[number[point]] for point in points], dtype=np.int64)
 
 
 def _lcs_sums(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
-    """Return for each block the summed length of the longest common subsequences with its page's hints."""
+    """Return for each block the summed length of the longest common subsequences with its page's
+    hints.
+    """
     values = []
     for page in pages:
         hints = [squeeze(text) for text in page.hints.texts()]
@@ -66,16 +75,23 @@ def _lcs_sums(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
 
 
 def _weighted_contrasts(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
-    """Return each block's contrast times its unlinked characters: by itself it chooses the headings, which repeat the title."""
+    """Return each block's contrast times its unlinked characters: by itself it chooses the
+    headings, which repeat the title.
+    """
     chars = [len(block.text) - block.link_chars for page in pages for block in page.content.blocks]
-    return contrasts([page.content for page in pages], [page.hints for page in pages]) * np.array(chars, dtype=np.float64)
+    return contrasts([page.content for page in pages], [page.hints for page in pages]) * np.array(
+        chars, dtype=np.float64
+    )
 
 
-def label_like_the_paper(pages: Sequence[Page], contrast: bool = False, local: bool = False) -> tuple[NDArray[np.float32], NDArray[np.int64], dict[int, float]]:
-    """Return for all blocks of *pages* their label (1 content, 0 not), their cluster, and each cluster's score.
+def label_like_the_paper(
+    pages: Sequence[Page], contrast: bool = False, local: bool = False
+) -> tuple[NDArray[np.float32], NDArray[np.int64], dict[int, float]]:
+    """Return for all blocks of *pages* their label (1 content, 0 not), their cluster, and each
+    cluster's score.
 
-    With *contrast* a block's relevance is that to the hints of its own page less that to other pages' (the
-    bare sum of lengths any long text wins). With *local* the best cluster is chosen on
+    With *contrast* a block's relevance is that to the hints of its own page less that to other
+    pages' (the bare sum of lengths any long text wins). With *local* the best cluster is chosen on
     each page by that page's blocks alone, the paper's baseline for its global score.
     """
     clusters = cluster_blocks(pages)

@@ -29,12 +29,16 @@ if TYPE_CHECKING:
     from contentspider.page.document import Page
 
 SCHEMA = 1
-# What makes a block a comment to the prior. In a forum the same names stand on what the page is about.
+# What makes a block a comment to the prior. In a forum the same names stand on what the page is
+# about.
 COMMENT_COLUMNS = [
     index
     for index, name in enumerate(FEATURE_NAMES)
     if name in ("says_comment", "heading_comment")
-    or (name.partition("_")[0] in ("own", "near", "far") and name.partition("_")[2] in ("comment", "forum", "author"))
+    or (
+        name.partition("_")[0] in ("own", "near", "far")
+        and name.partition("_")[2] in ("comment", "forum", "author")
+    )
 ]
 RESOURCE = "prior.npz"
 BATCH = 16
@@ -48,17 +52,28 @@ class Prior:
     card: dict[str, Any]
 
     def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return for all blocks of *pages*, in one row, how probably each is content by its page alone.
+        """Return for all blocks of *pages*, in one row, how probably each is content by its page
+        alone.
 
         The second array is the same had no element been called a comment or a reply.
         """
         extractor = FeatureExtractor()
         # The features of all pages at once would fill the memory: a page's are 100 kB to 1 MB.
-        judged = [self._judge([extractor.features(page.content, page.hints) for page in pages[start : start + BATCH]]) for start in range(0, len(pages), BATCH)]
+        judged = [
+            self._judge(
+                [
+                    extractor.features(page.content, page.hints)
+                    for page in pages[start : start + BATCH]
+                ]
+            )
+            for start in range(0, len(pages), BATCH)
+        ]
         named, unnamed = zip(*judged, strict=True)
         return np.concatenate(named), np.concatenate(unnamed)
 
-    def _judge(self, features: list[NDArray[np.float32]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _judge(
+        self, features: list[NDArray[np.float32]]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = np.vstack(features)
         named = self.trees.probabilities(rows)
         unnamed = named.copy()
@@ -87,13 +102,27 @@ class Prior:
                 if head["schema"] != SCHEMA or head["features"] != FEATURE_NAMES:
                     raise ValueError("it was trained for other features than this version computes")
                 return cls(Trees.from_arrays(arrays), head["card"])
-        except (ValueError, KeyError, EOFError, OSError, BadZipFile, TypeError, IndexError) as error:
-            raise StateError(f"{source} cannot be used: {error}; train one with 'contentspider train-prior', or reinstall contentspider") from error
+        except (
+            ValueError,
+            KeyError,
+            EOFError,
+            OSError,
+            BadZipFile,
+            TypeError,
+            IndexError,
+        ) as error:
+            raise StateError(
+                f"{source} cannot be used: {error}; train one with 'contentspider train-prior', or"
+                " reinstall contentspider"
+            ) from error
 
     @classmethod
     def shipped(cls) -> Prior:
         """Return the prior that comes with the package."""
-        return cls.load(files("contentspider.site").joinpath(RESOURCE).read_bytes(), f"the shipped prior ({RESOURCE})")
+        return cls.load(
+            files("contentspider.site").joinpath(RESOURCE).read_bytes(),
+            f"the shipped prior ({RESOURCE})",
+        )
 
     @classmethod
     def from_file(cls, path: Path) -> Prior:
@@ -101,7 +130,10 @@ class Prior:
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise StateError(f"the prior {str(path)!r} cannot be read: {error.strerror}; give the file that 'contentspider train-prior' wrote") from error
+            raise StateError(
+                f"the prior {str(path)!r} cannot be read: {error.strerror}; give the file that"
+                " 'contentspider train-prior' wrote"
+            ) from error
         return cls.load(data, f"the prior {str(path)!r}")
 
     @property

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 CONTRAST_PAGES = 3
 # A hint that this share of the pages gives (and at least two pages) is the site's, not the page's.
 SHARED_HINT = 0.1
-# pylcs fills a table of len(a) * len(b) cells and holds the GIL meanwhile: below this many cells (about
-# 40 microseconds) it is as quick as the call to anything else.
+# pylcs fills a table of len(a) * len(b) cells and holds the GIL meanwhile: below this many cells
+# (about 40 microseconds) it is as quick as the call to anything else.
 PYLCS_CELLS = 4_000
-# A description is a few hundred characters long: what a block shares with it shows within this length.
+# A description is a few hundred characters long: what a block shares with it shows within this
+# length.
 MAX_CHARS = 1_000
 
 
@@ -50,18 +51,23 @@ def lcs_length(first: str, second: str) -> int:
 def own_hints(hints: Sequence[Hints]) -> list[list[str]]:
     """Return each page's hints, squeezed, without those that many pages share.
 
-    A title shared in part (the name of the site behind a dash) is harmless: the contrast takes it off.
+    A title shared in part (the name of the site behind a dash) is harmless: the contrast takes it
+    off.
     """
     counts: dict[str, int] = {}
     for page in hints:
         for text in set(page.texts()):
             counts[text] = counts.get(text, 0) + 1
     limit = max(2, SHARED_HINT * len(hints))
-    return [[squeeze(text) for text in page.texts() if counts[text] < limit or len(hints) == 1][:6] for page in hints]
+    return [
+        [squeeze(text) for text in page.texts() if counts[text] < limit or len(hints) == 1][:6]
+        for page in hints
+    ]
 
 
 def other_hints(own: Sequence[list[str]]) -> list[list[list[str]]]:
-    """Return for each page the hints of up to `CONTRAST_PAGES` others that have some, to compare its own with.
+    """Return for each page the hints of up to `CONTRAST_PAGES` others that have some, to compare
+    its own with.
 
     They stand at fixed distances: the same pages for every block of a page, and no random state.
     """
@@ -75,13 +81,17 @@ def other_hints(own: Sequence[list[str]]) -> list[list[list[str]]]:
 
 
 def lcs_lengths(texts: Sequence[str], hints: Sequence[str]) -> NDArray[np.int32]:
-    """Return `lcs_length` of each text with each hint, one row a text; many at once cost a tenth of single calls."""
+    """Return `lcs_length` of each text with each hint, one row a text; many at once cost a tenth of
+    single calls.
+    """
     cut = [[text[:MAX_CHARS] for text in many] for many in (texts, hints)]
     return cdist(*cut, scorer=LCSseq.similarity, dtype=np.int32)
 
 
 def contrasts(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> NDArray[np.float32]:
-    """Return for each block of *pages* its relevance to its own page's hints less the mean of that to other pages' hints."""
+    """Return for each block of *pages* its relevance to its own page's hints less the mean of that
+    to other pages' hints.
+    """
     own = own_hints(hints)
     values: list[NDArray[np.float32]] = []
     for page, mine, others in zip(pages, own, other_hints(own), strict=True):
@@ -91,7 +101,10 @@ def contrasts(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> NDArray[np
         every = [hint for many in (mine, *others) for hint in many]
         lengths = lcs_lengths([squeeze(block.text[:MAX_CHARS]) for block in page.blocks], every)
         shares = lengths / np.array([max(min(len(hint), MAX_CHARS), 1) for hint in every])
-        best = [part.max(axis=1) for part in np.split(shares, np.cumsum([len(mine), *map(len, others)])[:-1], axis=1)]
+        best = [
+            part.max(axis=1)
+            for part in np.split(shares, np.cumsum([len(mine), *map(len, others)])[:-1], axis=1)
+        ]
         expected = np.mean(best[1:], axis=0) if others else 0.0
         values.append((best[0] - expected).astype(np.float32))
     return np.concatenate(values)

@@ -1,8 +1,9 @@
 # cython: language_level=3, annotation_typing=False
 """The decision: what the weights of a site's linear SVM sum up to for each block of a page.
 
-This module is compiled, with the types in scorer.pxd; it is Python so that what checks Python checks it, too. It knows what
-the names of the features in `contentspider.site.classifier` say; a test compares the sums with those by the names.
+This module is compiled, with the types in scorer.pxd; it is Python so that what checks Python
+checks it, too. It knows what the names of the features in `contentspider.site.classifier` say; a
+test compares the sums with those by the names.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ PLACES = "01234"
 NOISE_CHARS = 400
 # Features of a slot that are crossed with something else: their names end with the slot.
 CROSSED = frozenset(["shaped", "linked", "place", "body", "after", "before"])
-# Bounds of what a scorer keeps, some 30 MB at worst: ids that name a page each would fill the memory, and so would texts.
+# Bounds of what a scorer keeps, some 30 MB at worst: ids that name a page each would fill the
+# memory, and so would texts.
 MAX_PATHS, MAX_STEP_CHARS, MAX_TEXTS = 20_000, 5_000_000, 10_000
 
 
@@ -50,17 +52,27 @@ def places(page: PageBlocks) -> list[str]:
 
 
 def shape(block: Block) -> int:
-    """Return the bins of a block's length and share of links, and whether it ends like a sentence, in one number below `SHAPES`."""
+    """Return the bins of a block's length and share of links, and whether it ends like a sentence,
+    in one number below `SHAPES`.
+    """
     text = block.text
     chars = len(text)
-    length = (chars >= 10) + (chars >= 25) + (chars >= 50) + (chars >= 80) + (chars >= 140) + (chars >= 300)
+    length = (
+        (chars >= 10)
+        + (chars >= 25)
+        + (chars >= 50)
+        + (chars >= 80)
+        + (chars >= 140)
+        + (chars >= 300)
+    )
     share = block.link_chars / chars
     links = (share >= 0.02) + (share >= 0.3) + (share >= 0.9)
     return 8 * length + 2 * links + (text[-1] in SENTENCE_END)
 
 
 def confidence(blocks: list[Block], margins: list[float], known: list[bool]) -> float:
-    """Return how sure the decision is: the mean probability of being right, by length of text, from 0 to 1.
+    """Return how sure the decision is: the mean probability of being right, by length of text, from
+    0 to 1.
 
     A margin of 1 is where the SVM puts its own training examples. Slots that the site had not shown
     when the model was learned count half: their margin comes from what they share with others.
@@ -74,7 +86,9 @@ def confidence(blocks: list[Block], margins: list[float], known: list[bool]) -> 
 
 
 class Slot:
-    """What the features of a block in one slot weigh: *common* those that all have, the others by what they depend on."""
+    """What the features of a block in one slot weigh: *common* those that all have, the others by
+    what they depend on.
+    """
 
     def __init__(self, slot: str) -> None:
         self.slot = slot
@@ -92,7 +106,9 @@ class Slot:
 
 
 class Step:
-    """A place in the tree of selector paths, and what the features of it and of those above it weigh."""
+    """A place in the tree of selector paths, and what the features of it and of those above it
+    weigh.
+    """
 
     def __init__(self, slot: str, step: str, tags: str, above: Step | None) -> None:
         self.slot = slot
@@ -108,11 +124,17 @@ class Step:
 class BlockScorer:
     """What `BlockNames` and `BlockClassifier.decide` give together, without the names.
 
-    The weights are sorted by slot once, and summed along the paths of the template, so that a block's margin is the
-    sum of a few that are looked up by what its place and its text are.
+    The weights are sorted by slot once, and summed along the paths of the template, so that a
+    block's margin is the sum of a few that are looked up by what its place and its text are.
     """
 
-    def __init__(self, table: SlotTable, weights: dict[str, float], intercept: float, noise_texts: frozenset[str]) -> None:
+    def __init__(
+        self,
+        table: SlotTable,
+        weights: dict[str, float],
+        intercept: float,
+        noise_texts: frozenset[str],
+    ) -> None:
         self.table = table
         self.weights = weights
         self.intercept = intercept
@@ -179,7 +201,9 @@ class BlockScorer:
             return below
         tag = step_tag(step)
         below = Step(above.slot + "/" + step, step, above.tags + "/" + tag, above)
-        below.under = above.under + (get("under " + above.slot, 0.0) if above.above is not None else 0.0)
+        below.under = above.under + (
+            get("under " + above.slot, 0.0) if above.above is not None else 0.0
+        )
         below.has = above.has
         at: Step | None = above
         while at is not None and at.step != step:
@@ -200,7 +224,12 @@ class BlockScorer:
             slot.is_summed = True
             slot.known = slot.known or not self.weights
             slot.recurring += get("recurs", 0.0)
-            slot.common = self.intercept + get("slot " + at.slot, 0.0) + get("tags " + at.tags, 0.0) + get("end " + end, 0.0)
+            slot.common = (
+                self.intercept
+                + get("slot " + at.slot, 0.0)
+                + get("tags " + at.tags, 0.0)
+                + get("end " + end, 0.0)
+            )
             slot.common += get("tag " + step_tag(at.step), 0.0) + at.under + at.has
         return slot
 
@@ -209,7 +238,12 @@ class BlockScorer:
         length, rest = divmod(code, 8)
         links, ends = divmod(rest, 2)
         name = f"{length}{links}{ends}"
-        found = get(f"length {length}", 0.0) + get(f"links {links}", 0.0) + get(f"ends {ends}", 0.0) + get(f"shape {name}", 0.0)
+        found = (
+            get(f"length {length}", 0.0)
+            + get(f"links {links}", 0.0)
+            + get(f"ends {ends}", 0.0)
+            + get(f"shape {name}", 0.0)
+        )
         found += slot.shaped.get(name, 0.0) + slot.linked.get(f"{links}", 0.0)
         slot.shapes[code] = found
         return found
@@ -223,7 +257,9 @@ class BlockScorer:
         return known
 
     def score(self, page: PageBlocks) -> tuple[list[float], list[bool]]:
-        """Return the margin of each block of a page, and whether the model has a weight for its slot."""
+        """Return the margin of each block of a page, and whether the model has a weight for its
+        slot.
+        """
         blocks = page.blocks
         body = self.table.body(page.paths[0]) if page.paths else ""
         all_after, all_before = self._after, self._before
@@ -247,8 +283,18 @@ class BlockScorer:
             by_shape = slot.shapes[code]
             margin = self._shape_sum(slot, code) if by_shape is None else by_shape
             margin += slot.common + all_after.get(previous, 0.0) + all_before.get(after, 0.0)
-            margin += slot.place.get(around[index], 0.0) + slot.body.get(body, 0.0) + slot.after.get(previous, 0.0) + slot.before.get(after, 0.0)
-            if slot.recurring and has_noise and len(block.text) < NOISE_CHARS and self._recurs(block.text):
+            margin += (
+                slot.place.get(around[index], 0.0)
+                + slot.body.get(body, 0.0)
+                + slot.after.get(previous, 0.0)
+                + slot.before.get(after, 0.0)
+            )
+            if (
+                slot.recurring
+                and has_noise
+                and len(block.text) < NOISE_CHARS
+                and self._recurs(block.text)
+            ):
                 margin += slot.recurring
             margins.append(margin)
             known.append(slot.known)

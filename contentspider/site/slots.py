@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NAME = re.compile(r"[#.\[][^#.\[]+")
-# A name that fewer pages use than this share belongs to a page, a post or a category, not the template.
+# A name that fewer pages use than this share belongs to a page, a post or a category, not the
+# template.
 MIN_NAME_SHARE = 0.05
 MAX_STEPS = 50_000
 
@@ -32,7 +33,11 @@ class SlotTable:
     """
 
     def __init__(self, name_pages: Mapping[str, int], pages: int) -> None:
-        self.kept = frozenset(name for name, count in name_pages.items() if count >= max(2, MIN_NAME_SHARE * pages) or pages == 1)
+        self.kept = frozenset(
+            name
+            for name, count in name_pages.items()
+            if count >= max(2, MIN_NAME_SHARE * pages) or pages == 1
+        )
         self._steps: dict[str, str] = {}
 
     @classmethod
@@ -65,7 +70,11 @@ def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:
     """Return on how many pages each name of a step is used; a page is given by its paths."""
     counts: dict[str, int] = {}
     for paths in pages:
-        names = {name for step in {step for path in paths for step in path.split("/")} for name in step_names(step)}
+        names = {
+            name
+            for step in {step for path in paths for step in path.split("/")}
+            for name in step_names(step)
+        }
         for name in names:
             counts[name] = counts.get(name, 0) + 1
     return counts

@@ -1,4 +1,6 @@
-"""Where the entries of a site's listings stand, for those who want listing pages with their teasers."""
+"""Where the entries of a site's listings stand, for those who want listing pages with their
+teasers.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,22 @@ if TYPE_CHECKING:
     from contentspider.page.document import Page
     from contentspider.site.slots import SlotTable
 
-# Share of the articles that may have a slot of listings: one teaser stands in an article once in a while.
+# Share of the articles that may have a slot of listings: one teaser stands in an article once in a
+# while.
 ARTICLE_SHARE = 0.1
 # A slot whose texts stand on this share of its listings, in the mean, is the template's.
 TEMPLATE_SHARE = 0.4
 
 
-def teaser_slots(pages: Sequence[Page], kept: Sequence[NDArray[np.bool_]], table: SlotTable) -> frozenset[str]:
-    """Return the slots where the entries of listings stand: those that listings have and articles have not.
+def teaser_slots(
+    pages: Sequence[Page], kept: Sequence[NDArray[np.bool_]], table: SlotTable
+) -> frozenset[str]:
+    """Return the slots where the entries of listings stand: those that listings have and articles
+    have not.
 
-    What stands on both (menus, boxes beside an article) is the template's, and so is a slot whose texts are the
-    same on most listings (a pager's "Next", a label "Read more"). *kept* tells for each page what is content.
+    What stands on both (menus, boxes beside an article) is the template's, and so is a slot whose
+    texts are the same on most listings (a pager's "Next", a label "Read more"). *kept* tells for
+    each page what is content.
     """
     on_articles: dict[str, int] = defaultdict(int)
     on_listings: dict[str, int] = defaultdict(int)
@@ -45,11 +52,18 @@ def teaser_slots(pages: Sequence[Page], kept: Sequence[NDArray[np.bool_]], table
             for slot, text in found:
                 places[slot][text] += 1
     return frozenset(
-        slot for slot, listings in on_listings.items() if on_articles[slot] <= ARTICLE_SHARE * articles and not _is_repeated(places[slot], listings)
+        slot
+        for slot, listings in on_listings.items()
+        if on_articles[slot] <= ARTICLE_SHARE * articles
+        and not _is_repeated(places[slot], listings)
     )
 
 
 def _is_repeated(texts: dict[str, int], listings: int) -> bool:
-    """Tell whether a slot's texts stand on most of the *listings* that have it; of one listing nothing is known."""
+    """Tell whether a slot's texts stand on most of the *listings* that have it; of one listing
+    nothing is known.
+    """
     times = sum(texts.values())
-    return listings > 1 and sum(count * (count - 1) for count in texts.values()) / times > TEMPLATE_SHARE * (listings - 1)
+    return listings > 1 and sum(
+        count * (count - 1) for count in texts.values()
+    ) / times > TEMPLATE_SHARE * (listings - 1)

@@ -20,7 +20,8 @@ TABLES = ("roots", "feature", "threshold", "left", "right", "value")
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """A binary classifier: the sum of the leaves that a row falls into, through the logistic function.
+    """A binary classifier: the sum of the leaves that a row falls into, through the logistic
+    function.
 
     The nodes of all trees stand in one table. *roots* has the first node of each tree; a node with
     *feature* -1 is a leaf with *value*, any other sends a row to *left* if its feature is at most
@@ -77,16 +78,22 @@ class Trees:
             nodes[active] = current
             inner = self.feature[current] >= 0
             active, current, base = active[inner], current[inner], base[inner]
-        scores = self.baseline + self.value[nodes].reshape(count, trees).sum(axis=1, dtype=np.float64)
+        scores = self.baseline + self.value[nodes].reshape(count, trees).sum(
+            axis=1, dtype=np.float64
+        )
         return np.asarray(1 / (1 + np.exp(-scores)), dtype=np.float32)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return the tables to save, by name."""
-        return {name: getattr(self, name) for name in TABLES} | {"baseline": np.array([self.baseline])}
+        return {name: getattr(self, name) for name in TABLES} | {
+            "baseline": np.array([self.baseline])
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Trees:
-        """Return what `arrays` described; a missing or malformed table raises KeyError or ValueError."""
+        """Return what `arrays` described; a missing or malformed table raises KeyError or
+        ValueError.
+        """
         found = {name: np.asarray(arrays[name]) for name in TABLES}
         own = np.arange(len(found["feature"]))
         for name in ("left", "right"):

@@ -64,7 +64,9 @@ def dump_item(item: object) -> str:
 
 
 def load_item(text: str) -> Any:
-    """Return the item that `dump_item` wrote. Its class must be loaded already: nothing is imported."""
+    """Return the item that `dump_item` wrote. Its class must be loaded already: nothing is
+    imported.
+    """
     module, name, fields = json.loads(text)
     values = {key: decode_value(value) for key, value in fields.items()}
     if (module, name) == ("builtins", "dict"):
@@ -73,9 +75,14 @@ def load_item(text: str) -> Any:
     for part in name.split("."):
         kind = getattr(kind, part, None)
     if not isinstance(kind, type) or not ItemAdapter.is_item_class(kind):
-        raise ContentSpiderError(f"a held item is of class {module}.{name}, which this process has not loaded; import it in the spider")
+        raise ContentSpiderError(
+            f"a held item is of class {module}.{name}, which this process has not loaded; import it"
+            " in the spider"
+        )
     if hasattr(kind, "__dataclass_fields__"):
-        initial = {key: value for key, value in values.items() if kind.__dataclass_fields__[key].init}
+        initial = {
+            key: value for key, value in values.items() if kind.__dataclass_fields__[key].init
+        }
         item = kind(**initial)
         for key in values.keys() - initial.keys():
             setattr(item, key, values[key])

@@ -1,8 +1,9 @@
-"""The ledger of a crawl, in one SQLite file: every address found and its state, held items, and released ones.
+"""The ledger of a crawl, in one SQLite file: every address found and its state, held items, and
+released ones.
 
-What a crawl does between two commits is forgotten together if it is killed: the pages are fetched again, and
-nothing of them is in the ledger. So a page whose state says that it is done has all its links in the queue and
-all its items held or released, and an item is released once by its key.
+What a crawl does between two commits is forgotten together if it is killed: the pages are fetched
+again, and nothing of them is in the ledger. So a page whose state says that it is done has all its
+links in the queue and all its items held or released, and an item is released once by its key.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class LedgerBusyError(ContentSpiderError):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A held item, the page that it was made from, its key, and the row of the address that it came from."""
+    """A held item, the page that it was made from, its key, and the row of the address that it came
+    from.
+    """
 
     number: int
     item: Any
@@ -109,7 +112,10 @@ class Ledger:
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
             if not read_only and not self._lock.acquire():
-                raise LedgerBusyError(f"{path} is in use by another process: that crawl is running; wait for it, or give this one another name (--name)")
+                raise LedgerBusyError(
+                    f"{path} is in use by another process: that crawl is running; wait for it, or"
+                    " give this one another name (--name)"
+                )
             self._durable = durable and not read_only
             self._connection = self._open(durable, read_only)
             self._count()
@@ -117,23 +123,30 @@ class Ledger:
             self._lock.release()
             if isinstance(error, sqlite3.OperationalError):
                 raise LedgerFullError(f"{path}: {error}") from error
-            raise StateError(f"{path} is no ledger, or damaged ({error}); delete it to start anew") from error
+            raise StateError(
+                f"{path} is no ledger, or damaged ({error}); delete it to start anew"
+            ) from error
         except OSError as error:
             raise LedgerFullError(f"{path}: {error.strerror or error}") from error
         except StateError:
             self._lock.release()
             raise
-        # Items that cannot be made again from data (with an open file, of a class without a name) stay in memory.
-        # Their addresses are not done before the items are out: should the process die, they are fetched again.
+        # Items that cannot be made again from data (with an open file, of a class without a name)
+        # stay in memory. Their addresses are not done before the items are out: should the process
+        # die, they are fetched again.
         self._unstorable: dict[int, Any] = {}
         self._pending: dict[int, int] = {}  # how many of them an address has
         self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
         self.run = 0
 
     def _count(self) -> None:
-        (self._queued,) = self._connection.execute("SELECT count(*) FROM urls WHERE state = 'queued'").fetchone()
+        (self._queued,) = self._connection.execute(
+            "SELECT count(*) FROM urls WHERE state = 'queued'"
+        ).fetchone()
         (self._samples,) = self._connection.execute("SELECT count(*) FROM samples").fetchone()
-        self._site_samples: dict[str, int] = dict(self._connection.execute("SELECT site, count(*) FROM samples GROUP BY site"))
+        self._site_samples: dict[str, int] = dict(
+            self._connection.execute("SELECT site, count(*) FROM samples GROUP BY site")
+        )
 
     def check(self) -> None:
         """Read the whole file; raises `StateError` if it is damaged."""
@@ -145,10 +158,12 @@ class Ledger:
             raise StateError(f"{self.path} is damaged ({found}); delete it to start anew")
 
     def detach(self) -> bool:
-        """Bring all that is committed into the file itself, and close; False if somebody reads it just now."""
+        """Bring all that is committed into the file itself, and close; False if somebody reads it
+        just now.
+        """
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
-        (busy, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         self.close()
         return not busy
 
@@ -171,7 +186,10 @@ class Ledger:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version != SCHEMA:
             connection.close()
-            raise StateError(f"{self.path} was written by another version of contentspider (schema {version}, not {SCHEMA}); finish it there, or delete it")
+            raise StateError(
+                f"{self.path} was written by another version of contentspider (schema {version},"
+                f" not {SCHEMA}); finish it there, or delete it"
+            )
 
     def _do(self, statement: str, values: Iterable[object] = ()) -> sqlite3.Cursor:
         try:
@@ -180,7 +198,9 @@ class Ledger:
             raise LedgerFullError(f"{self.path}: {error}") from error
 
     def commit(self) -> None:
-        """Keep all changes since the last commit; raises `LedgerFullError` if the disk takes no more."""
+        """Keep all changes since the last commit; raises `LedgerFullError` if the disk takes no
+        more.
+        """
         if self._connection.in_transaction:
             self._do("COMMIT")
             self._do("BEGIN")
@@ -189,13 +209,23 @@ class Ledger:
 
     def runs(self) -> list[Run]:
         """Return the runs of the crawl, first to last."""
-        return [Run(*row) for row in self._do("SELECT run, started, pid, ended, reason FROM runs ORDER BY run")]
+        return [
+            Run(*row)
+            for row in self._do("SELECT run, started, pid, ended, reason FROM runs ORDER BY run")
+        ]
 
     def begin_run(self) -> None:
         """Note that a process goes to work, and queue again what the last one was at."""
-        self.run = self._do("INSERT INTO runs (started, pid) VALUES (?, ?)", (now(), os.getpid())).lastrowid or 0
+        self.run = (
+            self._do(
+                "INSERT INTO runs (started, pid) VALUES (?, ?)", (now(), os.getpid())
+            ).lastrowid
+            or 0
+        )
         # What was in the memory of a process that is gone may be found again.
-        self._do("DELETE FROM urls WHERE state = 'remembered' OR (state = 'taken' AND request IS NULL)")
+        self._do(
+            "DELETE FROM urls WHERE state = 'remembered' OR (state = 'taken' AND request IS NULL)"
+        )
         self._queued += self._do("UPDATE urls SET state = 'queued' WHERE state = 'taken'").rowcount
         self._do("DELETE FROM held WHERE item = ''")
         self.commit()
@@ -221,31 +251,52 @@ class Ledger:
         """Return how many addresses wait."""
         return int(self._queued)
 
-    def enqueue(self, fingerprint: bytes, url: str, priority: int, request: str | None, again: bool = False, source: int | None = None) -> int:
-        """Queue an address and return its row; 0 if it is known already and is not to be fetched *again*.
+    def enqueue(
+        self,
+        fingerprint: bytes,
+        url: str,
+        priority: int,
+        request: str | None,
+        again: bool = False,
+        source: int | None = None,
+    ) -> int:
+        """Queue an address and return its row; 0 if it is known already and is not to be fetched
+        *again*.
 
-        Without a *request* the caller keeps it in memory; `take_remembered` takes it then. *source* is the row that
-        the request comes from, as a retry does.
+        Without a *request* the caller keeps it in memory; `take_remembered` takes it then. *source*
+        is the row that the request comes from, as a retry does.
         """
         state = "queued" if request is not None else "remembered"
         added = self._insert(fingerprint, url, priority, state, request)
         if added or not again:
             return added
-        number, before = self._do("SELECT id, state FROM urls WHERE fingerprint = ?", (fingerprint,)).fetchone()
+        number, before = self._do(
+            "SELECT id, state FROM urls WHERE fingerprint = ?", (fingerprint,)
+        ).fetchone()
         if number != source and before in ("queued", "remembered", "taken"):
-            # Two requests for one address (with other cookies, or headers) that are both to be sent.
+            # Two requests for one address (with other cookies, or headers) that are both to be
+            # sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, state, request)
-        self._do("UPDATE urls SET state = ?, priority = ?, request = ?, run = ? WHERE id = ?", (state, priority, request, self.run, number))
+        self._do(
+            "UPDATE urls SET state = ?, priority = ?, request = ?, run = ? WHERE id = ?",
+            (state, priority, request, self.run, number),
+        )
         self._queued += state == "queued"
         return int(number)
 
     def knows(self, fingerprint: bytes) -> bool:
         """Tell whether an address has been queued, whatever has become of it."""
-        return self._do("SELECT 1 FROM urls WHERE fingerprint = ?", (fingerprint,)).fetchone() is not None
+        return (
+            self._do("SELECT 1 FROM urls WHERE fingerprint = ?", (fingerprint,)).fetchone()
+            is not None
+        )
 
-    def _insert(self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None) -> int:
+    def _insert(
+        self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None
+    ) -> int:
         row = self._do(
-            "INSERT OR IGNORE INTO urls (fingerprint, url, priority, state, request, run) VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO urls (fingerprint, url, priority, state, request, run) VALUES"
+            " (?, ?, ?, ?, ?, ?)",
             (fingerprint, url, priority, state, request, self.run),
         )
         if not row.rowcount:
@@ -259,24 +310,34 @@ class Ledger:
 
     def put_back(self, url: int) -> None:
         """Queue again an address that was taken, and of which nothing was used."""
-        self._queued += self._do("UPDATE urls SET state = 'queued' WHERE id = ? AND state = 'taken' AND request IS NOT NULL", (url,)).rowcount
+        self._queued += self._do(
+            "UPDATE urls SET state = 'queued' WHERE id = ? AND state = 'taken' AND request IS NOT"
+            " NULL",
+            (url,),
+        ).rowcount
 
     def take(self) -> tuple[int, str, str, int] | None:
         """Return row, address, request and priority of the next in the queue, None if it is empty."""
-        found = self._do("SELECT id, url, request, priority FROM urls WHERE state = 'queued' ORDER BY priority DESC, id LIMIT 1").fetchone()
+        found = self._do(
+            "SELECT id, url, request, priority FROM urls WHERE state = 'queued' ORDER BY priority"
+            " DESC, id LIMIT 1"
+        ).fetchone()
         if found is None:
             return None
         self._do("UPDATE urls SET state = 'taken' WHERE id = ?", (found[0],))
         self._queued -= 1
         return found[0], found[1], found[2], found[3]
 
-    def finish(self, url: int, state: str, reason: str | None = None, target: str | None = None) -> None:
+    def finish(
+        self, url: int, state: str, reason: str | None = None, target: str | None = None
+    ) -> None:
         """Set the final state of an address that was taken."""
         if url in self._pending:
             self._outcomes[url] = (state, reason, target)
             return
         self._do(
-            "UPDATE urls SET state = ?, reason = ?, target = ?, request = NULL, run = ? WHERE id = ? AND state = 'taken'",
+            "UPDATE urls SET state = ?, reason = ?, target = ?, request = NULL, run = ? WHERE id ="
+            " ? AND state = 'taken'",
             (state, reason, target, self.run, url),
         )
 
@@ -285,7 +346,8 @@ class Ledger:
         self._do("UPDATE urls SET canonical = ? WHERE id = ?", (canonical, url))
 
     def claim(self, claims: Iterable[bytes], url: int) -> bool:
-        """Claim keys for an address; False, and nothing is claimed, if another address has one of them.
+        """Claim keys for an address; False, and nothing is claimed, if another address has one of
+        them.
 
         The same address may claim again: it was fetched before the crawl was killed.
         """
@@ -300,7 +362,9 @@ class Ledger:
 
     # Held items
 
-    def hold(self, site: str, item: object, page: Page, key: str | None = None, url: int | None = None) -> bool:
+    def hold(
+        self, site: str, item: object, page: Page, key: str | None = None, url: int | None = None
+    ) -> bool:
         """Store an item and its page until `settle`; False if the key is held or settled already."""
         if key is not None and self.has_item(key):
             return False
@@ -310,7 +374,10 @@ class Ledger:
             load_item(text)
         except Exception:  # noqa: BLE001 - an item class of the user's may raise anything
             kept, text = item, ""
-        cursor = self._do("INSERT OR IGNORE INTO held (key, url, site, item, page) VALUES (?, ?, ?, ?, ?)", (key, url, site, text, page.dump()))
+        cursor = self._do(
+            "INSERT OR IGNORE INTO held (key, url, site, item, page) VALUES (?, ?, ?, ?, ?)",
+            (key, url, site, text, page.dump()),
+        )
         if not cursor.rowcount:
             return False
         if kept is not None and cursor.lastrowid is not None:
@@ -336,19 +403,43 @@ class Ledger:
         """Yield the held items of a site; each stays held until `settle`."""
         last = -1
         while True:
-            row = self._do("SELECT number, item, page, key, url FROM held WHERE site = ? AND number > ? ORDER BY number LIMIT 1", (site, last)).fetchone()
+            row = self._do(
+                "SELECT number, item, page, key, url FROM held WHERE site = ? AND number > ? ORDER"
+                " BY number LIMIT 1",
+                (site, last),
+            ).fetchone()
             if row is None:
                 return
             last, text, page, key, url = row
             try:
-                held = Held(last, load_item(text) if text else self._unstorable[last], Page.load(page), key, url)
+                held = Held(
+                    last,
+                    load_item(text) if text else self._unstorable[last],
+                    Page.load(page),
+                    key,
+                    url,
+                )
             except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
-                logger.error("%s: a held item of %s cannot be made again (%s); it stays held, and a resumed crawl tries again", self.path, site, error)
+                logger.error(
+                    "%s: a held item of %s cannot be made again (%s); it stays held, and a resumed"
+                    " crawl tries again",
+                    self.path,
+                    site,
+                    error,
+                )
                 continue
             yield held
 
-    def settle(self, held: int | None = None, key: str | None = None, url: int | None = None, line: bytes | None = None, reason: str | None = None) -> bool:
-        """Note that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and hold it no longer.
+    def settle(
+        self,
+        held: int | None = None,
+        key: str | None = None,
+        url: int | None = None,
+        line: bytes | None = None,
+        reason: str | None = None,
+    ) -> bool:
+        """Note that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and
+        hold it no longer.
 
         False if the key's item was settled before: this one must not go out again.
         """
@@ -362,21 +453,42 @@ class Ledger:
                         self.finish(url, *outcome)
         if key is not None:
             packed = zlib.compress(line, 3) if line is not None else None
-            return bool(self._do("INSERT OR IGNORE INTO items (key, url, line, reason) VALUES (?, ?, ?, ?)", (key, url, packed, reason)).rowcount)
+            return bool(
+                self._do(
+                    "INSERT OR IGNORE INTO items (key, url, line, reason) VALUES (?, ?, ?, ?)",
+                    (key, url, packed, reason),
+                ).rowcount
+            )
         return True
 
     def mark_released(self, url: int, state: str, reason: str | None, content_hash: str) -> None:
-        """Set what has become of an address whose item was held, and the hash of the item's content."""
-        self._do("UPDATE urls SET state = iif(state = 'held', ?, state), reason = ?, content_hash = ? WHERE id = ?", (state, reason, content_hash, url))
+        """Set what has become of an address whose item was held, and the hash of the item's
+        content.
+        """
+        self._do(
+            "UPDATE urls SET state = iif(state = 'held', ?, state), reason = ?, content_hash = ?"
+            " WHERE id = ?",
+            (state, reason, content_hash, url),
+        )
 
     def has_item(self, key: str) -> bool:
         """Tell whether the item of a key is held, or out, or was dropped."""
-        return self._do("SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held WHERE key = ?", (key, key)).fetchone() is not None
+        return (
+            self._do(
+                "SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held WHERE key = ?",
+                (key, key),
+            ).fetchone()
+            is not None
+        )
 
     def lines(self) -> Iterator[bytes]:
         """Yield every released item's JSON line, in the order of release."""
         last = -1
-        while row := self._do("SELECT number, line FROM items WHERE number > ? AND line IS NOT NULL ORDER BY number LIMIT 1", (last,)).fetchone():
+        while row := self._do(
+            "SELECT number, line FROM items WHERE number > ? AND line IS NOT NULL ORDER BY number"
+            " LIMIT 1",
+            (last,),
+        ).fetchone():
             last = row[0]
             yield zlib.decompress(row[1])
 
@@ -385,7 +497,9 @@ class Ledger:
     def sample(self, site: str, page: Page) -> None:
         """Keep the page for the report, if there are not many of its site yet."""
         if self._samples < ALL_SAMPLE_PAGES and self._site_samples.get(site, 0) < SAMPLE_PAGES:
-            added = self._do("INSERT OR IGNORE INTO samples VALUES (?, ?, ?)", (site, page.url, page.dump())).rowcount
+            added = self._do(
+                "INSERT OR IGNORE INTO samples VALUES (?, ?, ?)", (site, page.url, page.dump())
+            ).rowcount
             self._samples += added
             self._site_samples[site] = self._site_samples.get(site, 0) + added
 
@@ -400,18 +514,31 @@ class Ledger:
 
     def states(self) -> dict[str, int]:
         """Return how many addresses are in each state."""
-        return dict(self._do("SELECT state, count(*) FROM urls GROUP BY state ORDER BY count(*) DESC"))
+        return dict(
+            self._do("SELECT state, count(*) FROM urls GROUP BY state ORDER BY count(*) DESC")
+        )
 
     def reasons(self, state: str) -> list[tuple[str, int, str]]:
-        """Return the reasons of a state with their numbers and an example each, the most frequent first."""
-        return [tuple(row) for row in self._do("SELECT reason, count(*), min(url) FROM urls WHERE state = ? GROUP BY reason ORDER BY count(*) DESC", (state,))]
+        """Return the reasons of a state with their numbers and an example each, the most frequent
+        first.
+        """
+        return [
+            tuple(row)
+            for row in self._do(
+                "SELECT reason, count(*), min(url) FROM urls WHERE state = ? GROUP BY reason ORDER"
+                " BY count(*) DESC",
+                (state,),
+            )
+        ]
 
     def item_count(self) -> int:
         """Return how many items are out."""
         return int(self._do("SELECT count(*) FROM items WHERE line IS NOT NULL").fetchone()[0])
 
     def rollback(self) -> None:
-        """Forget all changes since the last commit: what could not be written is done again by a resumed crawl."""
+        """Forget all changes since the last commit: what could not be written is done again by a
+        resumed crawl.
+        """
         if self._durable:
             if self._connection.in_transaction:  # the failure may have rolled back already
                 self._connection.execute("ROLLBACK")

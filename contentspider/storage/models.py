@@ -1,4 +1,6 @@
-"""The store of models: a folder a site, JSON only, written so that a crash leaves the old or the new."""
+"""The store of models: a folder a site, JSON only, written so that a crash leaves the old or the
+new.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 class ModelStore:
-    """Models below *folder*: ``SITE/manifest.json``, for people, names the ``weights-DIGEST.json`` that decide."""
+    """Models below *folder*: ``SITE/manifest.json``, for people, names the ``weights-DIGEST.json``
+    that decide.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -53,8 +57,14 @@ class ModelStore:
         name = f"weights-{digest[:12]}.json"
         write_atomically(folder / name, weights)
         manifest = {**model.manifest(), "weights": name, "sha256": digest}
-        write_atomically(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"))
-        generations = sorted(folder.glob("weights-*.json"), key=lambda path: (path.name == name, path.stat().st_mtime))
+        write_atomically(
+            folder / MANIFEST,
+            json.dumps(manifest, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass"),
+        )
+        generations = sorted(
+            folder.glob("weights-*.json"),
+            key=lambda path: (path.name == name, path.stat().st_mtime),
+        )
         for old in generations[:-KEPT_GENERATIONS]:
             old.unlink(missing_ok=True)
         return folder
@@ -62,8 +72,8 @@ class ModelStore:
     def load(self, site: str) -> SiteModel | None:
         """Return the model of a site, None if there is none.
 
-        One that cannot be used is set aside (its manifest renamed to ``manifest.json.broken``) with one
-        warning, and None is returned: the site will be learned anew.
+        One that cannot be used is set aside (its manifest renamed to ``manifest.json.broken``) with
+        one warning, and None is returned: the site will be learned anew.
         """
         path = self.folder / site / MANIFEST
         try:
@@ -72,12 +82,19 @@ class ModelStore:
             return None
         except StateError as error:
             aside = path.with_name(path.name + ".broken")
-            logger.warning("%s: %s; it is set aside as %s and the site is learned anew", path, error, aside.name)
+            logger.warning(
+                "%s: %s; it is set aside as %s and the site is learned anew",
+                path,
+                error,
+                aside.name,
+            )
             path.replace(aside)
             return None
 
     def read(self, site: str) -> SiteModel:
-        """Return the model of a site; raises FileNotFoundError if it has none, `StateError` if it is damaged."""
+        """Return the model of a site; raises FileNotFoundError if it has none, `StateError` if it
+        is damaged.
+        """
         folder = self.folder / site
         text = (folder / MANIFEST).read_bytes()
         try:

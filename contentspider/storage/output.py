@@ -18,10 +18,12 @@ END_BYTES = 65_536
 
 
 class JsonLinesWriter:
-    """Appends lines to *path* from where *mark* (a `sync`) left it: what stands behind was written after the last commit, and goes.
+    """Appends lines to *path* from where *mark* (a `sync`) left it: what stands behind was written
+    after the last commit, and goes.
 
-    If the file is not what it was then (it was deleted, the power was lost, somebody else wrote to it), all *lines*
-    that the ledger has are written anew. Raises `ContentSpiderError` if it cannot be written, or another process is writing it.
+    If the file is not what it was then (it was deleted, the power was lost, somebody else wrote to
+    it), all *lines* that the ledger has are written anew. Raises `ContentSpiderError` if it cannot
+    be written, or another process is writing it.
     """
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
@@ -32,9 +34,15 @@ class JsonLinesWriter:
             raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
         if not lock_handle(self._file.fileno()):
             self._file.close()
-            raise ContentSpiderError(f"{path} is being written by another crawl; give this one another file")
+            raise ContentSpiderError(
+                f"{path} is being written by another crawl; give this one another file"
+            )
         try:
-            if mark and self._file.seek(0, os.SEEK_END) >= mark[0] and self._digest(mark[0]) == mark[1]:
+            if (
+                mark
+                and self._file.seek(0, os.SEEK_END) >= mark[0]
+                and self._digest(mark[0]) == mark[1]
+            ):
                 self._file.truncate(mark[0])
                 self._file.seek(mark[0])
             else:
@@ -56,7 +64,9 @@ class JsonLinesWriter:
         self._file.write(line + b"\n")
 
     def sync(self) -> tuple[int, str]:
-        """Bring all lines to the disk and return the mark to go on from; raises OSError if the disk is full."""
+        """Bring all lines to the disk and return the mark to go on from; raises OSError if the disk
+        is full.
+        """
         self._file.flush()
         os.fsync(self._file.fileno())
         offset = self._file.tell()
