@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml setup.py contentspider/page/_walk.pyx contentspider/site/scorer.py contentspider/site/scorer.pxd
+BUILT_FROM := pyproject.toml setup.py $(wildcard contentspider/*/*.pyx contentspider/*/*.pxd) contentspider/site/scorer.py
 
 .PHONY: crawl test lint bench clean
 

@@ -1,11 +1,16 @@
-"""The two compiled modules; everything else about the package is in pyproject.toml."""
+"""The compiled modules; everything else about the package is in pyproject.toml."""
 
 import lxml
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-walk = Extension(
-    "contentspider.page._walk", ["contentspider/page/_walk.pyx"], include_dirs=lxml.get_include()
-)
+page = [
+    Extension(
+        f"contentspider.page.{name}",
+        [f"contentspider/page/{name}.pyx"],
+        include_dirs=lxml.get_include(),
+    )
+    for name in ("_hints", "_walk")
+]
 scorer = Extension("contentspider.site.scorer", ["contentspider/site/scorer.py"])
-setup(ext_modules=cythonize([walk, scorer], build_dir="build"))
+setup(ext_modules=cythonize([*page, scorer], build_dir="build"))

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.page._walk import hint_elements
+from contentspider.page._hints import hint_elements
 from contentspider.page.blocks import clean_text
 
 if TYPE_CHECKING:

@@ -1,0 +1,3 @@
+from lxml.etree import _Element
+
+def hint_elements(root: _Element) -> list[tuple[str, str, str]]: ...
