@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from contentspider.page.document import Page
     from contentspider.site.learner import SiteLearner
     from contentspider.site.model import Extraction, SiteModel
+    from contentspider.site.options import LearningOptions
 
 __version__ = "0.1.0"
 
@@ -19,11 +20,20 @@ _HOMES = {
     "Addon": "contentspider.crawl.addon",
     "ContentItem": "contentspider.crawl.items",
     "Extraction": "contentspider.site.model",
+    "LearningOptions": "contentspider.site.options",
     "Page": "contentspider.page.document",
     "SiteLearner": "contentspider.site.learner",
     "SiteModel": "contentspider.site.model",
 }
-__all__ = ["Addon", "ContentItem", "Extraction", "Page", "SiteLearner", "SiteModel"]
+__all__ = [
+    "Addon",
+    "ContentItem",
+    "Extraction",
+    "LearningOptions",
+    "Page",
+    "SiteLearner",
+    "SiteModel",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -21,6 +21,8 @@ from contentspider.site.labels import LABEL_METHODS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from contentspider.site.options import LearningOptions
+
 logger = logging.getLogger(__name__)
 
 EXIT_OK, EXIT_FAILED = 0, 1
@@ -68,13 +70,15 @@ def _add_learning_options(parser: argparse.ArgumentParser, features: str = "slot
     )
 
 
-def _features(options: argparse.Namespace) -> tuple[str, ...]:
-    from contentspider.site.featuresets import parse_feature_sets
+def _learning(options: argparse.Namespace) -> LearningOptions:
+    from contentspider.site.options import LearningOptions, OptionError
 
     try:
-        return parse_feature_sets(options.features.split(","))
-    except ValueError as error:
-        raise ContentSpiderError(f"--features {options.features}: {error}") from error
+        return LearningOptions(
+            options.labels, options.features, getattr(options, "keep_teasers", False)
+        )
+    except OptionError as error:
+        raise error.renamed("--" + error.option.replace("_", "-")) from error
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -426,11 +430,12 @@ def _crawl(options: argparse.Namespace) -> int:
 
 
 def _extract(options: argparse.Namespace) -> int:
-    from contentspider.extract import Options, extract_paths
+    from contentspider.extract import extract_paths
 
     missing = [str(path) for path in options.paths if not path.exists()]
     if missing:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
+    learning = _learning(options)
     written = 0
     output = (
         options.output.open("w", encoding="utf-8", errors="replace")
@@ -438,8 +443,7 @@ def _extract(options: argparse.Namespace) -> int:
         else sys.stdout
     )
     try:
-        chosen = Options(options.labels, _features(options), options.keep_teasers)
-        for item in extract_paths(options.paths, chosen):
+        for item in extract_paths(options.paths, learning):
             output.write(json.dumps(item, ensure_ascii=False) + "\n")
             written += 1
     finally:
@@ -511,7 +515,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     from contentspider.evaluation.training import cross_fit
     from contentspider.site.prior import Prior
 
-    features = _features(options)
+    learning = _learning(options)
     corpora = find_corpora(options.corpora)
     shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     priors = cross_fit(corpora, options.folds) if options.cross_fit else {}
@@ -522,13 +526,12 @@ def _evaluate(options: argparse.Namespace) -> int:
                 if not corpus.crawlable:
                     logger.info("%s: its pages are not linked to each other; left out", corpus.name)
                     continue
-                rows = predict_by_crawl(corpus, options.labels, prior, features)
+                rows = predict_by_crawl(corpus, learning, prior)
             else:
                 rows = predict_site(
                     corpus,
-                    options.labels,
+                    learning,
                     prior,
-                    features=features,
                     alone=options.alone,
                     held_out=options.held_out,
                 )
@@ -545,7 +548,7 @@ def _report(options: argparse.Namespace) -> int:
 
     source = Path(options.source)
     if source.is_dir() or (source.is_file() and source.suffix != ".sqlite"):
-        pages = write_report(source, options.output, options.labels, _features(options))
+        pages = write_report(source, options.output, _learning(options))
     else:
         from contentspider.crawl.export import find_crawl
 
@@ -564,7 +567,7 @@ def _experiment(options: argparse.Namespace) -> int:
         options.source,
         options.output,
         options.labels,
-        _features(options),
+        _learning(options).features,
         options.pages,
         options.folds,
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.page.files import html_files, read_pages
-from contentspider.site.featuresets import needs_attributes
 from contentspider.site.learner import SiteLearner
+from contentspider.site.options import LearningOptions
 from contentspider.site.record import page_fields
 
 if TYPE_CHECKING:
@@ -23,22 +22,8 @@ logger = logging.getLogger(__name__)
 MAX_KEPT = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How files are learned and extracted: labels, feature sets, and whether listings keep their
-    teasers.
-    """
-
-    labels: str = "votes"
-    features: tuple[str, ...] = ("slots",)
-    keep_teasers: bool = False
-
-
-DEFAULT = Options()
-
-
 def extract_site(
-    root: Path, files: Sequence[Path], options: Options
+    root: Path, files: Sequence[Path], options: LearningOptions
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files
     alone.
@@ -47,7 +32,7 @@ def extract_site(
     stays bounded.
     """
     site = root.resolve().name or "site"
-    attributes = needs_attributes(options.features)
+    attributes = options.needs_attributes
     kept = list(read_pages(root, files, attributes)) if len(files) <= MAX_KEPT else None
 
     def pages() -> Iterable[Page]:
@@ -55,7 +40,7 @@ def extract_site(
 
     if not any(page.content.blocks for page in pages()):
         return
-    model = SiteLearner(site, options.labels, features=options.features).fit(pages())
+    model = SiteLearner(site, options).fit(pages())
     version = model.version
     for page in pages():
         if not page.content.blocks:
@@ -64,10 +49,13 @@ def extract_site(
         yield page_fields(page, site, model.extract(page, options.keep_teasers), version)
 
 
-def extract_paths(paths: Sequence[Path], options: Options = DEFAULT) -> Iterator[dict[str, object]]:
+def extract_paths(
+    paths: Sequence[Path], options: LearningOptions | None = None
+) -> Iterator[dict[str, object]]:
     """Yield the items of every site in *paths*: a folder is a site, single files of one folder are
     one, too.
     """
+    options = options or LearningOptions()
     singles: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():

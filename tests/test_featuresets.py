@@ -18,6 +18,7 @@ from contentspider.page.rendered import read_rendered
 from contentspider.site.featuresets import FEATURE_SET_NAMES, FeatureNames, parse_feature_sets
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
+from contentspider.site.options import LearningOptions
 from contentspider.site.slots import SlotTable
 from tests.conftest import run
 from tests.test_site import prose
@@ -87,7 +88,7 @@ def some_pages() -> list[Page]:
 @pytest.mark.parametrize("feature_set", FEATURE_SET_NAMES)
 def test_a_model_of_any_set_filters_and_survives_saving(feature_set: str) -> None:
     pages = some_pages()
-    model = SiteLearner("example.org", features=[feature_set]).fit(pages)
+    model = SiteLearner("example.org", LearningOptions(features=[feature_set])).fit(pages)
     again = SiteModel.load(model.manifest(), model.dump_weights())
     assert again.features == model.features == parse_feature_sets([feature_set])
     for page in pages:
@@ -145,7 +146,7 @@ def test_rendered_pages_are_clustered_by_their_looks(rendered_file: Path) -> Non
         "div",
     ]
     assert pages[0].content.blocks[0].path == "body/div.c-div/a.c-a"
-    model = SiteLearner("example.org", "paper", features=["visual"]).fit(pages)
+    model = SiteLearner("example.org", LearningOptions("paper", ["visual"])).fit(pages)
     # The tag path of the small print is that of the story; only its looks tell them apart.
     for page in pages:
         assert model.extract(page).kept.tolist() == [False, False, True, True, True, False]

@@ -13,11 +13,13 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.site import learner as learner_module
 from contentspider.site import scorer
 from contentspider.site.classifier import BlockNames
 from contentspider.site.clusters import cluster_slots
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
+from contentspider.site.options import LearningOptions
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
 from contentspider.site.relevance import MAX_CHARS, contrasts, lcs_length, lcs_lengths
@@ -247,17 +249,42 @@ def test_a_shape_is_the_bins_of_length_links_and_end(text, link_chars, expected)
     assert (length, *divmod(rest, 2)) == expected
 
 
-def test_learning_is_deterministic(example) -> None:
+@pytest.mark.parametrize("limit", [None, "MAX_SAMPLE", "MAX_SAMPLE_BLOCKS"])
+def test_the_model_does_not_depend_on_the_order_of_the_pages(example, monkeypatch, limit) -> None:
     _, pages = example
-    assert len({SiteLearner("example").fit(pages.values()).version for _ in range(2)}) == 1
+    found = list(pages.values())
+    if limit:
+        monkeypatch.setattr(learner_module, "MIN_SAMPLE", 5)
+        monkeypatch.setattr(
+            learner_module, limit, {"MAX_SAMPLE": 9, "MAX_SAMPLE_BLOCKS": 99}[limit]
+        )
+    versions = set()
+    for seed in range(3):
+        random.Random(seed).shuffle(found)
+        model = SiteLearner("example").fit(iter(found))
+        versions.add(model.version)
+        assert model.pages == {None: len(found), "MAX_SAMPLE": 9, "MAX_SAMPLE_BLOCKS": 5}[limit]
+    assert len(versions) == 1
+
+
+def test_pages_without_an_address_are_sampled_by_what_they_say() -> None:
+    pages = [Page.from_html(f"<title>{n}</title><p>{prose(n)}</p>") for n in range(12)]
+    assert SiteLearner().fit(pages).version == SiteLearner().fit(pages[::-1]).version
+
+
+def test_the_sample_of_two_sets_is_that_of_their_samples(monkeypatch) -> None:
+    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 4)
+    pages = [Page.from_html(f"<p>{PROSE}", f"/{n}") for n in range(20)]
+    sample = SiteLearner.sample
+    assert sample(pages) == sample([*sample(pages[:7]), *sample(pages[7:])])
 
 
 def test_the_letter_of_the_paper_can_be_chosen_and_does_worse(example) -> None:
     corpus, pages = example
-    paper = mean_f1(SiteLearner("example", labels="paper").fit(pages.values()), corpus, pages)
+    paper = mean_f1(
+        SiteLearner("example", LearningOptions("paper")).fit(pages.values()), corpus, pages
+    )
     assert 0.2 < paper < 0.9
-    with pytest.raises(ValueError, match="'votes', 'paper'"):
-        SiteLearner(labels="best")
 
 
 def test_half_of_the_pages_teach_the_other_half(example) -> None:

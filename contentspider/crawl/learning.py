@@ -14,12 +14,13 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.site.options import LearningOptions
 from contentspider.storage.ledger import Ledger
 from contentspider.storage.models import ModelStore
 
@@ -36,21 +37,12 @@ class LearningError(ContentSpiderError):
     """The learning process failed; the pipeline lets the site's items pass unfiltered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What is to be learned: the ledger's file, the site, and how (see `SiteLearner`)."""
+def learn_apart(ledger: Path, site: str, options: LearningOptions) -> SiteModel:
+    """Return the model of a site whose pages *ledger* holds, learned by another process.
 
-    ledger: str
-    site: str
-    labels: str
-    features: tuple[str, ...]
-    prior_file: str
-
-
-def learn_apart(task: Task) -> SiteModel:
-    """Return the model of a site, learned by another process; raises `NotEnoughTextError` or
-    `LearningError`.
+    Raises `NotEnoughTextError` or `LearningError`.
     """
+    task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     package = str(Path(__file__).resolve().parent.parent.parent)
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -58,7 +50,7 @@ def learn_apart(task: Task) -> SiteModel:
     with TemporaryDirectory(prefix="contentspider-") as folder:
         done = subprocess.run(  # noqa: S603 - our own module
             [sys.executable, "-m", "contentspider.crawl.learning", folder],
-            input=json.dumps(asdict(task)).encode(),
+            input=json.dumps(task).encode(),
             stderr=subprocess.PIPE,
             env=environment,
             start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
@@ -75,7 +67,7 @@ def learn_apart(task: Task) -> SiteModel:
                 if said
                 else f"the learning process ended with {done.returncode}"
             )
-        return ModelStore(Path(folder)).read(task.site)
+        return ModelStore(Path(folder)).read(site)
 
 
 def _end_with_parent(parent: int) -> None:
@@ -90,18 +82,14 @@ def _end_with_parent(parent: int) -> None:
 def main() -> int:
     """Learn the task on standard input and save the model in the folder that is the argument."""
     from contentspider.site.learner import SiteLearner
-    from contentspider.site.prior import Prior
 
     logging.basicConfig(level=logging.WARNING)
     threading.Thread(target=_end_with_parent, args=[os.getppid()], daemon=True).start()
-    record = json.load(sys.stdin)
-    task = Task(**record | {"features": tuple(record["features"])})
+    task = json.load(sys.stdin)
     try:
-        prior = Prior.from_file(Path(task.prior_file)) if task.prior_file else None
-        ledger = Ledger(Path(task.ledger), read_only=True)
-        model = SiteLearner(task.site, task.labels, prior, task.features).fit(
-            ledger.pages(task.site)
-        )
+        options = LearningOptions(**task["options"])
+        ledger = Ledger(Path(task["ledger"]), read_only=True)
+        model = SiteLearner(task["site"], options).fit(ledger.pages(task["site"]))
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

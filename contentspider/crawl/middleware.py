@@ -14,10 +14,10 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.items import FieldMap
 from contentspider.crawl.keeper import URL_META_KEY, Keeper
+from contentspider.crawl.settings import learning_options
 from contentspider.page.blocks import extract_blocks
 from contentspider.page.document import Page
 from contentspider.page.hints import extract_hints
-from contentspider.site.featuresets import needs_attributes, parse_feature_sets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -52,9 +52,7 @@ class BlocksMiddleware:
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
-        self.attributes = needs_attributes(
-            parse_feature_sets(crawler.settings.getlist("CONTENTSPIDER_FEATURES"))
-        )
+        self.attributes = learning_options(crawler.settings).needs_attributes
         self.max_blocks = crawler.settings.getint("CONTENTSPIDER_MAX_BLOCKS")
         self.large = asyncio.Semaphore(MAX_LARGE)
 

@@ -15,12 +15,11 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.items import FieldMap
 from contentspider.crawl.keeper import RELEASE_URL, Keeper, Passing, passing
-from contentspider.crawl.learning import Task, learn_apart
+from contentspider.crawl.learning import learn_apart
 from contentspider.crawl.middleware import PagesMiddleware, Source
-from contentspider.crawl.settings import check_settings
+from contentspider.crawl.settings import learning_options
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import NotEnoughTextError
-from contentspider.site.featuresets import parse_feature_sets
 from contentspider.site.record import page_fields
 from contentspider.storage.ledger import LedgerFullError
 from contentspider.storage.models import ModelStore
@@ -80,13 +79,9 @@ class ContentPipeline:
         self.stats = crawler.stats
         self.learn_pages = max(1, settings.getint("CONTENTSPIDER_LEARN_PAGES"))
         self.relearn = settings.getbool("CONTENTSPIDER_RELEARN")
-        self.labels = settings["CONTENTSPIDER_LABELS"]
-        self.features = parse_feature_sets(settings.getlist("CONTENTSPIDER_FEATURES"))
-        self.keep_teasers = settings.getbool("CONTENTSPIDER_KEEP_TEASERS")
-        self.prior_file = settings["CONTENTSPIDER_PRIOR_FILE"]
+        self.options = learning_options(settings)
         self.field_map = FieldMap(settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
         self.keys = SiteKeys(settings["CONTENTSPIDER_SITE_BY"])
-        check_settings(settings)
         self.store = ModelStore(Path(settings["CONTENTSPIDER_MODELS_DIR"]))
         self.sites: dict[str, SiteState] = {}
         self.closing = False
@@ -166,7 +161,10 @@ class ContentPipeline:
             state = self.sites[key] = SiteState(key)
             learned_here = self.keeper.is_resumed and key in (self.ledger.fact("learned") or [])
             model = self.store.load(key) if learned_here or not self.relearn else None
-            if model is not None and (model.labels, model.features) == (self.labels, self.features):
+            if model is not None and (model.labels, model.features) == (
+                self.options.labels,
+                self.options.features,
+            ):
                 state.model, state.version = model, model.version
                 self.stats.inc_value("contentspider/models/loaded")
                 logger.info(
@@ -176,7 +174,9 @@ class ContentPipeline:
 
     def _fill(self, item: Any, page: Page, state: SiteState) -> dict[str, object]:
         try:
-            extraction = state.model.extract(page, self.keep_teasers) if state.model else None
+            extraction = (
+                state.model.extract(page, self.options.keep_teasers) if state.model else None
+            )
         except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
             self.stats.inc_value(f"contentspider/pages/failed/{type(error).__name__}")
             self._warn_once(
@@ -274,7 +274,9 @@ class ContentPipeline:
         try:
             model = await run_in_thread(
                 learn_apart,
-                Task(str(self.ledger.path), state.key, self.labels, self.features, self.prior_file),
+                self.ledger.path,
+                state.key,
+                self.options,
             )
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)

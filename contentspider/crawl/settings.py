@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.site.featuresets import SLOTS, parse_feature_sets
+from contentspider.site.featuresets import SLOTS
 from contentspider.site.labels import LABEL_METHODS
+from contentspider.site.options import LearningOptions, OptionError
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -128,23 +128,19 @@ SETTINGS = (
 )
 
 
-def check_settings(settings: BaseSettings) -> None:
-    """Raise a ValueError that names the first of our settings which cannot work, and what would."""
-    labels, prior = (
-        settings.get("CONTENTSPIDER_LABELS", LABEL_METHODS[0]),
-        settings.get("CONTENTSPIDER_PRIOR_FILE"),
-    )
-    if labels not in LABEL_METHODS:
-        raise ValueError(
-            f"CONTENTSPIDER_LABELS={labels!r} is unknown; use one of"
-            f" {', '.join(map(repr, LABEL_METHODS))}"
+def learning_options(settings: BaseSettings) -> LearningOptions:
+    """Return the settings of learning; raises `OptionError` for the first that cannot work, which
+    says what would.
+    """
+    try:
+        return LearningOptions(
+            labels=settings.get("CONTENTSPIDER_LABELS", LABEL_METHODS[0]),
+            features=settings.getlist("CONTENTSPIDER_FEATURES", [SLOTS]),
+            keep_teasers=settings.getbool("CONTENTSPIDER_KEEP_TEASERS"),
+            prior_file=settings.get("CONTENTSPIDER_PRIOR_FILE", ""),
         )
-    parse_feature_sets(settings.getlist("CONTENTSPIDER_FEATURES", [SLOTS]))
-    if prior and not Path(prior).is_file():
-        raise ValueError(
-            f"CONTENTSPIDER_PRIOR_FILE={prior!r} does not exist; give a file that 'contentspider"
-            " train-prior' wrote"
-        )
+    except OptionError as error:
+        raise error.renamed(f"CONTENTSPIDER_{error.option.upper()}") from error
 
 
 DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}

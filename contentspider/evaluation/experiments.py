@@ -26,6 +26,7 @@ from contentspider.page.rendered import read_rendered
 from contentspider.site.classifier import BlockClassifier
 from contentspider.site.featuresets import FeatureNames
 from contentspider.site.learner import SiteLearner
+from contentspider.site.options import LearningOptions
 from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.votes import gather
 
@@ -71,7 +72,7 @@ class ExperimentSite:
 
     def own_labels(self, method: str) -> Kept:
         """Return the learner's labels of the pages' blocks by another method."""
-        learner = SiteLearner(self.name, method, self.prior)
+        learner = SiteLearner(self.name, LearningOptions(labels=method), self.prior)
         probabilities, _ = learner.label(
             self.pages,
             gather([page.content for page in self.pages], [page.hints for page in self.pages]),

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.serve import SiteServer
-from contentspider.site.featuresets import SLOTS, needs_attributes
 from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from contentspider.evaluation.corpora import Corpus
     from contentspider.page.document import Page
+    from contentspider.site.options import LearningOptions
     from contentspider.site.prior import Prior
 
 logger = logging.getLogger(__name__)
@@ -30,10 +30,9 @@ logger = logging.getLogger(__name__)
 
 def predict_site(
     corpus: Corpus,
-    labels: str,
+    options: LearningOptions,
     prior: Prior | None,
     *,
-    features: Sequence[str] = (SLOTS,),
     alone: bool = False,
     held_out: int | None = None,
 ) -> Iterator[dict[str, str]]:
@@ -43,8 +42,8 @@ def predict_site(
     *held_out* no page is extracted by a model that has seen it: the site is learned twice, from two
     samples of that many pages (0, or more than there are: half of them) without a page in common.
     """
-    pages: dict[str, Page] = {page.url: page for page in corpus.pages(needs_attributes(features))}
-    learner = SiteLearner(corpus.name, labels, prior, features)
+    pages: dict[str, Page] = {page.url: page for page in corpus.pages(options.needs_attributes)}
+    learner = SiteLearner(corpus.name, options, prior)
     groups: list[set[str]] = [set(pages)]
     if held_out is not None:
         paths = sorted(pages)
@@ -74,7 +73,7 @@ def predict_site(
 
 
 def predict_by_crawl(
-    corpus: Corpus, labels: str, prior: Prior, features: Sequence[str] = (SLOTS,)
+    corpus: Corpus, options: LearningOptions, prior: Prior
 ) -> Iterator[dict[str, str]]:
     """Serve a site on loopback, crawl it as a user would, and yield its gold pages from the crawl's
     output.
@@ -108,11 +107,11 @@ def predict_by_crawl(
             "-s",
             f"CONTENTSPIDER_PRIOR_FILE={scratch / 'prior.npz'}",
             "-s",
-            f"CONTENTSPIDER_LABELS={labels}",
+            f"CONTENTSPIDER_LABELS={options.labels}",
             "-s",
             "CONTENTSPIDER_PROGRESS_SECS=0",
         ]
-        command += ["-s", f"CONTENTSPIDER_FEATURES={','.join(features)}"]
+        command += ["-s", f"CONTENTSPIDER_FEATURES={','.join(options.features)}"]
         done = subprocess.run(command, cwd=scratch, stderr=subprocess.PIPE, check=False)  # noqa: S603 - our own command
         if done.returncode:
             raise ContentSpiderError(

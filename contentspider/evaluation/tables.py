@@ -13,6 +13,7 @@ from contentspider.evaluation.predict import predict_site
 from contentspider.evaluation.training import cross_fit
 from contentspider.site.featuresets import FEATURE_SETS, SLOTS, needs_attributes
 from contentspider.site.labels import LABEL_METHODS
+from contentspider.site.options import LearningOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -168,9 +169,8 @@ def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[s
             f1 = []
             rows = predict_site(
                 corpus,
-                labels,
+                LearningOptions(labels, features),
                 priors.get(corpus.name),
-                features=features,
                 **how,  # type: ignore[arg-type]
             )
             for row in rows:

@@ -11,13 +11,13 @@ from contentspider.errors import ContentSpiderError
 from contentspider.page.files import read_pages
 from contentspider.page.rendered import read_rendered
 from contentspider.report.summary import summarise
-from contentspider.site.featuresets import SLOTS, needs_attributes
 from contentspider.site.learner import SiteLearner
+from contentspider.site.options import LearningOptions
 from contentspider.storage.ledger import Ledger
 from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from contentspider.page.document import Page
@@ -37,14 +37,14 @@ def render_report(report: SiteReport) -> str:
     ).decode()  # half an emoji is no text that could be written
 
 
-def write_report(source: Path, output: Path, labels: str, features: Sequence[str]) -> int:
+def write_report(source: Path, output: Path, options: LearningOptions) -> int:
     """Learn a site from its saved pages, write its report to *output*, and return of how many pages
     it is.
 
     *source* is a folder of HTML files or a file of rendered pages; of more pages than the learner takes, a sample is shown.
     """
-    learner = SiteLearner(source.resolve().name, labels, features=features)
-    pages = learner.sample(_read(source, needs_attributes(features)))
+    learner = SiteLearner(source.resolve().name, options)
+    pages = learner.sample(_read(source, options.needs_attributes))
     if not pages:
         raise ContentSpiderError(
             f"{source} has no pages with text: give a folder of HTML files, a file of rendered"
@@ -75,9 +75,8 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
     finally:
         ledger.close()
     model = ModelStore(models).load(chosen)
-    learner = SiteLearner(
-        chosen, model.labels if model else "votes", features=model.features if model else (SLOTS,)
-    )
+    options = LearningOptions(model.labels, model.features) if model else LearningOptions()
+    learner = SiteLearner(chosen, options)
     output.write_text(
         render_report(summarise(learner, model or learner.fit(pages), pages)), encoding="utf-8"
     )

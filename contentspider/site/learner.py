@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+import heapq
 import logging
-import random
+from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.classifier import BlockClassifier
-from contentspider.site.featuresets import SLOTS, FeatureNames, parse_feature_sets
-from contentspider.site.labels import LABEL_METHODS
+from contentspider.site.featuresets import FeatureNames
 from contentspider.site.model import SiteModel, SlotSummary
+from contentspider.site.options import LearningOptions
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
+from contentspider.site.sample import sample_order
 from contentspider.site.scorer import text_key
 from contentspider.site.teasers import teaser_slots
-from contentspider.site.votes import count_pages, gather, group_mean, vote
+from contentspider.site.votes import SiteBlocks, count_pages, gather, group_mean, vote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
-from contentspider.site.votes import SiteBlocks
 
 logger = logging.getLogger(__name__)
 
@@ -45,16 +47,13 @@ EXAMPLE_CHARS = 80
 class SiteLearner:
     """Learns what is content on one site from the site's own pages.
 
-    *labels* is how blocks are labelled (`contentspider.site.labels`): ``"votes"``, the site's votes over the
-    prior, the relevance to the hints and the repetition of text; or ``"paper"``, Algorithm 1 to the
-    letter.
-    *prior* is the general judge (the shipped one by default). *features* are the feature sets of the
-    classifier (`contentspider.site.featuresets`). *site* names the site in the model.
+    *site* names the site in the model. *options* are the labels, features and so on, see
+    `LearningOptions`. *prior* is the general judge; if None, the one that the options name.
 
-    >>> from contentspider.page.document import Page
-    >>> learner = SiteLearner(site="example.org")
-    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves, and of hot water. " * 3
-    >>> model = learner.fit([Page.from_html(html)])
+    >>> from contentspider import LearningOptions, Page
+    >>> learner = SiteLearner("example.org", LearningOptions(features=["slots", "tags"]))
+    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
+    >>> model = learner.fit([Page.from_html(html * 3, "/tea")])
     >>> model.pages
     1
     """
@@ -62,25 +61,19 @@ class SiteLearner:
     def __init__(
         self,
         site: str = "",
-        labels: str = "votes",
+        options: LearningOptions | None = None,
         prior: Prior | None = None,
-        features: Sequence[str] = (SLOTS,),
     ) -> None:
-        if labels not in LABEL_METHODS:
-            raise ValueError(
-                f"labels={labels!r} is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}"
-            )
         self.site = site
-        self.labels = labels
+        self.options = options or LearningOptions()
         self.prior = prior
-        self.features = parse_feature_sets(features)
 
     def fit(self, pages: Iterable[Page]) -> SiteModel:
         """Return the model of the site whose *pages* these are.
 
-        Of more than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a random sample is
-        learned from (the same one for the same pages). Raises `NotEnoughTextError` if no page has
-        any text.
+        Of more than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a sample is learned
+        from. The model is the same in whatever order the pages come. Raises `NotEnoughTextError` if
+        no page has any text.
         """
         sample = self.sample(pages)
         if not sample:
@@ -94,32 +87,40 @@ class SiteLearner:
 
     @staticmethod
     def sample(pages: Iterable[Page]) -> list[Page]:
-        """Return the pages with text that `fit` learns from: all, or a uniform sample of up to
-        `MAX_SAMPLE` of them.
+        """Return the pages with text that `fit` learns from, in the order of samples: all, or the
+        first `MAX_SAMPLE` of them (`contentspider.site.sample`).
+
+        They are read one after the other; no more than `MAX_SAMPLE` are kept in memory.
         """
-        sample = _reservoir((page for page in pages if page.content.blocks), MAX_SAMPLE)
+        sample = heapq.nsmallest(
+            MAX_SAMPLE, (page for page in pages if page.content.blocks), key=_order
+        )
         blocks = sum(len(page.content.blocks) for page in sample)
         size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
-        return _reservoir(sample, size) if blocks > MAX_SAMPLE_BLOCKS else sample
+        return sample[:size] if blocks > MAX_SAMPLE_BLOCKS else sample
 
     def label(self, sample: list[Page], site: SiteBlocks) -> tuple[NDArray[np.float32], str]:
         """Return for each block of the sample how probably it is content, and the digest of the
         prior that judged.
         """
-        if self.labels != "votes":
+        method = self.options.labels
+        if method != "votes":
             labels, _, _ = label_like_the_paper(
-                sample, contrast=self.labels == "contrast", local=self.labels == "paper-local"
+                sample, contrast=method == "contrast", local=method == "paper-local"
             )
             return labels, ""
-        judge = self.prior or Prior.shipped()
+        file = self.options.prior_file
+        judge = self.prior or (Prior.from_file(Path(file)) if file else Prior.shipped())
         return label_by_votes(sample, site, judge), judge.digest
 
     def _train(
         self, sample: list[Page], site: SiteBlocks, probabilities: NDArray[np.float32], prior: str
     ) -> SiteModel:
         labels = probabilities >= 0.5
-        noise_texts = _noise_texts(sample, site, labels) if self.labels == "votes" else set()
-        names = FeatureNames(self.features, site.table)
+        noise_texts = (
+            _noise_texts(sample, site, labels) if self.options.labels == "votes" else set()
+        )
+        names = FeatureNames(self.options.features, site.table)
         rows = [row for page in sample for row in names.page(page.content, noise_texts)]
         # A block counts by its length and by how sure its label is.
         weights = np.sqrt(site.chars) * (0.1 + np.abs(2 * probabilities - 1))
@@ -144,14 +145,14 @@ class SiteLearner:
         )
         return SiteModel(
             site=self.site,
-            labels=self.labels,
+            labels=self.options.labels,
             pages=len(sample),
             names=site.table.kept,
             noise_texts=frozenset(noise_texts),
             classifier=classifier,
             summary=_summary(sample, site, margins, probabilities),
             prior=prior,
-            features=self.features,
+            features=tuple(self.options.features),
             teasers=teaser_slots(
                 sample,
                 np.split(margins > 0, np.searchsorted(site.pages, np.arange(1, len(sample)))),
@@ -167,16 +168,12 @@ def label_by_votes(sample: list[Page], site: SiteBlocks, prior: Prior) -> NDArra
     return vote(site, *prior.judge(sample))
 
 
-def _reservoir(pages: Iterable[Page], size: int) -> list[Page]:
-    """Return a uniform sample of *pages* in one pass, in the order in which they came."""
-    draw = random.Random(0)
-    sample: list[tuple[int, Page]] = []
-    for number, page in enumerate(pages):
-        if len(sample) < size:
-            sample.append((number, page))
-        elif (place := draw.randrange(number + 1)) < size:
-            sample[place] = (number, page)
-    return [page for _, page in sorted(sample, key=lambda entry: entry[0])]
+def _order(page: Page) -> tuple[bytes, bytes]:
+    """Return where a page stands in the order of samples; pages of one address by what they say."""
+    content = blake2b(digest_size=8)
+    for block in page.content.blocks:
+        content.update(f"{block.path}\n{block.text}\n".encode("utf-8", "surrogatepass"))
+    return sample_order(page.url), content.digest()
 
 
 def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]) -> set[str]:

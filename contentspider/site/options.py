@@ -1,0 +1,90 @@
+"""How a site is learned and filtered: the options that every way in (Python, command line, settings
+of a crawl, the learning process) shares, checked once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contentspider.errors import ContentSpiderError
+from contentspider.site.featuresets import SLOTS, needs_attributes, parse_feature_sets
+from contentspider.site.labels import LABEL_METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class OptionError(ContentSpiderError, ValueError):
+    """An option has a value that cannot work; the message says which ones would.
+
+    *option* is its name in `LearningOptions`; `renamed` says it by the name under which the user
+    gave it.
+    """
+
+    def __init__(self, option: str, value: object, advice: str) -> None:
+        super().__init__(f"{option}={value!r} {advice}")
+        self.option = option
+        self.value = value
+        self.advice = advice
+
+    def renamed(self, name: str) -> OptionError:
+        """Return the same error with another *name* of the option.
+
+        >>> str(OptionError("labels", "x", "is unknown").renamed("--labels"))
+        "--labels='x' is unknown"
+        """
+        return OptionError(name, self.value, self.advice)
+
+
+@dataclass(frozen=True, slots=True)
+class LearningOptions:
+    """How a site is learned and its pages are filtered. Values that cannot work raise `OptionError`.
+
+    *labels* is how blocks are labelled (`contentspider.site.labels`). *features* are the feature
+    sets that the site's classifier decides by (`contentspider.site.featuresets`), in a list or
+    with commas between them. *keep_teasers*
+    keeps the entries of listing pages. *prior_file* is a file from ``contentspider train-prior``
+    that judges in place of the shipped prior ("": the shipped one).
+
+    A record of it (`dataclasses.asdict`) is made of JSON values, and gives the options back:
+
+    >>> from dataclasses import asdict
+    >>> options = LearningOptions(labels="paper", features=["slots", "tags"])
+    >>> LearningOptions(**asdict(options)) == options
+    True
+    >>> LearningOptions(labels="best")
+    Traceback (most recent call last):
+    contentspider.site.options.OptionError: labels='best' is unknown; use one of 'votes', ...
+    """
+
+    labels: str = LABEL_METHODS[0]
+    features: Sequence[str] = (SLOTS,)
+    keep_teasers: bool = False
+    prior_file: str = ""
+
+    def __post_init__(self) -> None:
+        if self.labels not in LABEL_METHODS:
+            raise OptionError(
+                "labels",
+                self.labels,
+                f"is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}",
+            )
+        features = self.features
+        wanted = features.split(",") if isinstance(features, str) else features
+        try:
+            object.__setattr__(self, "features", parse_feature_sets(wanted))
+        except ValueError as error:
+            raise OptionError("features", ",".join(wanted), f"cannot be used: {error}") from error
+        if self.prior_file and not Path(self.prior_file).is_file():
+            raise OptionError(
+                "prior_file",
+                self.prior_file,
+                "does not exist; give a file that 'contentspider train-prior' wrote",
+            )
+
+    @property
+    def needs_attributes(self) -> bool:
+        """Tell whether pages must be read with their markup's attributes (`Page.from_html`)."""
+        return needs_attributes(self.features)

@@ -1,0 +1,58 @@
+"""The options of learning, in one object that is checked once, and the order of samples."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from contentspider.cli import main
+from contentspider.crawl.settings import learning_options
+from contentspider.errors import ContentSpiderError
+from contentspider.site.options import LearningOptions, OptionError
+from contentspider.site.sample import sample_order
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"labels": "best"}, "labels='best' is unknown; use one of 'votes', 'paper'"),
+        ({"features": ["colour"]}, "features='colour' cannot be used: .*use one of slots"),
+        ({"features": []}, "features='' cannot be used: no feature set is named"),
+        ({"prior_file": "nowhere.npz"}, "prior_file='nowhere.npz' does not exist; .*train-prior"),
+    ],
+)
+def test_a_value_that_cannot_work_is_refused_with_what_would(
+    given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(OptionError, match=message):
+        LearningOptions(**given)
+
+
+def test_options_survive_json_and_are_one_value_however_written() -> None:
+    options = LearningOptions(features=["tags", "slots"], keep_teasers=True)
+    assert LearningOptions(**json.loads(json.dumps(asdict(options)))) == options
+    assert hash(LearningOptions(features="slots,tags", keep_teasers=True)) == hash(options)
+    assert options.features == ("slots", "tags")
+    assert not options.needs_attributes
+    assert LearningOptions(features="scripts").needs_attributes
+
+
+def test_settings_and_flags_are_named_as_the_user_gave_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    with pytest.raises(ContentSpiderError, match=r"^CONTENTSPIDER_FEATURES='color' cannot be used"):
+        learning_options(Settings({"CONTENTSPIDER_FEATURES": "color"}))
+    chosen = learning_options(Settings({"CONTENTSPIDER_FEATURES": "tags,slots"}))
+    assert chosen == LearningOptions(features=["slots", "tags"])
+    assert main(["extract", str(tmp_path), "--features", "color"]) == 1
+    assert "--features='color' cannot be used" in capsys.readouterr().err
+
+
+def test_the_order_of_samples_is_fixed() -> None:
+    """Ledgers of two versions, and of several machines, must choose the same pages."""
+    assert sample_order("https://example.org/").hex() == "6ec7e91c7656bfb8"
+    assert sample_order("\ud800") != sample_order("?")
