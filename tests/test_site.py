@@ -15,6 +15,7 @@ from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.site import learner as learner_module
 from contentspider.site import scorer
+from contentspider.site.blocks import gather
 from contentspider.site.classifier import BlockNames
 from contentspider.site.clusters import cluster_slots
 from contentspider.site.learner import SiteLearner
@@ -23,8 +24,8 @@ from contentspider.site.options import LearningOptions
 from contentspider.site.paper import label_like_the_paper
 from contentspider.site.prior import Prior
 from contentspider.site.relevance import MAX_CHARS, contrasts, lcs_length, lcs_lengths
+from contentspider.site.rules import foreign_share, split_comments
 from contentspider.site.slots import SlotTable, count_names
-from contentspider.site.votes import foreign_share, gather, split_comments
 from tests.conftest import token_f1
 
 PROSE = (

@@ -23,12 +23,12 @@ from contentspider.evaluation.training import cross_fit, label_blocks
 from contentspider.page.document import Page
 from contentspider.page.output import to_text
 from contentspider.page.rendered import read_rendered
+from contentspider.site.blocks import gather
 from contentspider.site.classifier import BlockClassifier
 from contentspider.site.featuresets import FeatureNames
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
 from contentspider.site.slots import SlotTable, count_names
-from contentspider.site.votes import gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

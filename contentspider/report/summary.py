@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.site.votes import gather, group_mean
+from contentspider.site.blocks import TEMPLATE_SHARE, gather, group_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,6 @@ EXAMPLES = 4
 EXAMPLE_CHARS = 160
 # What a page lost is told by its longest dropped texts that are not on most pages.
 LOST_BLOCKS = 12
-TEMPLATE_SHARE = 0.4
 BINS = 10
 
 

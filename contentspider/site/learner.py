@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.errors import NotEnoughTextError
+from contentspider.site.blocks import count_pages, gather, group_mean
 from contentspider.site.classifier import BlockClassifier
 from contentspider.site.featuresets import FeatureNames
 from contentspider.site.model import SiteModel, SlotSummary
@@ -20,7 +21,7 @@ from contentspider.site.prior import Prior
 from contentspider.site.sample import sample_order
 from contentspider.site.scorer import text_key
 from contentspider.site.teasers import teaser_slots
-from contentspider.site.votes import SiteBlocks, count_pages, gather, group_mean, vote
+from contentspider.site.votes import vote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
+    from contentspider.site.blocks import SiteBlocks
 
 logger = logging.getLogger(__name__)
 
