@@ -10,7 +10,7 @@ import pytest
 from scrapy.settings import Settings
 
 from contentspider.cli import main
-from contentspider.crawl.settings import learning_options
+from contentspider.crawl.settings import CrawlOptions
 from contentspider.errors import ContentSpiderError
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.sample import sample_order
@@ -45,8 +45,8 @@ def test_settings_and_flags_are_named_as_the_user_gave_them(
     capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
     with pytest.raises(ContentSpiderError, match=r"^CONTENTSPIDER_FEATURES='color' cannot be used"):
-        learning_options(Settings({"CONTENTSPIDER_FEATURES": "color"}))
-    chosen = learning_options(Settings({"CONTENTSPIDER_FEATURES": "tags,slots"}))
+        CrawlOptions.from_settings(Settings({"CONTENTSPIDER_FEATURES": "color"}))
+    chosen = CrawlOptions.from_settings(Settings({"CONTENTSPIDER_FEATURES": "tags,slots"})).learning
     assert chosen == LearningOptions(features=["slots", "tags"])
     assert main(["extract", str(tmp_path), "--features", "color"]) == 1
     assert "--features='color' cannot be used" in capsys.readouterr().err

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,6 +94,29 @@ def test_a_damaged_model_is_set_aside_with_one_warning(
     assert (store.folder / "example.org" / "manifest.json.broken").is_file()
 
 
+def unreadable(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+    (folder / "manifest.json").mkdir()
+
+
+def test_a_model_that_can_neither_be_read_nor_set_aside_is_learned_anew(
+    store: ModelStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unreadable(store.folder / "example.org")
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(type(store.folder), "replace", refuse)
+    assert store.load("example.org") is None
+    assert "cannot be set aside (Permission denied)" in caplog.text
+
+
+def test_a_file_in_place_of_the_folder_holds_no_models(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("")
+    assert ModelStore(tmp_path / "models").load("example.org") is None
+
+
 def test_old_generations_of_weights_are_deleted(store: ModelStore) -> None:
     for number in range(4):
         store.save(
@@ -128,6 +153,20 @@ def test_items_survive_the_disk(item: object) -> None:
     again = load_item(dump_item(item))
     assert again == item
     assert type(again) is type(item)
+
+
+class Colour(str, Enum):
+    RED = "red"
+
+
+class Size(IntEnum):
+    LARGE = 3
+
+
+@pytest.mark.parametrize("value", [Colour.RED, Size.LARGE, [Colour.RED], OrderedDict(a=1)])
+def test_a_value_that_would_come_back_as_another_type_is_no_data(value: object) -> None:
+    with pytest.raises(TypeError, match="cannot be stored"):
+        dump_item({"value": value})
 
 
 def test_no_module_is_imported_for_an_item() -> None:

@@ -10,7 +10,7 @@ from contentspider.crawl.middleware import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.pipeline import ContentPipeline
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.scheduler import LedgerScheduler
-from contentspider.crawl.settings import DEFAULTS
+from contentspider.crawl.settings import DEFAULTS, CrawlOptions
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -30,11 +30,17 @@ class Addon:
     """Enables contentspider's middlewares, pipeline and progress, and sets its defaults."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add the components, and the default of each of our settings that the project leaves out."""
+        """Add the components, and the default of each of our settings that the project leaves out.
+
+        Raises `SettingError` if one of them cannot work.
+        """
         for name, default in DEFAULTS.items():
             if name not in settings:
                 settings.set(name, default, "default")
-        if settings.getbool("CONTENTSPIDER_DURABLE") and settings.getbool("CONTENTSPIDER_ENABLED"):
+        options = CrawlOptions.from_settings(settings)
+        if not options.enabled:
+            return
+        if options.durable:
             settings.set("SCHEDULER", LedgerScheduler, "addon")
             if settings["SCHEDULER"] is not LedgerScheduler:
                 logger.warning(

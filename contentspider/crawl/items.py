@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scrapy.http import Response
 
 
@@ -46,6 +45,11 @@ class FieldMap:
     def __init__(self, mapping: Mapping[str, Mapping[str, str]]) -> None:
         ours = list(ContentItem.__dataclass_fields__)
         for item_class, fields in mapping.items():
+            if not isinstance(fields, Mapping):
+                raise TypeError(
+                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}]={fields!r} cannot be used: give our"
+                    " fields and yours, such as {'content': 'body'}"
+                )
             if unknown := sorted(set(fields) - set(ours)):
                 raise ValueError(
                     f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}] maps {unknown}, which contentspider"

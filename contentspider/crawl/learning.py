@@ -1,91 +1,120 @@
 """Learning in a process of its own, so that it takes neither the crawl's time nor its memory, nor
 can end it.
 
-The child reads the site's held pages from the ledger, and leaves the model in a folder; the parent
-waits in a thread.
+The child reads the site's held pages from the ledger, and writes the model to its standard output;
+the parent waits in a thread. Nothing is left on the disk, whatever ends either of them.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
-import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.options import LearningOptions
 from contentspider.storage.ledger import Ledger
-from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
     from contentspider.site.model import SiteModel
 
 NOT_ENOUGH_TEXT = 3
-# A site takes 2 to 3 seconds; a learner that hangs must not keep the crawl open for ever.
-MAX_SECONDS = 900
 ERROR_CHARS = 2_000
+# Linux: "send me this signal when the thread that started me ends" (prctl(2)).
+PR_SET_PDEATHSIG = 1
+# A learner takes one core: more threads are the crawl's, and where a memory limit leaves none for
+# them OpenBLAS spins for ever.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class LearningError(ContentSpiderError):
-    """The learning process failed; the pipeline lets the site's items pass unfiltered."""
+    """The learning process failed; it is tried again, and then the site's items pass unfiltered."""
 
 
-def learn_apart(ledger: Path, site: str, options: LearningOptions) -> SiteModel:
-    """Return the model of a site whose pages *ledger* holds, learned by another process.
-
-    Raises `NotEnoughTextError` or `LearningError`.
+def learn_apart(ledger: Path, site: str, options: LearningOptions, seconds: float) -> SiteModel:
+    """Return the model of a site whose pages *ledger* holds, learned by another process in *seconds*
+    at most; raises `NotEnoughTextError` or `LearningError`.
     """
+    from contentspider.site.model import SiteModel
+
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
-    package = str(Path(__file__).resolve().parent.parent.parent)
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-    }
-    with TemporaryDirectory(prefix="contentspider-") as folder:
-        done = subprocess.run(  # noqa: S603 - our own module
-            [sys.executable, "-m", "contentspider.crawl.learning", folder],
-            input=json.dumps(task).encode(),
-            stderr=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
-            check=False,
-            timeout=MAX_SECONDS,
+    try:
+        code, written, said = _run(json.dumps(task), seconds)
+    except subprocess.TimeoutExpired:
+        raise LearningError(
+            f"it took longer than {seconds:g} seconds; CONTENTSPIDER_LEARN_SECS allows more"
+        ) from None
+    except OSError as error:
+        raise LearningError(f"its process could not be run: {error}") from error
+    if code == NOT_ENOUGH_TEXT:
+        raise NotEnoughTextError(said)
+    if code:
+        # Of a traceback, the last line says what happened.
+        raise LearningError(
+            said.splitlines()[-1] if said else f"the learning process ended with {code}"
         )
-        said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
-        if done.returncode == NOT_ENOUGH_TEXT:
-            raise NotEnoughTextError(said)
-        if done.returncode:
-            # Of a traceback, the last line says what happened.
-            raise LearningError(
-                said.splitlines()[-1]
-                if said
-                else f"the learning process ended with {done.returncode}"
-            )
-        return ModelStore(Path(folder)).read(site)
+    manifest, _, weights = written.partition(b"\n")
+    return SiteModel.load(json.loads(manifest), weights)
 
 
-def _end_with_parent(parent: int) -> None:
-    """End this process when the crawl has been killed: nobody waits for the model, and the ledger
-    is wanted.
-    """
-    while os.getppid() == parent:
-        time.sleep(1)
+def _run(task: str, seconds: float) -> tuple[int, bytes, str]:
+    """Return the exit code, the output and the last words of the learning process."""
+    package = str(Path(__file__).resolve().parent.parent.parent)
+    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    ours, theirs = os.pipe()  # the child reads its end, which comes when we are gone
+    try:
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-m", "contentspider.crawl.learning", task],
+            stdin=ours,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
+        )
+        with process:
+            try:
+                written, said = process.communicate(timeout=seconds)
+            finally:
+                process.kill()  # if it has not ended by itself
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return process.returncode, written, said.decode(errors="replace").strip()[-ERROR_CHARS:]
+
+
+def _end_with_parent() -> None:
+    """End this process when the crawl is gone: nobody waits for the model, and the ledger is wanted."""
+    if sys.platform == "linux":
+        # Needs no thread, and ends what holds the interpreter.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    with suppress(RuntimeError):  # no thread is to be had: the signal must do
+        threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    while os.read(0, 1):
+        pass
     os._exit(1)
 
 
 def main() -> int:
-    """Learn the task on standard input and save the model in the folder that is the argument."""
+    """Learn the task that is the argument, and write the model's manifest and weights."""
+    output = sys.stdout.buffer
+    sys.stdout = sys.stderr  # what a library prints is no model
+    _end_with_parent()
+    logging.basicConfig(level=logging.WARNING)
     from contentspider.site.learner import SiteLearner
 
-    logging.basicConfig(level=logging.WARNING)
-    threading.Thread(target=_end_with_parent, args=[os.getppid()], daemon=True).start()
-    task = json.load(sys.stdin)
+    task = json.loads(sys.argv[1])
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
@@ -97,7 +126,8 @@ def main() -> int:
     except ContentSpiderError as error:
         sys.stderr.write(str(error))
         return 1
-    ModelStore(Path(sys.argv[1])).save(model)
+    manifest = json.dumps(model.manifest()).encode()
+    output.write(manifest + b"\n" + model.dump_weights())
     return 0
 
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.items import FieldMap
 from contentspider.crawl.keeper import URL_META_KEY, Keeper
-from contentspider.crawl.settings import learning_options
+from contentspider.crawl.settings import CrawlOptions
 from contentspider.page.blocks import extract_blocks
 from contentspider.page.document import Page
 from contentspider.page.hints import extract_hints
@@ -47,13 +46,12 @@ class BlocksMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not crawler.settings.getbool("CONTENTSPIDER_ENABLED", True):
-            raise NotConfigured("CONTENTSPIDER_ENABLED is False")
+        options = CrawlOptions.from_settings(crawler.settings)
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
-        self.attributes = learning_options(crawler.settings).needs_attributes
-        self.max_blocks = crawler.settings.getint("CONTENTSPIDER_MAX_BLOCKS")
+        self.attributes = options.learning.needs_attributes
+        self.max_blocks = options.max_blocks
         self.large = asyncio.Semaphore(MAX_LARGE)
 
     @classmethod
@@ -163,10 +161,8 @@ class PagesMiddleware:
     """Remembers which page an item was made from, and keeps the tag out of follow-up requests."""
 
     def __init__(self, crawler: Crawler) -> None:
-        if not crawler.settings.getbool("CONTENTSPIDER_ENABLED", True):
-            raise NotConfigured("CONTENTSPIDER_ENABLED is False")
         self.sources = ItemSources()
-        self.field_map = FieldMap(crawler.settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
+        self.field_map = CrawlOptions.from_settings(crawler.settings).item_fields
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PagesMiddleware:

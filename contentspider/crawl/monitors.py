@@ -4,8 +4,13 @@ tells how to switch them on.
 
 from __future__ import annotations
 
-from spidermon import MonitorSuite, monitors
-from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
+try:
+    from spidermon import MonitorSuite, monitors
+    from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
+except ImportError as error:
+    raise ImportError(
+        "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
+    ) from error
 
 from contentspider.crawl.settings import DEFAULTS
 

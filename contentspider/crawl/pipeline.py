@@ -6,18 +6,16 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider, DropItem, NotConfigured
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.items import FieldMap
 from contentspider.crawl.keeper import RELEASE_URL, Keeper, Passing, passing
 from contentspider.crawl.learning import learn_apart
 from contentspider.crawl.middleware import PagesMiddleware, Source
-from contentspider.crawl.settings import learning_options
+from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.record import page_fields
@@ -71,18 +69,14 @@ class ContentPipeline:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        settings = crawler.settings
-        if not settings.getbool("CONTENTSPIDER_ENABLED", True):
-            raise NotConfigured("CONTENTSPIDER_ENABLED is False")
+        self.options = options = CrawlOptions.from_settings(crawler.settings)
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
-        self.learn_pages = max(1, settings.getint("CONTENTSPIDER_LEARN_PAGES"))
-        self.relearn = settings.getbool("CONTENTSPIDER_RELEARN")
-        self.options = learning_options(settings)
-        self.field_map = FieldMap(settings.getdict("CONTENTSPIDER_ITEM_FIELDS"))
-        self.keys = SiteKeys(settings["CONTENTSPIDER_SITE_BY"])
-        self.store = ModelStore(Path(settings["CONTENTSPIDER_MODELS_DIR"]))
+        self.learning = options.learning
+        self.field_map = options.item_fields
+        self.keys = SiteKeys(options.site_by)
+        self.store = ModelStore(options.models_dir)
         self.sites: dict[str, SiteState] = {}
         self.closing = False
         self.warned: set[str] = set()
@@ -160,10 +154,10 @@ class ContentPipeline:
         if state is None:
             state = self.sites[key] = SiteState(key)
             learned_here = self.keeper.is_resumed and key in (self.ledger.fact("learned") or [])
-            model = self.store.load(key) if learned_here or not self.relearn else None
+            model = self.store.load(key) if learned_here or not self.options.relearn else None
             if model is not None and (model.labels, model.features) == (
-                self.options.labels,
-                self.options.features,
+                self.learning.labels,
+                self.learning.features,
             ):
                 state.model, state.version = model, model.version
                 self.stats.inc_value("contentspider/models/loaded")
@@ -175,7 +169,7 @@ class ContentPipeline:
     def _fill(self, item: Any, page: Page, state: SiteState) -> dict[str, object]:
         try:
             extraction = (
-                state.model.extract(page, self.options.keep_teasers) if state.model else None
+                state.model.extract(page, self.learning.keep_teasers) if state.model else None
             )
         except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
             self.stats.inc_value(f"contentspider/pages/failed/{type(error).__name__}")
@@ -227,7 +221,7 @@ class ContentPipeline:
         state.pages += source.page.url != state.last_url
         state.last_url = source.page.url
         self.stats.inc_value("contentspider/items/held")
-        if state.pages >= self.learn_pages:
+        if state.pages >= self.options.learn_pages:
             self._start_learning(state)
         return True
 
@@ -276,7 +270,8 @@ class ContentPipeline:
                 learn_apart,
                 self.ledger.path,
                 state.key,
-                self.options,
+                self.learning,
+                self.options.learn_secs,
             )
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
@@ -348,7 +343,7 @@ class ContentPipeline:
             self.stats.inc_value("contentspider/items/held", count)
             if state.is_ready:
                 self._start_release(state)
-            elif state.pages >= self.learn_pages:
+            elif state.pages >= self.options.learn_pages:
                 self._start_learning(state)
 
     def _on_idle(self) -> None:

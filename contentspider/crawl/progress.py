@@ -6,36 +6,44 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from contentspider.crawl.settings import CrawlOptions
+
 if TYPE_CHECKING:
+    from rich.live import Live
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
+
+
+def live_line() -> Live | None:
+    """Return a line that renews itself, None where there is no terminal, or no rich."""
+    try:
+        from rich.console import Console
+        from rich.live import Live
+    except ImportError:
+        return None
+    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    if not console.is_terminal:
+        return None
+    # What is logged meanwhile goes above the line.
+    return Live(console=console, auto_refresh=False, redirect_stdout=False)
 
 
 class Progress:
     """Says every second (on a terminal) or every few what the crawl has done so far."""
 
     def __init__(self, crawler: Crawler) -> None:
-        seconds = crawler.settings.getfloat("CONTENTSPIDER_PROGRESS_SECS")
+        seconds = CrawlOptions.from_settings(crawler.settings).progress_secs
         if seconds <= 0:
             raise NotConfigured("CONTENTSPIDER_PROGRESS_SECS is 0")
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats
-        console = Console(stderr=True)
-        # What is logged meanwhile goes above the line.
-        self.live = (
-            Live(console=console, auto_refresh=False, redirect_stdout=False)
-            if console.is_terminal
-            else None
-        )
+        self.live = live_line()
         self.seconds = 1.0 if self.live else seconds
         self.started = time.monotonic()
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
@@ -80,6 +88,6 @@ class Progress:
     def tell(self) -> None:
         """Write the line."""
         if self.live:
-            self.live.update(Text(self.line(), no_wrap=True, overflow="ellipsis"), refresh=True)
+            self.live.update(self.line()[: self.live.console.width], refresh=True)
         else:
             logger.info("%s", self.line())

@@ -16,7 +16,7 @@ from scrapy.settings import Settings
 from contentspider.crawl import project
 from contentspider.crawl.export import LINES, check_format, export_items
 from contentspider.crawl.ledgers import crawl_ledger
-from contentspider.crawl.settings import learning_options
+from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.spider import SiteSpider, with_scheme
 from contentspider.errors import ContentSpiderError
@@ -76,7 +76,7 @@ def _is_streamed(output: str) -> bool:
 def _check(addresses: list[str], settings: Settings) -> None:
     """Raise an error that names the first address or setting which cannot work."""
     try:
-        learning_options(settings)
+        CrawlOptions.from_settings(settings)
         keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
     except ValueError as error:
         raise ContentSpiderError(str(error)) from error

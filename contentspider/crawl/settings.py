@@ -1,23 +1,97 @@
-"""The settings of contentspider: one table, from which the defaults come and the docs are checked."""
+"""The settings of contentspider: one table, from which come the defaults, the checks and the docs;
+and what a crawl makes of them.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.site.featuresets import SLOTS
-from contentspider.site.labels import LABEL_METHODS
+from contentspider.crawl.items import FieldMap
+from contentspider.errors import ContentSpiderError
 from contentspider.site.options import LearningOptions, OptionError
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
+    from typing_extensions import Self
+
+PREFIX = "CONTENTSPIDER_"
+# The word for a setting's type, by its default's.
+KINDS = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list of names, or names with commas between them",
+    dict: "a dict, or a JSON object",
+}
+
+
+class SettingError(ContentSpiderError, ValueError):
+    """A setting has a value that cannot work, or does not exist; the message says what would."""
 
 
 class Setting(NamedTuple):
-    """A Scrapy setting: its name, its default, and what it does in one line."""
+    """A Scrapy setting: its name, its default, which tells its type, and what it does in one line.
+
+    Numbers are between *minimum* and *maximum*; words are one of *choices*.
+    """
 
     name: str
     default: Any
     meaning: str
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    choices: tuple[str, ...] = ()
+
+    def parse(self, settings: BaseSettings) -> Any:
+        """Return the setting's value in the type of its default; raises `SettingError`."""
+        value = settings.get(self.name)
+        if value is None:
+            return self.default
+        kind = type(self.default)
+        try:
+            found = self._read(settings, kind, value)
+        except (ValueError, TypeError, OverflowError):
+            raise self._error(value) from None
+        if kind in (int, float) and not self.minimum <= found <= self.maximum:
+            raise self._error(value)
+        if self.choices and found not in self.choices:
+            raise self._error(value)
+        return found
+
+    def _read(self, settings: BaseSettings, kind: type, value: Any) -> Any:
+        if kind is bool:
+            return settings.getbool(self.name)
+        if kind is int:
+            if isinstance(value, float) and not value.is_integer():
+                raise ValueError
+            return settings.getint(self.name)
+        if kind is float:
+            return settings.getfloat(self.name)
+        if kind is list:
+            return [str(entry).strip() for entry in settings.getlist(self.name)]
+        if kind is dict:
+            return settings.getdict(self.name)
+        if not isinstance(value, (str, Path)):
+            raise TypeError
+        return str(value)
+
+    def _error(self, value: object) -> SettingError:
+        if self.choices:
+            advice = f"use one of {', '.join(map(repr, self.choices))}"
+        else:
+            advice = f"give {KINDS[type(self.default)]}"
+            if self.maximum < math.inf:
+                advice += f" from {self.minimum:g} to {self.maximum:g}"
+            elif self.minimum > -math.inf:
+                advice += f" from {self.minimum:g} on"
+            advice += f", such as {self.default!r}"
+        return SettingError(f"{self.name}={value!r} cannot be used: {advice}")
 
 
 SETTINGS = (
@@ -31,9 +105,16 @@ SETTINGS = (
     ),
     Setting(
         "CONTENTSPIDER_LEARN_PAGES",
-        200,
-        "Pages of a site that are held until its model is learned; a smaller site is learned at the"
-        " end.",
+        2_000,
+        "Pages of a site that are held on disk until its model is learned; a smaller site is learned"
+        " at the end, from all of its pages.",
+        minimum=1,
+    ),
+    Setting(
+        "CONTENTSPIDER_LEARN_SECS",
+        300.0,
+        "Seconds that learning a site may take (2 to 3 is usual); it is tried twice.",
+        minimum=1,
     ),
     Setting(
         "CONTENTSPIDER_RELEARN",
@@ -65,6 +146,7 @@ SETTINGS = (
         "CONTENTSPIDER_SITE_BY",
         "domain",
         "What a site is: 'domain' (the registered domain) or 'host' (each subdomain apart).",
+        choices=("domain", "host"),
     ),
     Setting(
         "CONTENTSPIDER_ITEM_FIELDS",
@@ -76,6 +158,7 @@ SETTINGS = (
         "CONTENTSPIDER_MAX_BLOCKS",
         20_000,
         "Blocks of a page that are read; what follows is left out and logged.",
+        minimum=1,
     ),
     Setting(
         "CONTENTSPIDER_DURABLE",
@@ -97,6 +180,7 @@ SETTINGS = (
         "CONTENTSPIDER_KEEP_CRAWLS",
         3,
         "Ledgers of earlier crawls that are kept beside the current one.",
+        minimum=0,
     ),
     Setting(
         "CONTENTSPIDER_OUTPUT_FILE",
@@ -109,38 +193,91 @@ SETTINGS = (
         10.0,
         "Seconds between progress lines in a log; a terminal's line is renewed each second. 0 is"
         " none.",
+        minimum=0,
     ),
     Setting(
         "CONTENTSPIDER_MONITOR_MIN_KEPT",
         0.1,
         "Monitors: alarm if a smaller share of the text was kept.",
+        minimum=0,
+        maximum=1,
     ),
     Setting(
         "CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE",
         0.25,
         "Monitors: alarm if a larger share of the pages has low confidence, or was not filtered.",
+        minimum=0,
+        maximum=1,
     ),
     Setting(
         "CONTENTSPIDER_MONITOR_MAX_FAILED",
         0.1,
         "Monitors: alarm if a larger share of the pages could not be read or filtered.",
+        minimum=0,
+        maximum=1,
     ),
 )
 
 
-def learning_options(settings: BaseSettings) -> LearningOptions:
-    """Return the settings of learning; raises `OptionError` for the first that cannot work, which
-    says what would.
-    """
-    try:
-        return LearningOptions(
-            labels=settings.get("CONTENTSPIDER_LABELS", LABEL_METHODS[0]),
-            features=settings.getlist("CONTENTSPIDER_FEATURES", [SLOTS]),
-            keep_teasers=settings.getbool("CONTENTSPIDER_KEEP_TEASERS"),
-            prior_file=settings.get("CONTENTSPIDER_PRIOR_FILE", ""),
-        )
-    except OptionError as error:
-        raise error.renamed(f"CONTENTSPIDER_{error.option.upper()}") from error
-
-
 DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTINGS}
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlOptions:
+    """What the settings of a crawl say, each in its type and checked; docs/settings.md says what each
+    means.
+    """
+
+    enabled: bool
+    models_dir: Path
+    learn_pages: int
+    learn_secs: float
+    relearn: bool
+    learning: LearningOptions
+    site_by: str
+    item_fields: FieldMap
+    max_blocks: int
+    durable: bool
+    crawl: str
+    resume: bool
+    keep_crawls: int
+    output_file: str
+    progress_secs: float
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> Self:
+        """Return the options of a crawl with these *settings*.
+
+        Raises `SettingError`, which names the first setting that cannot work or that contentspider
+        does not have.
+        """
+        values = {
+            setting.name.removeprefix(PREFIX).lower(): setting.parse(settings)
+            for setting in SETTINGS
+        }
+        for name in settings:
+            if name.startswith(PREFIX) and name not in DEFAULTS:
+                near = get_close_matches(name, DEFAULTS, 1, cutoff=0)[0]
+                raise SettingError(f"contentspider has no setting {name}; did you mean {near}?")
+        wanted = any("spidermon" in str(name) for name in settings.getdict("EXTENSIONS"))
+        if wanted and find_spec("spidermon") is None:
+            raise SettingError(
+                "EXTENSIONS names Spidermon, which is not installed: pip install"
+                " 'contentspider[monitors]', or leave it out"
+            )
+        try:
+            learning = LearningOptions(
+                values["labels"], values["features"], values["keep_teasers"], values["prior_file"]
+            )
+            item_fields = FieldMap(values["item_fields"])
+        except OptionError as error:
+            raise SettingError(str(error.renamed(PREFIX + error.option.upper()))) from error
+        except (ValueError, TypeError) as error:
+            raise SettingError(str(error)) from error
+        own = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
+        own |= {
+            "learning": learning,
+            "item_fields": item_fields,
+            "models_dir": Path(values["models_dir"]),
+        }
+        return cls(**own)

@@ -14,32 +14,34 @@ from contentspider.errors import ContentSpiderError
 
 
 def encode_value(value: Any) -> object:
-    """Return *value* as JSON can hold it; raises TypeError for what it cannot."""
-    if value is None or isinstance(value, (bool, int, float, str)):
+    """Return *value* as JSON can hold it; raises TypeError for what it cannot.
+
+    Types count exactly: an enumeration's member, or of any subclass, would come back as another
+    type.
+    """
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
         return value
-    if isinstance(value, dict):
-        if all(isinstance(key, str) for key in value):
-            return {"dict": {key: encode_value(entry) for key, entry in value.items()}}
-    elif type(value) in (list, tuple, set, frozenset):  # a subclass would come back as another type
-        return {type(value).__name__: [encode_value(entry) for entry in value]}
-    elif isinstance(value, datetime):
-        return {"datetime": value.isoformat()}
-    elif isinstance(value, date):
-        return {"date": value.isoformat()}
-    elif isinstance(value, Decimal):
+    if kind is dict and all(type(key) is str for key in value):
+        return {"dict": {key: encode_value(entry) for key, entry in value.items()}}
+    if kind in COLLECTIONS.values():
+        return {kind.__name__: [encode_value(entry) for entry in value]}
+    if kind in (datetime, date):
+        return {kind.__name__: value.isoformat()}
+    if kind is Decimal:
         return {"decimal": str(value)}
-    elif isinstance(value, bytes):
+    if kind is bytes:
         return {"bytes": value.hex()}
-    raise TypeError(f"{type(value).__name__} cannot be stored as data")
+    raise TypeError(f"{kind.__name__} cannot be stored as data")
 
 
+COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 DECODERS: dict[str, Any] = {
     "datetime": datetime.fromisoformat,
     "date": date.fromisoformat,
     "decimal": Decimal,
     "bytes": bytes.fromhex,
 }
-COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
 def decode_value(value: Any) -> Any:

@@ -72,8 +72,9 @@ class ModelStore:
     def load(self, site: str) -> SiteModel | None:
         """Return the model of a site, None if there is none.
 
-        One that cannot be used is set aside (its manifest renamed to ``manifest.json.broken``) with
-        one warning, and None is returned: the site will be learned anew.
+        One that cannot be used is set aside (its manifest renamed to ``manifest.json.broken``, if
+        the folder can be written) with one warning, and None is returned: the site will be learned
+        anew.
         """
         path = self.folder / site / MANIFEST
         try:
@@ -82,21 +83,25 @@ class ModelStore:
             return None
         except StateError as error:
             aside = path.with_name(path.name + ".broken")
-            logger.warning(
-                "%s: %s; it is set aside as %s and the site is learned anew",
-                path,
-                error,
-                aside.name,
-            )
-            path.replace(aside)
+            try:
+                path.replace(aside)
+                done = f"it is set aside as {aside.name}"
+            except OSError as refused:
+                done = f"it cannot be set aside ({refused.strerror})"
+            logger.warning("%s: %s; %s and the site is learned anew", path, error, done)
             return None
 
     def read(self, site: str) -> SiteModel:
         """Return the model of a site; raises FileNotFoundError if it has none, `StateError` if it
-        is damaged.
+        cannot be read or is damaged.
         """
         folder = self.folder / site
-        text = (folder / MANIFEST).read_bytes()
+        try:
+            text = (folder / MANIFEST).read_bytes()
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise FileNotFoundError(f"{folder} holds no model") from error
+        except OSError as error:
+            raise StateError(f"the manifest cannot be read ({error.strerror})") from error
         try:
             manifest = json.loads(text.decode("utf-8", "surrogatepass"))
             name, digest = manifest["weights"], manifest["sha256"]

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.settings import Settings
+
+from contentspider.crawl.addon import Addon
+from contentspider.crawl.progress import live_line
+from contentspider.crawl.settings import DEFAULTS, SETTINGS, CrawlOptions, SettingError
+from tests.conftest import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def options(**settings: Any) -> CrawlOptions:
+    return CrawlOptions.from_settings(
+        Settings({f"CONTENTSPIDER_{name}": value for name, value in settings.items()})
+    )
+
+
+def test_without_settings_the_defaults_count() -> None:
+    for found in (options(), CrawlOptions.from_settings(Settings(DEFAULTS))):
+        assert found.learn_pages == DEFAULTS["CONTENTSPIDER_LEARN_PAGES"]
+        assert found.learning.features == ("slots",)
+        assert found.models_dir.name == "models"
+
+
+def test_text_from_the_command_line_becomes_values() -> None:
+    found = options(
+        LEARN_PAGES="30",
+        RELEARN="True",
+        FEATURES="slots, tags",
+        PROGRESS_SECS="0",
+        ITEM_FIELDS='{"dict": {"content": "body"}}',
+        OUTPUT_FILE=None,
+    )
+    assert (found.learn_pages, found.relearn, found.progress_secs) == (30, True, 0.0)
+    assert found.learning.features == ("slots", "tags")
+    assert found.item_fields.fields({}) == {"content": "body"}
+    assert found.output_file == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "advice"),
+    [
+        ("LEARN_PAGES", "abc", "a whole number from 1 on, such as 2000"),
+        ("LEARN_PAGES", 0, "from 1 on"),
+        ("LEARN_PAGES", 2.5, "a whole number"),
+        ("LEARN_SECS", "inf s", "a number from 1 on"),
+        ("MAX_BLOCKS", "-1", "from 1 on"),
+        ("KEEP_CRAWLS", -1, "from 0 on"),
+        ("PROGRESS_SECS", "nan", "from 0 on"),
+        ("MONITOR_MIN_KEPT", 10, "from 0 to 1"),
+        ("RELEARN", "maybe", "True or False"),
+        ("SITE_BY", "page", "use one of 'domain', 'host'"),
+        ("LABELS", "best", "use one of 'votes'"),
+        ("FEATURES", "slots,colour", "'colour'"),
+        ("FEATURES", 5, "a list of names"),
+        ("ITEM_FIELDS", "{", "a JSON object"),
+        ("ITEM_FIELDS", {"my.Item": "body"}, "{'content': 'body'}"),
+        ("ITEM_FIELDS", {"my.Item": {"text": "body"}}, "its fields are url"),
+        ("PRIOR_FILE", "none.npz", "train-prior"),
+        ("MODELS_DIR", 5, "text, such as 'models'"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_named_with_what_would(
+    name: str, value: object, advice: str
+) -> None:
+    with pytest.raises(SettingError) as raised:
+        options(**{name: value})
+    message = str(raised.value)
+    assert message.startswith(f"CONTENTSPIDER_{name}")
+    assert advice in message
+    assert "\n" not in message
+
+
+def test_every_setting_is_checked() -> None:
+    for setting in SETTINGS:
+        with pytest.raises(SettingError, match=setting.name):
+            CrawlOptions.from_settings(Settings({setting.name: object()}))
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(SettingError, match=r"LEARN_PAGE;.*did you mean CONTENTSPIDER_LEARN_PAGES"):
+        options(LEARN_PAGE=30)
+
+
+def test_the_addon_refuses_settings_before_anything_is_done() -> None:
+    with pytest.raises(SettingError, match="CONTENTSPIDER_LEARN_PAGES='abc'"):
+        Addon().update_settings(Settings({"CONTENTSPIDER_LEARN_PAGES": "abc"}))
+
+
+def test_switched_off_nothing_is_added() -> None:
+    settings = Settings({"CONTENTSPIDER_ENABLED": "False", "CONTENTSPIDER_DURABLE": True})
+    Addon().update_settings(settings)
+    assert not settings["ITEM_PIPELINES"]
+    assert settings["SCHEDULER"] == Settings()["SCHEDULER"]
+
+
+def test_the_command_line_says_it_in_a_line(tmp_path: Path) -> None:
+    done = run(
+        "crawl",
+        "http://127.0.0.1:9",
+        "-s",
+        "CONTENTSPIDER_LEARN_PAGES=abc",
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode
+    assert done.stderr.count("\n") == 1
+    assert "CONTENTSPIDER_LEARN_PAGES='abc'" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_spidermon_that_is_missing_is_said_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = Settings({"EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500}})
+    CrawlOptions.from_settings(wanted)
+    monkeypatch.setattr("contentspider.crawl.settings.find_spec", lambda _: None)
+    with pytest.raises(SettingError, match=r"pip install 'contentspider\[monitors\]'"):
+        CrawlOptions.from_settings(wanted)
+
+
+def test_without_rich_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert live_line() is None
