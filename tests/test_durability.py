@@ -15,9 +15,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 from contentspider.site.record import page_id
-from contentspider.storage.lock import lock_handle
 from tests.conftest import TIMEOUT, Site, read_jsonl, run
 from tests.test_crawl import small_site
 from tests.test_site import prose
@@ -405,8 +405,7 @@ def test_an_output_that_cannot_be_written_or_is_another_crawls_is_said(
     (tmp_path / "pages.jsonl").write_text('{"of": "another crawl"}\n' * 5_000)
     run("crawl", "--own-site", "--no-sitemaps", "--resume", site.url, cwd=tmp_path)
     assert len({str(item["url"]) for item in read_jsonl(tmp_path / "pages.jsonl")}) == 5
-    with (tmp_path / "pages.jsonl").open("rb") as file:
-        assert lock_handle(file.fileno())
+    with FileLock(tmp_path / ".pages.jsonl.lock"):
         done = run("crawl", "--own-site", site.url, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert "is being written by another crawl" in done.stderr

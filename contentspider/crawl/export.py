@@ -14,7 +14,8 @@ from scrapy.utils.project import data_path
 from contentspider.crawl.keeper import FINISHED
 from contentspider.crawl.ledgers import crawl_ledger
 from contentspider.errors import ContentSpiderError
-from contentspider.storage.ledger import Ledger, is_in_use
+from contentspider.storage.database import is_in_use
+from contentspider.storage.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,19 +65,21 @@ def export_items(crawl: Path, output: Path) -> int:
         written = 0
         with partial.open("wb") as file:
             if output.suffix.lower() in LINES:
-                for line in ledger.lines():
+                for line in ledger.items.lines():
                     file.write(line + b"\n")
                     written += 1
             else:
                 # Not every item has every field, and a CSV's columns are said first.
                 columns = list(
-                    dict.fromkeys(name for line in ledger.lines() for name in json.loads(line))
+                    dict.fromkeys(
+                        name for line in ledger.items.lines() for name in json.loads(line)
+                    )
                 )
                 exporter = EXPORTERS[output.suffix.lower()](
                     file, encoding="utf-8", fields_to_export=columns or None
                 )
                 exporter.start_exporting()
-                for line in ledger.lines():
+                for line in ledger.items.lines():
                     exporter.export_item(json.loads(line))
                     written += 1
                 exporter.finish_exporting()
@@ -94,7 +97,7 @@ def crawl_status(crawl: Path) -> str:
     is_running = is_in_use(crawl)
     ledger = Ledger(crawl, read_only=True)
     try:
-        runs = ledger.runs()
+        runs = ledger.runs.all()
         lines = [f"{crawl}"]
         for run in runs:
             if run.ended:
@@ -104,18 +107,18 @@ def crawl_status(crawl: Path) -> str:
             else:
                 how = "ended without notice: it was killed, or the power was lost"
             lines.append(f"run {run.number}, started {run.started}, {how}")
-        held = ledger.held()
-        lines += ["", f"items: {ledger.item_count()} out, {sum(held.values())} held"]
+        held = ledger.items.held_counts()
+        lines += ["", f"items: {ledger.items.count()} out, {sum(held.values())} held"]
         lines += [
             f"  {count} of {site} held until it has been learned" for site, count in held.items()
         ]
         lines += ["addresses:"]
-        for state, count in ledger.states().items():
+        for state, count in ledger.frontier.states().items():
             lines.append(f"  {count} {state}")
             if state in ("failed", "skipped"):
                 lines += [
                     f"    {number} {reason or ''} (such as {url})"
-                    for reason, number, url in ledger.reasons(state)[:10]
+                    for reason, number, url in ledger.frontier.reasons(state)[:10]
                 ]
         if runs and not is_running and runs[-1].reason != FINISHED:
             lines += ["", "It is not finished: the same command with --resume goes on with it."]

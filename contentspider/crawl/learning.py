@@ -118,7 +118,7 @@ def main() -> int:
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
-        model = SiteLearner(task["site"], options).fit(ledger.pages(task["site"]))
+        model = SiteLearner(task["site"], options).fit(ledger.items.held_pages(task["site"]))
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

@@ -12,7 +12,8 @@ from pathlib import Path
 from scrapy.utils.project import data_path
 
 from contentspider.errors import StateError
-from contentspider.storage.ledger import Ledger, is_in_use
+from contentspider.storage.database import PARTS, is_in_use, remove
+from contentspider.storage.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ def open_ledger(path: Path) -> Ledger | None:
             ledger.close()
         aside = path.with_name(path.name + ".broken")
         logger.warning("%s; it is set aside as %s and the crawl starts anew", error, aside.name)
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in PARTS:
             if (part := path.with_name(path.name + suffix)).exists():
                 part.replace(aside.with_name(aside.name + suffix))
         return None
@@ -49,8 +50,7 @@ def remove_left(path: Path) -> None:
     """Delete what killed processes have left of ledgers that were theirs alone."""
     for left in path.parent.glob(f"{glob.escape(path.stem)}-[0-9]*-[0-9]*.sqlite"):
         if not is_in_use(left):
-            for suffix in ("", "-wal", "-shm", ".lock"):
-                left.with_name(left.name + suffix).unlink(missing_ok=True)
+            remove(left)
 
 
 def archive(path: Path, started: str, keep: int) -> None:
@@ -59,9 +59,8 @@ def archive(path: Path, started: str, keep: int) -> None:
     """
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     path.replace(path.with_name(f"{path.stem}.{stamp}.sqlite"))
-    for suffix in ("-wal", "-shm"):  # empty, but somebody may have them open
+    for suffix in PARTS[1:]:  # empty, but somebody may have them open
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     old = sorted(path.parent.glob(f"{glob.escape(path.stem)}.[0-9]*T[0-9]*.sqlite"))
     for outdated in old[: max(len(old) - keep, 0)]:
-        outdated.unlink(missing_ok=True)
-        outdated.with_name(outdated.name + ".lock").unlink(missing_ok=True)
+        remove(outdated)

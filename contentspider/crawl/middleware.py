@@ -12,7 +12,7 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.keeper import URL_META_KEY, Keeper
+from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.page.blocks import extract_blocks
 from contentspider.page.document import Page
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 PAGE_META_KEY = "contentspider_page"
 ITEMS_META_KEY = "contentspider_items"
-OWN_META_KEYS = (PAGE_META_KEY, URL_META_KEY, ITEMS_META_KEY, "is_start_request")
+OWN_META_KEYS = (PAGE_META_KEY, ROW_META_KEY, ITEMS_META_KEY, "is_start_request")
 # Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
 THREAD_BYTES = 300_000
 # Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
@@ -87,11 +87,11 @@ class BlocksMiddleware:
         """Note why an address could not be fetched; who else wants to handle it may."""
         keeper = self.crawler.get_extension(Keeper)
         if keeper is not None:
-            url = request.meta.get(URL_META_KEY)
+            row = request.meta.get(ROW_META_KEY)
             if isinstance(exception, IgnoreRequest):
-                keeper.note(url, "skipped", str(exception)[:200] or "ignored")
+                keeper.note(row, "skipped", str(exception)[:200] or "ignored")
             else:
-                keeper.note(url, "failed", f"{type(exception).__name__}: {exception}"[:200])
+                keeper.note(row, "failed", f"{type(exception).__name__}: {exception}"[:200])
 
     def _read(self, response: HtmlResponse) -> Page:
         try:
@@ -127,13 +127,13 @@ class Source:
     """Where an item comes from: its page, its address' row in the ledger, and which of the page's
     items it is.
 
-    *held* and *key* are the number and the key under which it was held; None: it comes from its callback.
+    *held_row* and *key* are the row and the key under which it was held; None: it comes from its callback.
     """
 
     page: Page
-    url: int | None = None
+    row: int | None = None
     place: int = 0
-    held: int | None = None
+    held_row: int | None = None
     key: str | None = None
 
 
@@ -190,5 +190,5 @@ class PagesMiddleware:
                     place = response.meta[ITEMS_META_KEY] = (
                         response.meta.get(ITEMS_META_KEY, -1) + 1
                     )
-                    self.sources.put(found, Source(page, response.meta.get(URL_META_KEY), place))
+                    self.sources.put(found, Source(page, response.meta.get(ROW_META_KEY), place))
             yield found

@@ -19,7 +19,7 @@ from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.record import page_fields
-from contentspider.storage.ledger import LedgerFullError
+from contentspider.storage.database import LedgerFullError
 from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ class ContentPipeline:
             )
         self.sources = middleware.sources
         self.keeper = keeper
+        keeper.open()
         self.ledger = keeper.ledger
         # Scrapy closes all pipelines at once: what is held must pass them before any of them is
         # closed.
@@ -137,23 +138,25 @@ class ContentPipeline:
                 log_level="DEBUG",
             )
         state = self._site(self.keys.key(source.page.url))
-        key = source.key or self.keeper.key(source.url, source.place)
-        if source.held is None:
+        key = source.key or self.keeper.key(source.row, source.place)
+        if source.held_row is None:
             if not state.is_ready and not self.closing and self._hold(state, item, source, key):
                 raise DropItem(f"held until {state.key} has been learned", log_level="DEBUG")
-            if key is not None and self.ledger.has_item(key):
+            if key is not None and self.ledger.items.has_item(key):
                 raise DropItem(
                     "it was held or released before the crawl was resumed", log_level="DEBUG"
                 )
         values = self._fill(item, source.page, state)
-        passing.set(Passing(item, key, source.held, source.url, str(values["content_hash"])))
+        passing.set(Passing(item, key, source.held_row, source.row, str(values["content_hash"])))
         return item
 
     def _site(self, key: str) -> SiteState:
         state = self.sites.get(key)
         if state is None:
             state = self.sites[key] = SiteState(key)
-            learned_here = self.keeper.is_resumed and key in (self.ledger.fact("learned") or [])
+            learned_here = self.keeper.is_resumed and key in (
+                self.ledger.runs.fact("learned") or []
+            )
             model = self.store.load(key) if learned_here or not self.options.relearn else None
             if model is not None and (model.labels, model.features) == (
                 self.learning.labels,
@@ -194,7 +197,7 @@ class ContentPipeline:
             self.stats.inc_value("contentspider/pages/low_confidence")
         self.stats.inc_value(f"contentspider/page_type/{values['page_type']}")
         if self.keeper.is_durable:
-            self.ledger.sample(state.key, page)
+            self.ledger.pages.offer(state.key, page)
         return values
 
     def _hold(self, state: SiteState, item: Any, source: Source, key: str | None) -> bool:
@@ -204,7 +207,7 @@ class ContentPipeline:
         try:
             if self.keeper.is_broken:
                 return False
-            if not self.ledger.hold(state.key, item, source.page, key, source.url):
+            if not self.ledger.items.hold(state.key, item, source.page, key, source.row):
                 return True
         except LedgerFullError as error:
             self.keeper.fail(error)
@@ -216,7 +219,7 @@ class ContentPipeline:
             else:
                 state.failed = True
             return False
-        self.keeper.note(source.url, "held")
+        self.keeper.note(source.row, "held")
         state.held += 1
         state.pages += source.page.url != state.last_url
         state.last_url = source.page.url
@@ -305,8 +308,8 @@ class ContentPipeline:
             return
         try:
             self.store.save(model)
-            self.ledger.set_fact(
-                "learned", sorted({state.key, *(self.ledger.fact("learned") or [])})
+            self.ledger.runs.set_fact(
+                "learned", sorted({state.key, *(self.ledger.runs.fact("learned") or [])})
             )
             self.stats.inc_value("contentspider/models/saved")
         except LedgerFullError as error:
@@ -322,9 +325,9 @@ class ContentPipeline:
     def _release(self, source: object, state: SiteState) -> Iterator[Any]:
         """Yield the held items of a learned site, each with its source."""
         try:
-            for held in self.ledger.release(state.key):
+            for held in self.ledger.items.release(state.key):
                 self.sources.put(
-                    held.item, Source(held.page, held.url, held=held.number, key=held.key)
+                    held.item, Source(held.page, held.address_row, held_row=held.row, key=held.key)
                 )
                 self.stats.inc_value("contentspider/items/released")
                 yield held.item
@@ -337,7 +340,7 @@ class ContentPipeline:
 
     def _on_opened(self) -> None:
         """Go on with what a killed crawl has held."""
-        for key, count in self.ledger.held().items():
+        for key, count in self.ledger.items.held_counts().items():
             state = self._site(key)
             state.held = state.pages = count
             self.stats.inc_value("contentspider/items/held", count)

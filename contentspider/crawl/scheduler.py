@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import BaseScheduler
 
-from contentspider.crawl.keeper import RELEASE_URL, URL_META_KEY, Keeper
+from contentspider.crawl.keeper import RELEASE_URL, ROW_META_KEY, Keeper
 from contentspider.crawl.requests import dump_request, load_request
-from contentspider.storage.ledger import LedgerFullError
+from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -53,16 +53,19 @@ class LedgerScheduler(BaseScheduler):
             )
         self.spider = spider
         self.keeper = keeper
+        keeper.open()
         assert self.crawler.request_fingerprinter
         self._fingerprint = self.crawler.request_fingerprinter.fingerprint
 
     def has_pending_requests(self) -> bool:
         """Tell whether requests wait."""
-        return bool(self._memory) or (self.keeper.ledger.queued > 0 and not self.keeper.is_broken)
+        return bool(self._memory) or (
+            self.keeper.ledger.frontier.queued > 0 and not self.keeper.is_broken
+        )
 
     def __len__(self) -> int:
         """Return how many requests wait."""
-        return len(self._memory) + self.keeper.ledger.queued
+        return len(self._memory) + self.keeper.ledger.frontier.queued
 
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request; False if its address is known and it is not one to be sent all the same."""
@@ -72,7 +75,7 @@ class LedgerScheduler(BaseScheduler):
             return True
         # A retry or a redirect comes from a request that was taken from the queue; others come
         # without its row.
-        source = request.meta.pop(URL_META_KEY, None)
+        source = request.meta.pop(ROW_META_KEY, None)
         if source is not None and request.meta.get("redirect_urls"):
             self.keeper.note(source, "redirected", target=request.url)
         # A crawl that goes on does not start anew: its start addresses are in the ledger.
@@ -81,23 +84,23 @@ class LedgerScheduler(BaseScheduler):
         )
         again = request.dont_filter and not starts_anew
         fingerprint = self._fingerprint(request)
-        text, url = None, 0
+        text, row = None, 0
         try:
             # Most links are known: to look that up costs less than to make data of their requests.
-            if again or not self.keeper.ledger.knows(fingerprint):
+            if again or not self.keeper.ledger.frontier.knows(fingerprint):
                 text = self._dump(request)
-                url = self.keeper.ledger.enqueue(
+                row = self.keeper.ledger.frontier.enqueue(
                     fingerprint, request.url, request.priority, text, again, source
                 )
         except LedgerFullError as error:
             self.keeper.fail(error)
             return False
-        if not url:
+        if not row:
             self.crawler.stats.inc_value("dupefilter/filtered")
             return False
-        self.keeper.forget(url)  # a retry takes the place of the request before
+        self.keeper.forget(row)  # a retry takes the place of the request before
         if text is None:
-            self._remember(request, url)
+            self._remember(request, row)
         self.crawler.stats.inc_value("scheduler/enqueued")
         return True
 
@@ -115,8 +118,8 @@ class LedgerScheduler(BaseScheduler):
                 )
         return None
 
-    def _remember(self, request: Request, url: int) -> None:
-        heapq.heappush(self._memory, (-request.priority, next(self._numbers), request, url))
+    def _remember(self, request: Request, row: int) -> None:
+        heapq.heappush(self._memory, (-request.priority, next(self._numbers), request, row))
 
     def next_request(self) -> Request | None:
         """Return the next request, None if none waits."""
@@ -126,25 +129,27 @@ class LedgerScheduler(BaseScheduler):
             if self._memory:
                 _, _, request, row = heapq.heappop(self._memory)
                 if row:
-                    self.keeper.ledger.take_remembered(row)
+                    self.keeper.ledger.frontier.take_remembered(row)
                     self._hand_out(request, row)
                 return request
-            while taken := self.keeper.ledger.take():
-                url, address, text, priority = taken
+            while taken := self.keeper.ledger.frontier.take():
+                row, address, text, priority = taken
                 try:
                     request = load_request(text, address, priority, self.spider)
                 except (ValueError, TypeError) as error:
                     logger.error("%s cannot be requested: %s", address, error)
-                    self.keeper.ledger.finish(url, "failed", f"its request cannot be read: {error}")
+                    self.keeper.ledger.frontier.finish(
+                        row, "failed", f"its request cannot be read: {error}"
+                    )
                     continue
-                self._hand_out(request, url)
+                self._hand_out(request, row)
                 return request
         except LedgerFullError as error:
             self.keeper.fail(error)
         return None
 
-    def _hand_out(self, request: Request, url: int) -> None:
+    def _hand_out(self, request: Request, row: int) -> None:
         assert self.crawler.stats
-        request.meta[URL_META_KEY] = url
-        self.keeper.watch(url, request)
+        request.meta[ROW_META_KEY] = row
+        self.keeper.watch(row, request)
         self.crawler.stats.inc_value("scheduler/dequeued")

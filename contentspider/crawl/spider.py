@@ -18,13 +18,13 @@ from w3lib.url import canonicalize_url
 
 from contentspider.crawl.failures import why
 from contentspider.crawl.items import ContentItem
-from contentspider.crawl.keeper import URL_META_KEY, Keeper
+from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.links import MAX_LINKS, page_links
 from contentspider.crawl.middleware import PAGE_META_KEY
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.traps import Traps, without_session
 from contentspider.site.record import page_id
-from contentspider.storage.ledger import LedgerFullError
+from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -108,7 +108,7 @@ class SiteSpider(Spider):
                 " 500}"
             )
         self.keeper = keeper
-        self.allowed_keys |= set(keeper.ledger.fact("sites") or [])
+        self.allowed_keys |= set(keeper.ledger.runs.fact("sites") or [])
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the start addresses and their sites' robots.txt and sitemaps."""
@@ -184,13 +184,13 @@ class SiteSpider(Spider):
             return
         if response.meta.get(START_META_KEY):
             self.allowed_keys.add(self.keys.key(response.url))  # the site may have moved
-            self.keeper.ledger.set_fact("sites", sorted(self.allowed_keys))
+            self.keeper.ledger.runs.set_fact("sites", sorted(self.allowed_keys))
         if not self.is_own(response.url):
             self._skip(response, "offsite_redirect")
             return
         if self.max_pages and self.pages >= self.max_pages:
             self._count("skipped/max_pages")
-            self.keeper.put_back(response.meta.get(URL_META_KEY))  # for a crawl that goes on
+            self.keeper.put_back(response.meta.get(ROW_META_KEY))  # for a crawl that goes on
             return
         # A page without any markup has no tree.
         root = response.selector.root if response.body.strip() else None
@@ -270,7 +270,7 @@ class SiteSpider(Spider):
                     named = ""
             except ValueError:
                 logger.debug("%s names %r canonical, which is no address", address, canonical)
-        owner = response.meta.get(URL_META_KEY) or -next(self._anonymous)
+        owner = response.meta.get(ROW_META_KEY) or -next(self._anonymous)
         claims = [
             f"{_plain(candidate)} {digest}"
             for candidate in dict.fromkeys([address, named])
@@ -281,12 +281,12 @@ class SiteSpider(Spider):
         )
         try:
             if named and named != address:
-                self.keeper.ledger.set_canonical(owner, named)
-            if not self.keeper.ledger.claim(map(_key, [page_id(address), *claims]), owner):
+                self.keeper.ledger.frontier.set_canonical(owner, named)
+            if not self.keeper.ledger.frontier.claim(map(_key, [page_id(address), *claims]), owner):
                 return ""
             return (
                 named
-                if is_form and self.keeper.ledger.claim([_key(page_id(named))], owner)
+                if is_form and self.keeper.ledger.frontier.claim([_key(page_id(named))], owner)
                 else address
             )
         except LedgerFullError as error:
@@ -295,7 +295,7 @@ class SiteSpider(Spider):
 
     def _skip(self, response: Response, reason: str) -> None:
         self._count(f"skipped/{reason}")
-        self.keeper.note(response.meta.get(URL_META_KEY), "skipped", reason)
+        self.keeper.note(response.meta.get(ROW_META_KEY), "skipped", reason)
 
     def _count(self, name: str) -> None:
         if self.crawler.stats:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from filelock import FileLock, Timeout
+
 from contentspider.errors import ContentSpiderError
-from contentspider.storage.lock import lock_handle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 # A file is known again by its end.
 END_BYTES = 65_536
 
 
 class JsonLinesWriter:
-    """Appends lines to *path* from where *mark* (a `sync`) left it: what stands behind was written
+    """Appends lines to *path* from where *mark* left it: what stands behind was written
     after the last commit, and goes.
 
     If the file is not what it was then (it was deleted, the power was lost, somebody else wrote to
@@ -28,15 +29,19 @@ class JsonLinesWriter:
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
         self.path = path
+        self._lock = FileLock(
+            path.with_name(f".{path.name}.lock"), thread_local=False, blocking=False
+        )
         try:
+            self._lock.acquire()
             self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
-        except OSError as error:
-            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
-        if not lock_handle(self._file.fileno()):
-            self._file.close()
+        except Timeout as error:
             raise ContentSpiderError(
                 f"{path} is being written by another crawl; give this one another file"
-            )
+            ) from error
+        except OSError as error:
+            self._lock.release()
+            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
         try:
             if (
                 mark
@@ -51,7 +56,7 @@ class JsonLinesWriter:
                 for line in lines:
                     self.write(line)
         except OSError as error:
-            self._file.close()
+            self.close()
             raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
 
     def _digest(self, offset: int) -> str:
@@ -60,20 +65,27 @@ class JsonLinesWriter:
         return blake2b(self._file.read(min(offset, END_BYTES)), digest_size=16).hexdigest()
 
     def write(self, line: bytes) -> None:
-        """Append a line; it is in the file after `sync`. Raises OSError if the disk is full."""
+        """Append a line; it is in the file after `mark`. Raises OSError if the disk is full."""
         self._file.write(line + b"\n")
 
-    def sync(self) -> tuple[int, str]:
-        """Bring all lines to the disk and return the mark to go on from; raises OSError if the disk
-        is full.
+    def mark(self) -> tuple[int, str]:
+        """Hand all lines to the system and return the mark to go on from; raises OSError if the
+        disk is full.
         """
         self._file.flush()
-        os.fsync(self._file.fileno())
         offset = self._file.tell()
         mark = offset, self._digest(offset)
         self._file.seek(offset)
         return mark
 
+    def sync(self) -> None:
+        """Bring what was handed over to the disk, and raise OSError if it takes no more; this waits
+        for the disk, and may be called in a thread.
+        """
+        os.fsync(self._file.fileno())
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+        Path(self._lock.lock_file).unlink(missing_ok=True)  # before others can have it
+        self._lock.release()

@@ -1,0 +1,187 @@
+"""The frontier of a crawl in SQLite: every address found, its state, and who claimed which page."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from contentspider.storage.database import Database
+    from contentspider.storage.protocols import Taken
+
+# What a state is called: waiting in the file, or in the memory of a process; handed out.
+QUEUED, REMEMBERED, TAKEN = "queued", "remembered", "taken"
+
+
+class SQLiteFrontier:
+    """The addresses of a crawl (`contentspider.storage.protocols.Frontier`) in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._do = database.do
+        self._queued = database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
+        # Addresses of items that are only in memory: not done before those items are out.
+        self._kept_open: dict[int, int] = {}
+        self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
+
+    @property
+    def queued(self) -> int:
+        """Return how many addresses wait."""
+        return self._queued
+
+    def recover(self) -> None:
+        """Queue again what a process that is gone had taken; what was in its memory may be found
+        again.
+        """
+        self._do(
+            "DELETE FROM addresses WHERE state = 'remembered'"
+            " OR (state = 'taken' AND request IS NULL)"
+        )
+        self._queued += self._do(
+            "UPDATE addresses SET state = 'queued' WHERE state = 'taken'"
+        ).rowcount
+
+    def enqueue(
+        self,
+        fingerprint: bytes,
+        url: str,
+        priority: int,
+        request: str | None,
+        again: bool = False,
+        source_row: int | None = None,
+    ) -> int:
+        """Queue an address and return its row; 0 if it is known already and is not to be fetched
+        *again*.
+
+        Without a *request* the caller keeps it in memory; `take_remembered` takes it then.
+        *source_row* is the row that the request comes from, as a retry does.
+        """
+        state = QUEUED if request is not None else REMEMBERED
+        added = self._insert(fingerprint, url, priority, state, request)
+        if added or not again:
+            return added
+        row, before = self._do(
+            "SELECT number, state FROM addresses WHERE fingerprint = ?", (fingerprint,)
+        ).fetchone()
+        if row != source_row and before in (QUEUED, REMEMBERED, TAKEN):
+            # Two requests for one address (with other cookies, or headers), both to be sent.
+            return self._insert(fingerprint + os.urandom(8), url, priority, state, request)
+        self._do(
+            "UPDATE addresses SET state = ?, priority = ?, request = ? WHERE number = ?",
+            (state, priority, request, row),
+        )
+        self._queued += state == QUEUED
+        return int(row)
+
+    def _insert(
+        self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None
+    ) -> int:
+        added = self._do(
+            "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (fingerprint, url, priority, state, request),
+        )
+        if not added.rowcount:
+            return 0
+        self._queued += state == QUEUED
+        return added.lastrowid or 0
+
+    def knows(self, fingerprint: bytes) -> bool:
+        """Tell whether an address has been queued, whatever has become of it."""
+        found = self._do("SELECT 1 FROM addresses WHERE fingerprint = ?", (fingerprint,))
+        return found.fetchone() is not None
+
+    def take(self) -> Taken | None:
+        """Return row, address, request and priority of the next in the queue, None if it is empty."""
+        found: Taken | None = self._do(
+            "SELECT number, url, request, priority FROM addresses WHERE state = 'queued'"
+            " ORDER BY priority DESC, number LIMIT 1"
+        ).fetchone()
+        if found is not None:
+            self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (found[0],))
+            self._queued -= 1
+        return found
+
+    def take_remembered(self, row: int) -> None:
+        """Note that an address whose request was in memory is taken."""
+        self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (row,))
+
+    def put_back(self, row: int) -> None:
+        """Queue again an address that was taken, and of which nothing was used."""
+        self._queued += self._do(
+            "UPDATE addresses SET state = 'queued'"
+            " WHERE number = ? AND state = 'taken' AND request IS NOT NULL",
+            (row,),
+        ).rowcount
+
+    def finish(
+        self, row: int, state: str, reason: str | None = None, target: str | None = None
+    ) -> None:
+        """Set the final state of an address that was taken."""
+        if row in self._kept_open:
+            self._outcomes[row] = (state, reason, target)
+            return
+        self._do(
+            "UPDATE addresses SET state = ?, reason = ?, target = ?, request = NULL"
+            " WHERE number = ? AND state = 'taken'",
+            (state, reason, target, row),
+        )
+
+    def keep_open(self, row: int) -> None:
+        """Let an address not be finished before `let_end` has been called as often as this."""
+        self._kept_open[row] = self._kept_open.get(row, 0) + 1
+
+    def let_end(self, row: int) -> None:
+        """Finish an address that was kept open, if it was to be finished meanwhile."""
+        self._kept_open[row] -= 1
+        if not self._kept_open[row]:
+            del self._kept_open[row]
+            if outcome := self._outcomes.pop(row, None):
+                self.finish(row, *outcome)
+
+    def mark_released(self, row: int, state: str, reason: str | None, content_hash: str) -> None:
+        """Set what has become of an address whose item was held, and the hash of the item's
+        content.
+        """
+        self._do(
+            "UPDATE addresses SET state = iif(state = 'held', ?, state), reason = ?,"
+            " content_hash = ? WHERE number = ?",
+            (state, reason, content_hash, row),
+        )
+
+    def set_canonical(self, row: int, canonical: str) -> None:
+        """Note which address a page names as its canonical one."""
+        self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
+
+    def claim(self, claims: Iterable[bytes], row: int) -> bool:
+        """Claim keys for an address; False, and nothing is claimed, if another address has one of
+        them.
+
+        The same address may claim again: it was fetched before the crawl was killed.
+        """
+        wanted = list(claims)
+        for claim in wanted:
+            owner = self._do("SELECT address FROM claims WHERE claim = ?", (claim,)).fetchone()
+            if owner is not None and owner[0] != row:
+                return False
+        for claim in wanted:
+            self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))
+        return True
+
+    def states(self) -> dict[str, int]:
+        """Return how many addresses are in each state."""
+        return dict(
+            self._do("SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC")
+        )
+
+    def reasons(self, state: str) -> list[tuple[str, int, str]]:
+        """Return the reasons of a state with their numbers and an example each, the most frequent
+        first.
+        """
+        return self._do(
+            "SELECT reason, count(*), min(url) FROM addresses WHERE state = ?"
+            " GROUP BY reason ORDER BY count(*) DESC",
+            (state,),
+        ).fetchall()

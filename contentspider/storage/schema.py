@@ -1,0 +1,57 @@
+"""The tables of a ledger, and how those of older versions become the present ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.site.sample import sample_order
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SCHEMA = 3
+# Row numbers are never given out twice (AUTOINCREMENT): items are recorded under their page's.
+TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, started TEXT NOT NULL,
+    pid INTEGER NOT NULL, ended TEXT, reason TEXT);
+CREATE TABLE addresses (number INTEGER PRIMARY KEY AUTOINCREMENT,
+    fingerprint BLOB NOT NULL UNIQUE, url TEXT NOT NULL, priority INTEGER NOT NULL,
+    state TEXT NOT NULL, reason TEXT, request TEXT, target TEXT, canonical TEXT,
+    content_hash TEXT, deaths INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX queue ON addresses (priority DESC, number) WHERE state = 'queued';
+CREATE TABLE claims (claim BLOB PRIMARY KEY, address INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE held_items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE,
+    address INTEGER, site TEXT NOT NULL, item TEXT NOT NULL, page BLOB NOT NULL);
+CREATE INDEX held_by_site ON held_items (site, number);
+CREATE TABLE items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE,
+    address INTEGER, line BLOB, reason TEXT);
+CREATE TABLE pages (site TEXT NOT NULL, place BLOB NOT NULL, url TEXT NOT NULL, page BLOB NOT NULL,
+    PRIMARY KEY (site, place)) WITHOUT ROWID;
+"""
+OLDEST = 2
+# What makes a version the next one. When TABLES change, these keep what they were.
+TO_3 = f"""
+ALTER TABLE facts RENAME TO old_facts; ALTER TABLE runs RENAME TO old_runs;
+ALTER TABLE claims RENAME TO old_claims; ALTER TABLE items RENAME TO old_items;
+DROP INDEX queue; DROP INDEX held_by_site;
+{TABLES}
+INSERT INTO facts SELECT name, value FROM old_facts;
+INSERT INTO runs SELECT run, started, pid, ended, reason FROM old_runs;
+INSERT INTO addresses SELECT id, fingerprint, url, priority, state, reason, request, target,
+    canonical, content_hash, 0 FROM urls;
+INSERT INTO claims SELECT claim, url FROM old_claims;
+INSERT INTO held_items SELECT number, key, url, site, item, page FROM held;
+INSERT INTO items SELECT number, key, url, line, reason FROM old_items;
+INSERT OR IGNORE INTO pages SELECT site, sample_order(url), url, page FROM samples;
+DROP TABLE old_facts; DROP TABLE old_runs; DROP TABLE urls; DROP TABLE old_claims;
+DROP TABLE held; DROP TABLE old_items; DROP TABLE samples;
+"""  # noqa: S608 - it is made of our own tables
+STEPS = {2: TO_3}
+
+
+def upgrade(connection: sqlite3.Connection, version: int) -> None:
+    """Make the tables of a *version* from `OLDEST` on the present ones, in one transaction."""
+    connection.create_function("sample_order", 1, sample_order, deterministic=True)
+    steps = " ".join(STEPS[step] for step in range(version, SCHEMA))
+    connection.executescript(f"BEGIN; {steps} PRAGMA user_version = {SCHEMA}; COMMIT")
