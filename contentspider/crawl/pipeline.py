@@ -205,7 +205,7 @@ class ContentPipeline:
         (or was already out).
         """
         try:
-            if self.keeper.is_broken:
+            if self.keeper.is_broken or self.keeper.is_inspection:
                 return False
             if not self.ledger.items.hold(state.key, item, source.page, key, source.row):
                 return True
@@ -268,6 +268,7 @@ class ContentPipeline:
         started = time.monotonic()
         logger.info("%s: learning from %d held items", state.key, state.held)
         self.keeper.commit()  # the learner reads what is on disk
+        assert self.ledger.path  # in memory nothing is held
         try:
             model = await run_in_thread(
                 learn_apart,
