@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(wildcard contentspider/*/*.pyx contentspider/*/*.pxd) contentspider/site/scorer.py
 
-.PHONY: crawl test lint bench clean
+.PHONY: crawl test lint docs bench clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -13,13 +13,16 @@ else
 	$(BIN)/python examples/crawl_example.py -o pages.jsonl
 endif
 
-test: $(VENV)/.installed-dev lint
+test: $(VENV)/.installed-dev lint docs
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/pip install -q -e '.[bench]'
@@ -39,4 +42,4 @@ $(VENV)/.installed-dev: $(BUILT_FROM) | $(VENV)/.python
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build *.egg-info contentspider/*/*.so .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl
+	rm -rf $(VENV) .nox build docs/_build *.egg-info contentspider/*/*.so .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl

@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 # Blocks that a classifier of many sites is trained on; more take minutes and change nothing.
 MAX_MIXED_BLOCKS = 60_000
 RENDERED_SUFFIXES = (".jsonl", ".jsonl.gz")
+GOLD_SUFFIX = ".gold.jsonl"  # text of rendered pages, which stands beside them
 Kept = list["NDArray[np.bool_]"]
 
 
@@ -93,7 +94,11 @@ def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
         [source]
         if source.is_file()
         else (
-            sorted(path for path in source.iterdir() if path.name.endswith(RENDERED_SUFFIXES))
+            sorted(
+                path
+                for path in source.iterdir()
+                if path.name.endswith(RENDERED_SUFFIXES) and not path.name.endswith(GOLD_SUFFIX)
+            )
             if source.is_dir()
             else []
         )

@@ -1,0 +1,66 @@
+"""Environments in which the tests run: ``nox -s minimum``, ``newest``, ``unreleased``, ``docs``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["minimum", "newest"]
+ROOT = Path(__file__).parent
+# What shows whether a library is old or new enough: the core, and crawls over real HTTP. Speed,
+# quality and kills do not hang on versions.
+TESTS = [
+    path.relative_to(ROOT).as_posix()
+    for path in sorted((ROOT / "tests").glob("test_*.py"))
+    if path.stem not in ("test_durability", "test_quality", "test_featuresets", "test_report")
+]
+
+
+def lowest(session: nox.Session) -> list[str]:
+    """Return the requirements of pyproject.toml at their lower bounds, pytest's with them."""
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    tools = [need for need in project["optional-dependencies"]["dev"] if need.startswith("pytest")]
+    needs = project["dependencies"] + tools
+    bounded = [need for need in needs if re.fullmatch(r"[\w.-]+>=[\d.]+", need)]
+    if len(bounded) != len(needs):
+        session.error(f"these have no plain lower bound: {sorted(set(needs) - set(bounded))}")
+    return [need.replace(">=", "==") for need in bounded]
+
+
+def test(session: nox.Session) -> None:
+    """Run the tests in the environment at hand."""
+    session.run("python", "-c", "import scrapy, lxml; print(scrapy.__version__, lxml.__version__)")
+    session.run("python", "-m", "pytest", "-q", "-n", "2", *(session.posargs or TESTS))
+
+
+@nox.session
+def minimum(session: nox.Session) -> None:
+    """Run the tests with the lowest version of every dependency (give it the oldest Python:
+    ``--force-python python3.10``)."""
+    session.install(*lowest(session))
+    session.install("--no-deps", "-e", ".")
+    test(session)
+
+
+@nox.session
+def newest(session: nox.Session) -> None:
+    """Run the tests with the newest version of every dependency."""
+    session.install("--upgrade", "-e", ".[all]", "pytest", "pytest-xdist")
+    test(session)
+
+
+@nox.session
+def unreleased(session: nox.Session) -> None:
+    """Run the tests with Scrapy as its repository has it today."""
+    session.install("-e", ".[all]", "pytest", "pytest-xdist")
+    session.install("--upgrade", "git+https://github.com/scrapy/scrapy")
+    test(session)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation; a broken link within it is an error."""
+    session.install("-e", ".[docs]")
+    session.run("sphinx-build", "-W", "-q", "-b", "html", "docs", "docs/_build")
