@@ -10,13 +10,14 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from contentspider.evaluation.corpora import CorpusError
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor, tokens
 from contentspider.site.prior import Prior
 from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -174,14 +175,26 @@ def train_prior(corpora: Sequence[Corpus], seed: int = 0) -> Prior:
     return fit_prior(rows, card, seed)
 
 
-def cross_fit(corpora: Sequence[Corpus], folds: int = 7, seed: int = 0) -> dict[str, Prior]:
-    """Return for each corpus a prior that has not seen its site, nor the same site in another year."""
+def cross_fit(
+    corpora: Sequence[Corpus], folds: int = 7, only: Collection[int] = (), seed: int = 0
+) -> dict[str, Prior]:
+    """Return for each corpus a prior that has not seen its site, nor the same site in another year.
+
+    *only* names the folds (from 0) whose corpora are wanted; all by default. Raises `CorpusError`
+    if there is nothing left to train on.
+    """
     groups = sorted({corpus.group for corpus in corpora})
+    folds = min(folds, len(groups))
+    if folds < 2:
+        raise CorpusError(
+            f"cross-fitting needs two folds and two sites at least; there are {folds} folds and"
+            f" {len(groups)} sites (a site in several years counts once)"
+        )
     random.Random(seed).shuffle(groups)
     fold_of = {group: index % folds for index, group in enumerate(groups)}
     rows = {corpus.name: training_rows(corpus, seed) for corpus in corpora}
     priors: dict[str, Prior] = {}
-    for fold in range(min(folds, len(groups))):
+    for fold in sorted(set(only)) or range(folds):
         kept = [corpus.name for corpus in corpora if fold_of[corpus.group] != fold]
         prior = fit_prior([rows[name] for name in kept], {"trained_on": kept, "fold": fold}, seed)
         logger.info("fold %d of %d: prior trained on %d sites", fold + 1, folds, len(kept))
