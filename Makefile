@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(wildcard contentspider/*/*.pyx contentspider/*/*.pxd) contentspider/site/scorer.py
 
-.PHONY: crawl test lint docs bench clean
+.PHONY: crawl test minimum lint docs bench clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -15,6 +15,10 @@ endif
 
 test: $(VENV)/.installed-dev lint docs
 	$(BIN)/python -m pytest
+
+# The oldest Python that is here, and the lowest version of every dependency.
+minimum: $(VENV)/.installed-dev
+	$(BIN)/nox -s minimum --force-python "$$(command -v python3.10 || ls -d ~/.pyenv/versions/3.10.*/bin/python 2>/dev/null | head -n 1 | grep . || echo $(PYTHON))"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

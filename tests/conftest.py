@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,10 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
+
+# Before anything loads OpenMP: its threads wait for each other by spinning, and with a worker of
+# pytest-xdist a core the training of trees takes ten times as long. Subprocesses inherit it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
