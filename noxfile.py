@@ -38,7 +38,8 @@ def test(session: nox.Session) -> None:
 @nox.session
 def minimum(session: nox.Session) -> None:
     """Run the tests with the lowest version of every dependency (give it the oldest Python:
-    ``--force-python python3.10``)."""
+    ``--force-python python3.10``).
+    """
     session.install(*lowest(session))
     session.install("--no-deps", "-e", ".")
     test(session)
