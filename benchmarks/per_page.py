@@ -25,7 +25,7 @@ from parsel import Selector
 from contentspider.page.blocks import extract_blocks
 from contentspider.page.document import Page
 from contentspider.page.files import html_files
-from contentspider.page.hints import extract_hints
+from contentspider.page.hints import read_head
 from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def main() -> None:
         for site in roots:
             for root in site:
                 extract_blocks(root)
-                extract_hints(root)
+                read_head(root)
 
     def decide() -> None:
         for model, site in zip(models, pages, strict=True):

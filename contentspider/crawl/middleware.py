@@ -14,9 +14,7 @@ from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.settings import CrawlOptions
-from contentspider.page.blocks import extract_blocks
 from contentspider.page.document import Page
-from contentspider.page.hints import extract_hints
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -100,11 +98,7 @@ class BlocksMiddleware:
             return Page.from_html(response.body, response.url, attributes=self.attributes)
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
-        return Page(
-            response.url,
-            extract_blocks(root, self.max_blocks, self.attributes),
-            extract_hints(root),
-        )
+        return Page.from_root(root, response.url, self.attributes, self.max_blocks)
 
 
 def is_binary(body: bytes) -> bool:

@@ -1,27 +1,37 @@
 # cython: language_level=3, wraparound=False
 """The elements of a page's tree that may hold hints, found on the nodes of libxml2 themselves."""
 
-from libc.string cimport strcmp
+from libc.string cimport strcmp, strstr
 from lxml.includes cimport etreepublic as etree
-from lxml.includes.tree cimport XML_ELEMENT_NODE, const_xmlChar, xmlNode
+from lxml.includes.tree cimport XML_ELEMENT_NODE, const_xmlChar, xmlAttr, xmlNode
 
 etree.import_lxml__etree()
 
 
+# Marked dates beyond this many are those of a list, and so are authors beyond the first few.
+cdef int MAX_MARKS = 200, MAX_AUTHORS = 3
+# An author's name is shorter; what is marked as one may be the whole page.
+cdef Py_ssize_t MAX_MARK_CHARS = 1_000
+
+
 def hint_elements(etree._Element root not None):
-    """Return the elements that may hold hints, in document order, as tuples of their tag, what they
-    are about, and it.
+    """Return the elements that may hold hints, in document order, as tuples of their kind, what
+    they are about, it, and how many elements stand before them.
 
     These are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical one,
-    ``script`` of JSON-LD.
+    ``script`` of JSON-LD, ``base``; and in the body the headline (``h1``), ``date`` (``time`` and
+    the like, with their ``itemprop`` and classes) and ``author`` (``rel`` or ``itemprop``).
     """
     root.text  # raises if there is no node behind the element
     cdef xmlNode* top = root._c_node
     cdef xmlNode* node = top
     cdef const char* name
+    cdef xmlAttr* attribute
     cdef list found = []
+    cdef int place = -1, marks = 0, authors = 0
     while True:
         if node.type == XML_ELEMENT_NODE:
+            place += 1
             if etree._getNs(node) is NULL:
                 name = <const char*>node.name
                 if name[0] == c"m" and strcmp(name, "meta") == 0:
@@ -32,17 +42,31 @@ def hint_elements(etree._Element root not None):
                         or attribute_of(node, "itemprop")
                     )
                     if content and about:
-                        found.append(("meta", about, content))
+                        found.append(("meta", about, content, place))
                 elif name[0] == c"l" and strcmp(name, "link") == 0:
                     about = attribute_of(node, "rel")
                     if about and "canonical" in about.lower():
-                        found.append(("link", about, attribute_of(node, "href")))
+                        found.append(("link", about, attribute_of(node, "href"), place))
                 elif name[0] == c"s" and strcmp(name, "script") == 0:
                     about = attribute_of(node, "type")
                     if about and "ld+json" in about.lower():
-                        found.append(("script", about, etree.textOf(node) or ""))
+                        found.append(("script", about, etree.textOf(node) or "", place))
                 elif name[0] == c"t" and strcmp(name, "title") == 0:
-                    found.append(("title", "", etree.textOf(node) or ""))
+                    found.append(("title", "", etree.textOf(node) or "", place))
+                elif name[0] == c"b" and strcmp(name, "base") == 0:
+                    found.append(("base", "", attribute_of(node, "href"), place))
+                elif name[0] == c"h" and name[1] == c"1" and name[2] == 0:
+                    found.append(("headline", "", "", place))
+                elif marks < MAX_MARKS and node.properties is not NULL:
+                    attribute = node.properties
+                    while attribute is not NULL:
+                        if is_mark(attribute):
+                            if add_author(root, node, place, found, authors):
+                                authors += 1
+                            else:
+                                marks += add_date(node, place, found)
+                            break
+                        attribute = attribute.next
             if node.children is not NULL:
                 node = node.children
                 continue
@@ -51,6 +75,51 @@ def hint_elements(etree._Element root not None):
         if node == top:
             return found
         node = node.next
+
+
+cdef bint is_mark(xmlAttr* attribute) noexcept:
+    """Tell whether an attribute may mark a date or an author; most that elements have do not."""
+    cdef const char* name = <const char*>attribute.name
+    if name[0] == c"d":
+        return strcmp(name, "datetime") == 0
+    if attribute.children is NULL or attribute.children.content is NULL:
+        return False
+    cdef const char* value = <const char*>attribute.children.content
+    if name[0] == c"i" and strcmp(name, "itemprop") == 0:
+        return strstr(value, "uthor") is not NULL or strstr(value, "ate") is not NULL
+    if name[0] == c"r" and strcmp(name, "rel") == 0:
+        return strstr(value, "author") is not NULL
+    return False
+
+
+cdef bint add_author(
+    etree._Element root, xmlNode* node, int place, list found, int authors
+) except -1:
+    """Append an element that names an author, unless there are enough; tell whether it does."""
+    cdef Py_ssize_t size = 0
+    cdef list parts = []
+    itemprop = attribute_of(node, "itemprop").lower()
+    if "author" not in itemprop.split() and "author" not in attribute_of(node, "rel").lower().split():
+        return False
+    if authors < MAX_AUTHORS:
+        for part in etree.elementFactory(root._doc, node).itertext():
+            parts.append(part)
+            size += len(part)
+            if size > MAX_MARK_CHARS:
+                break
+        found.append(("author", itemprop, "".join(parts), place))
+    return True
+
+
+cdef bint add_date(xmlNode* node, int place, list found) except -1:
+    """Append an element that marks a date, and tell whether it does."""
+    itemprop = attribute_of(node, "itemprop").lower()
+    if strcmp(<const char*>node.name, "time") != 0 and "date" not in itemprop:
+        return False
+    text = attribute_of(node, "datetime") or attribute_of(node, "content")
+    about = itemprop + " " + attribute_of(node, "class").lower()
+    found.append(("date", about, text or etree.textOf(node) or "", place))
+    return True
 
 
 cdef str attribute_of(xmlNode* node, const char* name):

@@ -11,9 +11,9 @@ from parsel import Selector
 from w3lib.encoding import html_to_unicode
 
 from contentspider.errors import StateError
-from contentspider.page.blocks import PageBlocks, extract_blocks
-from contentspider.page.hints import Hints, extract_hints
-from contentspider.page.stored import from_record, to_record
+from contentspider.page.blocks import MAX_BLOCKS, Block, PageBlocks, extract_blocks
+from contentspider.page.hints import Hints, read_head
+from contentspider.page.metadata import NOTHING, Metadata
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -21,17 +21,15 @@ if TYPE_CHECKING:
 # What a page without any markup is parsed from: an empty document has no tree at all.
 EMPTY_HTML = "<html></html>"
 
-# 5 would make records 6 % smaller in nearly twice the time.
-COMPRESSION = 3
-
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page's address (an URL or a path), its blocks, and its hints."""
+    """A page's address (an URL or a path), its blocks, its hints, and its metadata."""
 
     url: str
     content: PageBlocks
     hints: Hints
+    metadata: Metadata = NOTHING
 
     @classmethod
     def from_html(
@@ -60,26 +58,81 @@ class Page:
         root: _Element | None = selector.root
         if root is None or not hasattr(root, "iter"):
             return cls(url, PageBlocks(), Hints())
-        return cls(url, extract_blocks(root, attributes=attributes), extract_hints(root))
+        return cls.from_root(root, url, attributes)
+
+    @classmethod
+    def from_root(
+        cls, root: _Element, url: str = "", attributes: bool = False, max_blocks: int = MAX_BLOCKS
+    ) -> Page:
+        """Read the tree below *root*, of which `PageBlocks` keeps *max_blocks* blocks."""
+        hints, metadata = read_head(root)
+        return cls(url, extract_blocks(root, max_blocks, attributes), hints, metadata)
 
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`."""
-        record = {"url": self.url, "hints": asdict(self.hints), "content": to_record(self.content)}
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-        return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION)
+        content = self.content
+        blocks = [
+            [b.text, b.container, b.link_chars, b.links, b.bold_chars, b.row, b.item, b.spans]
+            for b in content.blocks
+        ]
+        record = {
+            "url": self.url,
+            "hints": asdict(self.hints),
+            "blocks": blocks,
+            "parents": content.parents,
+            "tags": content.tags,
+            "paths": content.paths,
+            "positions": content.positions,
+            "truncated": content.truncated,
+            "attributes": content.attributes,
+            "visuals": content.visuals,
+        }
+        if said := {name: value for name, value in asdict(self.metadata).items() if value}:
+            record["metadata"] = said
+        return zlib.compress(
+            json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(
+                "utf-8", "surrogatepass"
+            ),
+            5,
+        )
 
     @classmethod
     def load(cls, data: bytes) -> Page:
         """Return the page that `dump` wrote; a damaged one raises `StateError`."""
         try:
             record = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+            content = PageBlocks(
+                parents=record["parents"],
+                tags=record["tags"],
+                paths=record["paths"],
+                positions=record["positions"],
+                truncated=record["truncated"],
+                attributes=[
+                    [(name, value) for name, value in element] for element in record["attributes"]
+                ],
+                visuals=record["visuals"],
+            )
+            for text, container, link_chars, links, bold_chars, row, item, spans in record[
+                "blocks"
+            ]:
+                marks = tuple((start, end, mark) for start, end, mark in spans)
+                tag, path = content.tags[container], content.paths[container]
+                content.blocks.append(
+                    Block(
+                        text, path, tag, container, link_chars, links, bold_chars, row, item, marks
+                    )
+                )
             hints = record["hints"]
             hints["titles"], hints["descriptions"] = (
                 tuple(hints["titles"]),
                 tuple(hints["descriptions"]),
             )
-            return cls(record["url"], from_record(record["content"]), Hints(**hints))
-        except (zlib.error, ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
+            said = record.get("metadata", {})
+            for name in ("section", "keywords"):
+                if name in said:
+                    said[name] = tuple(said[name])
+            return cls(record["url"], content, Hints(**hints), Metadata(**said))
+        except (zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
             raise StateError(
                 f"a held page cannot be read ({error!r}): it was cut short or written by another"
                 " version"

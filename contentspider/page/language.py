@@ -1,0 +1,155 @@
+"""The language of a page: the tag that it names, made one of BCP 47, or what its text is in."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+import langcodes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_TAG_CHARS = 35
+# What pages write where a tag belongs: names of languages, and codes of countries.
+NAMES = {
+    "arabic": "ar",
+    "bulgarian": "bg",
+    "català": "ca",
+    "catalan": "ca",
+    "chinese": "zh",
+    "cn": "zh",
+    "croatian": "hr",
+    "czech": "cs",
+    "cz": "cs",
+    "danish": "da",
+    "dansk": "da",
+    "deutsch": "de",
+    "dk": "da",
+    "dutch": "nl",
+    "english": "en",
+    "español": "es",
+    "espanol": "es",
+    "finnish": "fi",
+    "français": "fr",
+    "francais": "fr",
+    "french": "fr",
+    "german": "de",
+    "greek": "el",
+    "hebrew": "he",
+    "hindi": "hi",
+    "hungarian": "hu",
+    "indonesian": "id",
+    "italian": "it",
+    "italiano": "it",
+    "japanese": "ja",
+    "jp": "ja",
+    "korean": "ko",
+    "magyar": "hu",
+    "nederlands": "nl",
+    "norwegian": "no",
+    "persian": "fa",
+    "polish": "pl",
+    "polski": "pl",
+    "portuguese": "pt",
+    "português": "pt",
+    "portugues": "pt",
+    "romanian": "ro",
+    "russian": "ru",
+    "русский": "ru",
+    "spanish": "es",
+    "suomi": "fi",
+    "svenska": "sv",
+    "swedish": "sv",
+    "thai": "th",
+    "turkish": "tr",
+    "türkçe": "tr",
+    "ua": "uk",
+    "ukrainian": "uk",
+    "vietnamese": "vi",
+    "日本語": "ja",
+    "中文": "zh",
+    "한국어": "ko",
+}
+NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
+
+# A language is told from this much text: more costs time (a millisecond a thousand characters) and
+# changes nothing; below the least a name or a menu entry is guessed from.
+SAMPLE_CHARS = 1_000
+MIN_CHARS = 20
+# Scripts that name their language. Cyrillic, Arabic, Devanagari and Latin letters are shared.
+SCRIPTS = (
+    ("ja", re.compile("[\u3040-\u30ff]")),
+    ("zh", re.compile("[\u3400-\u9fff]")),
+    ("ko", re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")),
+    ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
+    ("he", re.compile("[\u0590-\u05ff]")),
+    ("th", re.compile("[\u0e00-\u0e7f]")),
+    ("hy", re.compile("[\u0530-\u058f]")),
+    ("ka", re.compile("[\u10a0-\u10ff]")),
+    ("ta", re.compile("[\u0b80-\u0bff]")),
+    ("te", re.compile("[\u0c00-\u0c7f]")),
+    ("ml", re.compile("[\u0d00-\u0d7f]")),
+    ("km", re.compile("[\u1780-\u17ff]")),
+    ("lo", re.compile("[\u0e80-\u0eff]")),
+)
+# A page of one of them quotes names in Latin letters; a Latin one quotes a word of theirs.
+SCRIPT_SHARE = 0.2
+# Japanese texts are a third to two thirds kana; what is Chinese may quote a product's name.
+KANA_SHARE = 0.05
+
+
+@lru_cache(maxsize=1_000)
+def language_tag(text: str) -> str:
+    """Return what a page calls its language as a tag of BCP 47, empty if it is none.
+
+    >>> [language_tag(text) for text in ("en_US.UTF-8", "English", "pt-br", "de, en", "{lang}")]
+    ['en-US', 'en', 'pt-BR', 'de', '']
+    """
+    name = re.split(r"[,;.@\s]", text[:MAX_TAG_CHARS].strip().lower(), maxsplit=1)[0]
+    try:
+        tag = langcodes.standardize_tag(NAMES.get(name, name))
+        known = langcodes.tag_is_valid(tag)
+    except ValueError:
+        return ""
+    return tag if known and tag not in NO_LANGUAGE else ""
+
+
+def detect_language(text: str) -> str:
+    """Return the tag of the language that *text* is written in, empty if nothing tells it.
+
+    Scripts that name their language are told apart here; the others need the ``language`` extra
+    (py3langid), without which they stay empty. Only the first `SAMPLE_CHARS` characters are read.
+    """
+    sample = text[:SAMPLE_CHARS]
+    letters = sum(map(str.isalpha, sample))
+    if letters < MIN_CHARS:
+        # Ten characters of Chinese say as much as a line of English.
+        return _by_script(sample, letters) if letters * 4 >= MIN_CHARS else ""
+    if found := _by_script(sample, letters):
+        return found
+    classify = _classifier()
+    # It tells Wu and Egyptian Arabic apart, which pages call Chinese and Arabic.
+    return langcodes.standardize_tag(classify(sample)[0], macro=True) if classify else ""
+
+
+def _by_script(sample: str, letters: int) -> str:
+    if sample.isascii():
+        return ""
+    counts = Counter({tag: len(script.findall(sample)) for tag, script in SCRIPTS})
+    asian = counts["zh"] + counts["ja"]
+    if asian >= SCRIPT_SHARE * letters:
+        return "ja" if counts["ja"] >= KANA_SHARE * asian else "zh"
+    tag, count = counts.most_common(1)[0]
+    return tag if count >= SCRIPT_SHARE * letters and tag not in ("ja", "zh") else ""
+
+
+@cache
+def _classifier() -> Callable[[str], tuple[str, float]] | None:
+    try:
+        from py3langid import classify
+    except ImportError:
+        return None
+    return classify  # type: ignore[no-any-return]

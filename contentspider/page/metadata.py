@@ -1,0 +1,342 @@
+"""What a page says of itself beside its text: dates, author, picture, section, keywords.
+
+It is read from the same elements as the hints (`contentspider.page.hints`): JSON-LD, Open Graph and
+meta elements, and elements that are marked as a date or an author. All of it is hostile: each
+value is bounded and holds no control characters.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from contentspider.page.blocks import clean_text
+from contentspider.page.dates import parse_date
+from contentspider.page.jsonld import (
+    MAX_VALUES,
+    follow,
+    kinds,
+    main_entity,
+    strings_at,
+    strings_of,
+    title_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+MAX_NAME_CHARS = 200
+MAX_TITLE_CHARS = 500
+MAX_ADDRESS_CHARS = 2_000
+MAX_KEYWORDS = 50
+MAX_KEYWORD_CHARS = 100
+MAX_CRUMBS = 10
+
+CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
+# They turn the direction of what stands behind them, in whatever shows the value.
+CONTROLS.update(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], ""))
+
+# The names of meta elements by what they tell, most trusted first.
+NAMES = {
+    "published": "article:published_time og:article:published_time og:published_time datepublished"
+    " article.published parsely-pub-date sailthru.date originalpublicationdate publishdate"
+    " publish-date publish_date publication_date publicationdate pubdate dc.date.issued"
+    " dcterms.issued dcterms.created dc.date.created dcterms.date dc.date date ptime displaydate"
+    " citation_publication_date date.created created datecreated",
+    "modified": "article:modified_time og:article:modified_time og:updated_time datemodified"
+    " article.updated dcterms.modified dc.date.modified last-modified lastmod last_modified"
+    " modified revised utime",
+    "author": "author article:author og:article:author parsely-author sailthru.author dc.creator"
+    " dcterms.creator citation_author byl creator",
+    "open graph image": "og:image og:image:url og:image:secure_url",
+    "image": "twitter:image twitter:image:src image thumbnail sailthru.image.full",
+    "keywords": "keywords news_keywords article:tag og:article:tag parsely-tags sailthru.tags",
+    "section": "article:section og:article:section parsely-section dcterms.subject",
+    "site": "og:site_name application-name apple-mobile-web-app-title",
+}
+PLACES = {
+    name: (rank, field) for field, names in NAMES.items() for rank, name in enumerate(names.split())
+}
+
+SPLIT_KEYWORDS = re.compile(r"[,;|、，；]")
+BYLINE = re.compile(r"(?:by|von|par|por|di|door|автор)(?:\s*:\s*|\s+)", re.IGNORECASE)
+# A theme's own words for a date, in the classes of its element.
+PUBLISHED_CLASS = re.compile(r"datepublished|pubdate|\bpublished\b|\bentry-date\b|\bpost-date\b")
+MODIFIED_CLASS = re.compile(r"datemodified|\b(?:updated|modified)\b")
+# How many elements may stand between a headline and the date that is its own: a byline, a
+# picture, buttons. A comment's date is further away, and so are the dates of other articles.
+NEAR_BEFORE, NEAR_AFTER = 15, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a page says of itself; a field is empty if it does not say it.
+
+    *title* is that of the page's main entity or of Open Graph, *site_name* its site's; *base* is the address of
+    ``<base>``, by which *image* is to be resolved; both are as the page writes them. Dates are ISO
+    8601. *section* is the way from the front page to this one, outermost first.
+    """
+
+    title: str = ""
+    site_name: str = ""
+    base: str = ""
+    published_at: str = ""
+    modified_at: str = ""
+    author: str = ""
+    image: str = ""
+    section: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+NOTHING = Metadata()
+
+
+class Mark(NamedTuple):
+    """An element that may be a date or an author (*kind*), or the headline, and how many elements
+    stand before it.
+
+    *about* is how it is marked (``itemprop`` and classes), *text* what it says.
+    """
+
+    kind: str
+    about: str
+    text: str
+    place: int
+
+
+def tidy(text: str, limit: int) -> str:
+    """Return *text* on one line, without control characters and halves of characters, cut to
+    *limit* characters.
+    """
+    text = text[: 4 * limit]
+    if not text.isprintable():
+        text = text.encode("utf-8", "replace").decode().translate(CONTROLS)
+    return clean_text(text)[:limit].rstrip()
+
+
+def read_metadata(
+    title: str,
+    named: Mapping[str, list[str]],
+    entries: Sequence[dict[str, object]],
+    marks: Sequence[Mark],
+    base: str = "",
+    canonical: str = "",
+) -> Metadata:
+    """Return what a page says of itself.
+
+    *title* is its ``<title>``, *base* and *canonical* the addresses of ``<base>`` and of its
+    canonical link, *named* the contents of its meta elements by their lower-case names,
+    *entries* the objects of its JSON-LD, *marks* what is marked in its body, in document order.
+    """
+    if not (named or entries or marks or base):
+        return NOTHING
+    said = _by_field(named)
+    known = [title, *named.get("og:title", ())]
+    linked = {str(entry["@id"]): entry for entry in entries if "@id" in entry}
+    about, page = main_entity(entries, known)
+    both = [entry for entry in (about, page) if entry]
+    published = _first_date(
+        *strings_at(both, "datePublished", "uploadDate", "dateCreated"), *said.get("published", ())
+    )
+    modified = _first_date(*strings_at(both, "dateModified"), *said.get("modified", ()))
+    if not published:
+        published, marked = _marked_dates(marks)
+        modified = modified or marked
+    if modified[:10] < published[:10]:
+        modified = ""  # nothing can be changed before it is there: one of the two is a template's
+    return Metadata(
+        title=_title(about, named),
+        site_name=_site_name(said, entries, linked),
+        base=base.strip()[:MAX_ADDRESS_CHARS],
+        published_at=published,
+        modified_at=modified,
+        author=_author(about, said, marks, linked),
+        image=_image(both, said, linked),
+        section=_section(about, entries, said, known, canonical),
+        keywords=_keywords(about, said),
+    )
+
+
+def _by_field(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return the contents of meta elements by what they tell, most trusted first."""
+    found: dict[str, list[list[str]]] = {}
+    places = [(*PLACES[name], name) for name in named if name in PLACES]
+    for _, field, name in sorted(places):
+        found.setdefault(field, []).append(named[name])
+    # Names of one author in several elements differ; of several authors each has its own.
+    return {
+        field: texts[0] if field == "author" else [text for many in texts for text in many]
+        for field, texts in found.items()
+    }
+
+
+def _title(about: Mapping[str, object] | None, named: Mapping[str, list[str]]) -> str:
+    stated = strings_at([about] if about else [], "headline", "name")
+    texts = (*stated, *named.get("og:title", ()), *named.get("twitter:title", ()))
+    return next((title for text in texts if (title := tidy(text, MAX_TITLE_CHARS))), "")
+
+
+def _first_date(*texts: str) -> str:
+    return next((date for text in texts[:MAX_VALUES] if (date := parse_date(text))), "")
+
+
+def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
+    """Return when the page was published and changed by its ``<time>`` elements.
+
+    Those count that stand near the headline, or all if they agree on the day.
+    """
+    headline = next((mark.place for mark in marks if mark.kind == "headline"), None)
+    dates = [
+        (mark, date)
+        for mark in marks[:MAX_VALUES]
+        if mark.kind == "date" and (date := parse_date(mark.text))
+    ]
+    if headline is not None:
+        near = [
+            (mark, date)
+            for mark, date in dates
+            if headline - NEAR_BEFORE <= mark.place <= headline + NEAR_AFTER
+        ]
+    else:
+        near = []
+    if not near and len({date[:10] for mark, date in dates if not _is_modified(mark)}) == 1:
+        near = dates
+    published = [date for mark, date in near if not _is_modified(mark)]
+    stated = [
+        date for mark, date in near if not _is_modified(mark) and PUBLISHED_CLASS.search(mark.about)
+    ]
+    modified = [date for mark, date in near if _is_modified(mark)]
+    return "".join((stated or published)[:1]), "".join(modified[:1])
+
+
+def _is_modified(mark: Mark) -> bool:
+    # WordPress marks what was never changed "published updated".
+    return bool(MODIFIED_CLASS.search(mark.about)) and not PUBLISHED_CLASS.search(mark.about)
+
+
+def _author(
+    about: Mapping[str, object] | None,
+    said: Mapping[str, list[str]],
+    marks: Sequence[Mark],
+    linked: Mapping[str, Mapping[str, object]],
+) -> str:
+    value = about.get("author") or about.get("creator") if about else None
+    people = value if isinstance(value, list) else [value]
+    stated = [text for person in people[:MAX_VALUES] for text in strings_of(follow(person, linked))]
+    for texts in (
+        stated,
+        said.get("author", []),
+        [mark.text for mark in marks if mark.kind == "author"][:1],
+    ):
+        names = dict.fromkeys(
+            name
+            for text in texts[:MAX_VALUES]
+            if (name := BYLINE.sub("", tidy(text, MAX_NAME_CHARS), count=1))
+            and "://" not in name
+            and not name.startswith("@")
+        )
+        if author := ", ".join(names)[:MAX_NAME_CHARS].rstrip(", "):
+            return author
+    return ""
+
+
+def _image(
+    entries: Sequence[Mapping[str, object]],
+    said: Mapping[str, list[str]],
+    linked: Mapping[str, Mapping[str, object]],
+) -> str:
+    stated: list[str] = []
+    for entry in entries:
+        for name in ("image", "primaryImageOfPage", "thumbnailUrl"):
+            value = entry.get(name)
+            for image in value[:1] if isinstance(value, list) else [value]:
+                target = follow(image, linked)
+                if isinstance(target, dict):
+                    target = target.get("contentUrl") or target.get("url")
+                stated += strings_of(target)[:1]
+    for text in (*said.get("open graph image", ()), *stated, *said.get("image", ())):
+        address = "".join(text[: MAX_ADDRESS_CHARS + 1].split())
+        if address and len(address) <= MAX_ADDRESS_CHARS and not address.startswith("data:"):
+            return tidy(address, MAX_ADDRESS_CHARS)
+    return ""
+
+
+def _section(
+    about: Mapping[str, object] | None,
+    entries: Sequence[Mapping[str, object]],
+    said: Mapping[str, list[str]],
+    titles: Sequence[str],
+    canonical: str,
+) -> tuple[str, ...]:
+    """Return the bread crumbs between the front page and this one; else the section's name."""
+    for entry in entries[:MAX_VALUES]:
+        if "BreadcrumbList" in kinds(entry) and (crumbs := _crumbs(entry, titles, canonical)):
+            return _unique(crumbs, MAX_CRUMBS)
+    stated = strings_at([about] if about else [], "articleSection")
+    return _unique([*stated, *said.get("section", ())], MAX_CRUMBS)
+
+
+def _crumbs(entry: Mapping[str, object], titles: Sequence[str], canonical: str) -> list[str]:
+    items = entry.get("itemListElement")
+    steps: list[tuple[float, str, str]] = []
+    for number, item in enumerate(items[:MAX_VALUES] if isinstance(items, list) else [items]):
+        if not isinstance(item, dict):
+            continue
+        target = item.get("item")
+        at = target if isinstance(target, dict) else item
+        name = strings_of(item.get("name")) or strings_of(at.get("name"))
+        address = target if isinstance(target, str) else at.get("@id") or at.get("url") or ""
+        position = item.get("position")
+        try:
+            place = float(position) if isinstance(position, (int, float, str)) else number
+        except (ValueError, OverflowError):
+            place = number
+        if name:
+            steps.append((place, name[0], str(address)))
+    steps.sort(key=lambda step: step[0])
+    # The first is the front page and the last mostly this one: neither is a section.
+    if steps and _is_front(steps[0][2]):
+        del steps[0]
+    if steps:
+        _, last, address = steps[-1]
+        key = title_key(last)
+        if address in ("", canonical) or any(key in title_key(title) for title in titles):
+            del steps[-1]
+    return [name for _, name, _ in steps]
+
+
+def _is_front(address: str) -> bool:
+    """Tell whether an address is a site's front page, maybe one of its languages'."""
+    path = re.sub(r"^(?:https?:)?//[^/?#]*", "", address[:MAX_ADDRESS_CHARS]).strip("/")
+    return len(path) <= len("zh-hans") and (not path or bool(re.fullmatch(r"\w\w(-\w+)?", path)))
+
+
+def _keywords(about: Mapping[str, object] | None, said: Mapping[str, list[str]]) -> tuple[str, ...]:
+    texts = [*said.get("keywords", ()), *strings_at([about] if about else [], "keywords")]
+    words: list[str] = []
+    for text in texts[:MAX_VALUES]:
+        words += SPLIT_KEYWORDS.split(text[: MAX_KEYWORDS * MAX_KEYWORD_CHARS], MAX_KEYWORDS)
+    return _unique(words, MAX_KEYWORDS)
+
+
+def _unique(texts: Iterable[str], most: int) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    for text in texts:
+        if len(found) == most:
+            break
+        if word := tidy(text, MAX_KEYWORD_CHARS):
+            found.setdefault(word.casefold(), word)
+    return tuple(found.values())
+
+
+def _site_name(
+    said: Mapping[str, list[str]],
+    entries: Sequence[Mapping[str, object]],
+    linked: Mapping[str, Mapping[str, object]],
+) -> str:
+    sites = [entry for entry in entries[:MAX_VALUES] if "WebSite" in kinds(entry)]
+    owners = (follow(entry.get("publisher"), linked) for entry in entries[:MAX_VALUES])
+    names = (text for owner in owners for text in strings_of(owner)[:1])
+    texts = (*said.get("site", ()), *strings_at(sites, "name"), *names)
+    return next((name for text in texts if (name := tidy(text, MAX_NAME_CHARS))), "")
