@@ -10,7 +10,7 @@ page = [
         [f"contentspider/page/{name}.pyx"],
         include_dirs=lxml.get_include(),
     )
-    for name in ("_block", "_elements", "_hints", "_images", "_paths", "_text", "_tree", "_walk")
+    for name in ("_hints", "_walk")
 ]
 scorer = Extension("contentspider.site.scorer", ["contentspider/site/scorer.py"])
 setup(ext_modules=cythonize([*page, scorer], build_dir="build"))

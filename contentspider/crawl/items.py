@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
@@ -24,6 +24,14 @@ class ContentItem:
     language: str = ""
     content: str = ""
     content_markdown: str = ""
+    headings: list[str] = field(default_factory=list)
+    canonical: str = ""
+    published_at: str = ""
+    modified_at: str = ""
+    author: str = ""
+    image: str = ""
+    section: list[str] = field(default_factory=list)
+    keywords: list[str] = field(default_factory=list)
     page_type: str = ""
     content_hash: str = ""
     confidence: float = 0.0

@@ -6,17 +6,26 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
 
 from w3lib.url import canonicalize_url
 
-from contentspider.page.hints import squeeze
-from contentspider.page.output import to_markdown, to_text
+from contentspider.page.blocks import PREFORMATTED_TAGS
+from contentspider.page.language import SAMPLE_CHARS, detect_language
+from contentspider.page.metadata import MAX_ADDRESS_CHARS
+from contentspider.page.output import HEADING_TAGS, to_markdown, to_text
+from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contentspider.page.blocks import Block
     from contentspider.page.document import Page
     from contentspider.site.model import Extraction
 
 UNFILTERED = "unfiltered"
+MAX_HEADINGS = 500
+MAX_HEADING_CHARS = 300
 
 
 @lru_cache(maxsize=1_000)  # a page's is asked for several times
@@ -27,17 +36,46 @@ def page_id(url: str) -> str:
     ]
 
 
-def page_title(page: Page) -> str:
-    """Return the page's title without the site's name: its ``h1`` if a title in the head contains
-    it.
+def page_language(page: Page, blocks: Sequence[Block]) -> str:
+    """Return the language that the page names as a tag of BCP 47; else the one that *blocks*, its
+    content, are written in, empty if that cannot be told.
     """
-    titles = [squeeze(title) for title in page.hints.titles]
-    for block in page.content.blocks:
-        if block.tag == "h1" and any(squeeze(block.text) in title for title in titles):
-            return block.text
-    # Open Graph and JSON-LD titles name the article; <title>, which comes first, often the site
-    # too.
-    return page.hints.titles[-1] if page.hints.titles else ""
+    return page.hints.language or detect_language(_sample(blocks))
+
+
+def _sample(blocks: Sequence[Block]) -> str:
+    """Return the beginning of the blocks' text without code, which is English everywhere."""
+    texts: list[str] = []
+    size = 0
+    for block in blocks:
+        if block.tag not in PREFORMATTED_TAGS:
+            texts.append(block.text)
+            size += len(block.text)
+            if size > SAMPLE_CHARS:
+                break
+    return "\n".join(texts)
+
+
+def page_headings(blocks: Sequence[Block]) -> list[str]:
+    """Return the headings among *blocks* in order, as Markdown writes them: ``## Results``."""
+    headings = [block for block in blocks if block.tag in HEADING_TAGS][:MAX_HEADINGS]
+    return [
+        f"{'#' * HEADING_TAGS[block.tag]} {block.text[:MAX_HEADING_CHARS]}" for block in headings
+    ]
+
+
+def absolute_url(page: Page, address: str) -> str:
+    """Return an address that the page gives as an absolute one of HTTP; empty if it is none."""
+    address = address.strip()
+    if not address or not address.isprintable() or len(address) > MAX_ADDRESS_CHARS:
+        return ""
+    try:
+        whole = urljoin(urljoin(page.url, page.metadata.base), address)
+        parts = urlsplit(whole)
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:  # half an IPv6 address
+        return ""
+    return whole if is_web and len(whole) <= MAX_ADDRESS_CHARS else ""
 
 
 def page_fields(
@@ -50,15 +88,24 @@ def page_fields(
     """
     blocks = extraction.blocks if extraction else page.content.blocks
     content = to_text(blocks)
+    metadata = page.metadata
     return {
         "id": page_id(page.url),
         "url": page.url,
         "site": site,
         "title": page_title(page),
         "description": page.hints.descriptions[0] if page.hints.descriptions else "",
-        "language": page.hints.language,
+        "language": page_language(page, blocks),
         "content": content,
         "content_markdown": to_markdown(blocks),
+        "headings": page_headings(blocks),
+        "canonical": absolute_url(page, page.hints.canonical).partition("#")[0],
+        "published_at": metadata.published_at,
+        "modified_at": metadata.modified_at,
+        "author": metadata.author,
+        "image": absolute_url(page, metadata.image),
+        "section": list(metadata.section),
+        "keywords": list(metadata.keywords),
         "page_type": extraction.page_type if extraction else "other",
         "content_hash": (
             sha256(" ".join(content.split()).encode("utf-8", "surrogatepass")).hexdigest()[:32]

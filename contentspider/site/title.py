@@ -1,0 +1,151 @@
+"""The title of a page among all that claims to be it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from contentspider.page.jsonld import title_key
+from contentspider.page.output import HEADING_TAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from contentspider.page.blocks import Block
+    from contentspider.page.document import Page
+
+# What stands between an article's title and its site's name.
+SEPARATOR = re.compile(r"\s+(?:[|\-–—·•»«~/>←→]|:{2,}|-{2,3})\s+|\s*[|»]\s*")
+# A link to the heading itself, which documentation generators put behind it.
+ANCHOR = re.compile(r"(?:\s*¶|\s+#)$")
+INDEX = re.compile(r"(?:index|default)\.\w{3,5}$", re.IGNORECASE)
+# Headings and links to the front page are looked for in this many blocks.
+MAX_BLOCKS = 300
+MAX_PARTS = 8
+# A name that makes up this share of its host's is the site's; less is in many hosts by chance.
+HOST_SHARE = 0.6
+MIN_KEY_CHARS = 4
+
+
+def page_title(page: Page) -> str:
+    """Return the page's title, without the site's name where that can be told from the page alone.
+
+    It is the heading that a title in the head confirms, an ``h1`` before others; else the title of
+    the page's main entity (JSON-LD, Open Graph); else ``<title>``. A heading that only names the
+    site (it links to the front page, say) is none.
+    """
+    stated = page.metadata.title
+    whole = page.hints.titles[0] if page.hints.titles else stated
+    blocks = page.content.blocks[:MAX_BLOCKS]
+    headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADING_TAGS]
+    first = [(key, block) for key, block in headings if key and block.tag == "h1"]
+    if not whole:
+        return _text(first[0][1]) if first else ""
+    site = _Site(page, blocks)
+    own = [(key, block) for key, block in first if not site.is_named(key)]
+    if stated and (key := title_key(stated)):
+        for heading, block in own:
+            if heading == key:
+                return _text(block)
+    parts = site.without_name(whole)
+    if found := _opening(own, parts) or _inside(own, parts, headings):
+        return _text(found)
+    if stated and not site.is_named(key := title_key(stated)):
+        # What <title> knows nothing of may be one title on all of the site's pages.
+        if not _shares(key, title_key(whole)) and (found := _opening(headings, parts)):
+            return _text(found)
+        if _shares(key, title_key(whole)) or site.is_named(title_key(whole)):
+            return "".join(site.without_name(stated))
+    if found := _opening(headings, parts):
+        return _text(found)
+    return "".join(parts)
+
+
+def _text(block: Block) -> str:
+    return ANCHOR.sub("", block.text)
+
+
+def _shares(first: str, second: str) -> bool:
+    return first in second or second in first
+
+
+def _opening(headings: Iterable[tuple[str, Block]], parts: Sequence[str]) -> Block | None:
+    """Return the heading that says what the title begins with, up to one of its separators."""
+    runs = {title_key("".join(parts[:stop])): stop for stop in range(1, len(parts) + 1, 2)}
+    known = [(runs[key], block) for key, block in headings if key in runs]
+    return max(known, key=lambda found: found[0])[1] if known else None
+
+
+def _inside(
+    own: Sequence[tuple[str, Block]],
+    parts: Sequence[str],
+    headings: Sequence[tuple[str, Block]],
+) -> Block | None:
+    """Return the ``h1`` that is a part of the title, or that the title shortens."""
+    whole, opening = title_key("".join(parts)), title_key(parts[0])
+    known = [(key, block) for key, block in own if key in whole]
+    if known:
+        key, block = max(known, key=lambda found: len(found[0]))
+        # "Article - Site" below <h1>Site</h1>: the article's heading is another.
+        is_end = len(parts) > 1 and key == title_key(parts[-1])
+        return (_opening(headings, parts) if is_end else None) or block
+    if len(opening) >= MIN_KEY_CHARS:
+        return next((block for key, block in own if opening in key), None)
+    return None
+
+
+class _Site:
+    """What the page shows of its site's name: what it says, what links to the front page, its
+    host.
+    """
+
+    def __init__(self, page: Page, blocks: Sequence[Block]) -> None:
+        address = urlsplit(page.url)
+        host = address.hostname or ""
+        self._hosts = [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
+        self._names = {title_key(page.metadata.site_name)} - {""}
+        self._names.update(
+            title_key(block.text)
+            for block in blocks
+            if block.links and _links_up(block, page.url, address.path)
+        )
+
+    def is_named(self, key: str) -> bool:
+        """Tell whether a title's key is the site's name."""
+        return key in self._names or (
+            len(key) >= MIN_KEY_CHARS
+            and any(key in host and len(key) >= HOST_SHARE * len(host) for host in self._hosts)
+        )
+
+    def without_name(self, title: str) -> list[str]:
+        """Return a title's parts and, between them, separators, without the site's name at its
+        ends.
+        """
+        parts: list[str] = []
+        end = 0
+        for match in SEPARATOR.finditer(title):
+            if len(parts) < 2 * MAX_PARTS:
+                parts += [title[end : match.start()], match[0]]
+                end = match.end()
+        parts.append(title[end:])
+        kept = list(parts)
+        while len(kept) > 1 and (not kept[-1] or self.is_named(title_key(kept[-1]))):
+            del kept[-2:]
+        while len(kept) > 1 and (not kept[0] or self.is_named(title_key(kept[0]))):
+            del kept[:2]
+        return parts if self.is_named(title_key(kept[0])) else kept
+
+
+def _links_up(block: Block, address: str, path: str) -> bool:
+    """Tell whether all of a block is one link to the front page, or to an index above the page."""
+    for start, stop, target in block.spans:
+        if ((stop - start) * 10 >= len(block.text) * 9 and len(target) > 1) or target == "/":
+            try:
+                up = INDEX.sub("", urlsplit(urljoin(address, target)).path).lstrip("/")
+            except ValueError:
+                return False
+            here = INDEX.sub("", path).lstrip("/")
+            if here != up and here.startswith(up) and (not up or up.endswith("/")):
+                return True
+    return False

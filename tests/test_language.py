@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+
+from contentspider.page import language
+from contentspider.page.document import Page
+from contentspider.page.language import detect_language, language_tag
+from contentspider.site.record import page_language
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("en", "en"),
+        ("EN_us", "en-US"),
+        ("en_US.UTF-8", "en-US"),
+        ("english", "en"),
+        ("Deutsch", "de"),
+        ("pt-br", "pt-BR"),
+        ("zh_hans_cn", "zh-Hans-CN"),
+        ("de, en", "de"),
+        ("eng", "en"),
+        ("iw", "he"),
+        ("jp", "ja"),
+        ("", ""),
+        ("und", ""),
+        ("xx", ""),
+        ("utf-8", ""),
+        ("{{ page.lang }}", ""),
+        ("*", ""),
+        ("\0\n", ""),
+        ("e" * 100_000, ""),
+        ("en-" * 10_000, ""),
+    ],
+)
+def test_what_pages_call_their_language_becomes_a_tag(text: str, tag: str) -> None:
+    assert language_tag(text) == tag
+
+
+def test_the_first_language_that_is_one_counts() -> None:
+    page = Page.from_html(
+        '<html lang="{lang}"><meta property="og:locale" content="fr_CA"><title>x</title><p>y'
+    )
+    assert page.hints.language == "fr-CA"
+
+
+SENTENCES = {
+    "en": "The ferry leaves the harbour at seven, and returns when the last guests are aboard.",
+    "de": "Die Fähre verlässt den Hafen um sieben und kehrt zurück, wenn die letzten Gäste da sind.",
+    "fr": "Le ferry quitte le port à sept heures et revient quand les derniers invités sont à bord.",
+    "es": "El transbordador sale del puerto a las siete y vuelve cuando suben los últimos viajeros.",
+    "ru": "Паром выходит из гавани в семь часов и возвращается, когда на борту последние гости.",
+    "ar": "تغادر العبارة الميناء في الساعة السابعة وتعود عندما يصعد آخر الضيوف على متنها.",
+    "ja": "フェリーは七時に港を出て、最後の客が乗ると戻ります。",
+    "zh": "渡轮七点离开港口，最后一批客人上船后返回。",
+    "ko": "여객선은 일곱 시에 항구를 떠나 마지막 손님이 타면 돌아온다.",
+    "el": "Το πλοίο φεύγει από το λιμάνι στις επτά και επιστρέφει αργά το βράδυ.",
+    "he": "המעבורת יוצאת מהנמל בשבע וחוזרת כשאחרוני האורחים עולים.",
+    "th": "เรือข้ามฟากออกจากท่าเรือเวลาเจ็ดโมงและกลับมาเมื่อแขกคนสุดท้ายขึ้นเรือ",
+}
+# Scripts that name their language need no library.
+ALONE = ("ja", "zh", "ko", "el", "he", "th")
+
+
+@pytest.mark.parametrize("tag", SENTENCES)
+def test_a_text_tells_its_language(tag: str) -> None:
+    if tag not in ALONE:
+        pytest.importorskip("py3langid")
+    assert detect_language(SENTENCES[tag]) == tag
+
+
+def test_without_the_library_scripts_of_one_language_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(language, "_classifier", lambda: None)
+    found = {tag for tag, text in SENTENCES.items() if detect_language(text) == tag}
+    assert found == set(ALONE)
+    assert detect_language(SENTENCES["de"]) == ""
+
+
+@pytest.mark.parametrize("text", ["", "1, 2, 3", "OK", "\0\ud800" * 1_000, "- " * 5_000])
+def test_too_little_text_tells_no_language(text: str) -> None:
+    assert detect_language(text) == ""
+
+
+def test_a_page_that_names_its_language_is_not_guessed_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.site.record.detect_language", lambda text: "de")
+    named = Page.from_html(f'<html lang="en"><p>{SENTENCES["de"]}')
+    silent = Page.from_html(f"<p>{SENTENCES['de']}")
+    assert page_language(named, named.content.blocks) == "en"
+    assert page_language(silent, silent.content.blocks) == "de"
+
+
+def test_code_tells_no_language() -> None:
+    page = Page.from_html(
+        "<pre>for item in every list of the things that we have seen: print(item)</pre>"
+        f"<p>{SENTENCES['zh']}"
+    )
+    assert page_language(page, page.content.blocks) == "zh"
