@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
+from contentspider.crawl.guard import RefusedError
+
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
+# What is not read since it must not be: no failures.
+SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
 # By the exceptions' names: some are Scrapy's, some Twisted's, by Scrapy's version.
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
@@ -24,7 +28,6 @@ KINDS = {
     "DownloadFailedError": ("broken", "the connection was lost, or the answer is not HTTP"),
     "ResponseFailed": ("broken", "the connection was lost, or the answer is not HTTP"),
     "BadGzipFile": ("broken", "it cannot be unpacked"),
-    "ValueError": ("redirects", "it redirects to what is no address"),
 }
 
 
@@ -34,6 +37,8 @@ def why(failure: Failure) -> tuple[str, str]:
     if response is not None and hasattr(response, "status"):
         return f"status_{response.status}", f"the server answered {response.status}"
     text = re.sub(r"\s+", " ", str(failure.value)).strip()[:200]
+    if isinstance(failure.value, RefusedError):
+        return failure.value.kind, text
     if isinstance(failure.value, IgnoreRequest):
         if text == "Forbidden by robots.txt":
             return (

@@ -24,6 +24,7 @@ ROOT_SLASHES = 3  # http://host/
 FROM_ROOT = re.compile(r"(?:https?:)?//[^/?#]|/[^/]|/$")
 NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 BLANKS = str.maketrans("", "", "\t\r\n")
 
 
@@ -66,7 +67,7 @@ def page_links(root: _Element, url: str) -> list[str]:
 def _address(base: str, href: str) -> str:
     """Return the address of a page that *href* means, empty if it is none."""
     try:
-        address = urljoin(base, href).partition("#")[0]
+        address = clean_address(urljoin(base, href))
         parts = urlsplit(address)
     except ValueError:
         return ""  # an unclosed bracket in the host, for example
@@ -76,6 +77,23 @@ def _address(base: str, href: str) -> str:
         and not parts.path.lower().endswith(SKIPPED_SUFFIXES)
     )
     return address if is_page else ""
+
+
+def clean_address(address: str) -> str:
+    """Return an address without what does not say which page is meant: its fragment, the port that
+    is its scheme's own, and a user's name and password.
+
+    >>> clean_address("http://me:secret@e.org:80/a#top"), clean_address("https://e.org:8443")
+    ('http://e.org/a', 'https://e.org:8443')
+    """
+    address = address.partition("#")[0]
+    parts = urlsplit(address)
+    netloc = parts.netloc
+    if ":" not in netloc and "@" not in netloc:
+        return address
+    host = netloc.rpartition("@")[2]
+    host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ":")).removesuffix(":")
+    return address.replace("//" + netloc, "//" + host, 1)
 
 
 _known_address = lru_cache(maxsize=10_000)(_address)

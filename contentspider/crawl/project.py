@@ -21,6 +21,8 @@ DOWNLOAD_MAXSIZE = 30_000_000
 RETRY_GIVE_UP_LOG_LEVEL = "INFO"
 ROBOTSTXT_PARSER = "contentspider.crawl.patience.BoundedRobots"
 DOWNLOADER_MIDDLEWARES = {
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
+    "contentspider.crawl.patience.SafeRedirectMiddleware": 600,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "contentspider.crawl.patience.RefreshMiddleware": 580,
 }

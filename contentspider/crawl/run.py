@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import logging
 import sys
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,9 +16,10 @@ from scrapy.settings import Settings
 from contentspider.crawl import project
 from contentspider.crawl.export import LINES, check_format, export_items
 from contentspider.crawl.ledgers import crawl_ledger
+from contentspider.crawl.scope import crawl_name, with_scheme
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
-from contentspider.crawl.spider import SiteSpider, with_scheme
+from contentspider.crawl.spider import SiteSpider
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerBusyError, is_in_use
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-MAX_NAME_CHARS = 100
 # With Python's own (700, 10, 10) a page's objects outlive the young generations while the page
 # waits for its turn, and full collections take a tenth of the CPU (docs/results.md).
 GC_THRESHOLDS = (3_000, 10, 10)
@@ -115,11 +114,7 @@ def crawl(options: argparse.Namespace) -> int:
             " scrapy crawl site does without the latter"
         )
     if not settings["CONTENTSPIDER_CRAWL"]:
-        keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
-        name = "+".join(dict.fromkeys(keys.key(with_scheme(url)) for url in options.urls))
-        if len(name) > MAX_NAME_CHARS:  # what is cut off still tells crawls apart
-            name = f"{name[:MAX_NAME_CHARS]}-{sha256(name.encode()).hexdigest()[:12]}"
-        settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
+        settings.set("CONTENTSPIDER_CRAWL", crawl_name(options.urls), priority="cmdline")
     ledger = crawl_ledger(settings["CONTENTSPIDER_CRAWL"])
     if is_in_use(ledger):
         raise LedgerBusyError(

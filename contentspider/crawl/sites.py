@@ -14,7 +14,9 @@ SITE_BY = ("domain", "host")
 @cache
 def _extractor() -> tldextract.TLDExtract:
     """Return what knows the public suffixes, read once a process."""
-    extractor = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
+    extractor = tldextract.TLDExtract(
+        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
+    )
     extractor("example.org")  # it reads its list when it is asked first: not while a page waits
     return extractor
 
@@ -23,7 +25,8 @@ class SiteKeys:
     """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000`` where there is
     no domain.
 
-    The list of public suffixes is the one that tldextract ships: nothing is fetched.
+    The list of public suffixes is the one that tldextract ships: nothing is fetched. Its private
+    part counts: the sites that a host such as github.io gives to its users are sites of their own.
     """
 
     def __init__(self, by: str = "domain") -> None:

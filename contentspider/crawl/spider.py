@@ -4,44 +4,51 @@ from __future__ import annotations
 
 import logging
 import re
-from hashlib import blake2b
-from itertools import count
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
-from scrapy.utils.gz import gunzip, gzip_magic_number
-from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
-from w3lib.url import canonicalize_url
+from scrapy.utils.sitemap import sitemap_urls_from_robots
 
-from contentspider.crawl.failures import why
+from contentspider.crawl.duplicates import Duplicates
+from contentspider.crawl.failures import SKIPPED_KINDS, why
+from contentspider.crawl.guard import (
+    CLOSED_SCHEMES,
+    CREDENTIALS_ORDER,
+    GUARD_ORDER,
+    Credentials,
+    CredentialsMiddleware,
+    GuardMiddleware,
+)
 from contentspider.crawl.items import ContentItem
 from contentspider.crawl.keeper import ROW_META_KEY, Keeper
-from contentspider.crawl.links import MAX_LINKS, page_links
+from contentspider.crawl.links import MAX_LINKS, clean_address, page_links
 from contentspider.crawl.middleware import PAGE_META_KEY
+from contentspider.crawl.scope import Scope, with_scheme
+from contentspider.crawl.sitemaps import (
+    MAX_SITEMAP_BYTES,
+    MAX_SITEMAPS,
+    SITEMAP_DEPTH,
+    read_sitemap,
+)
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.traps import Traps, without_session
 from contentspider.site.record import page_id
-from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from lxml.etree import _Element
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
     from contentspider.page.document import Page
 
 logger = logging.getLogger(__name__)
 
-# A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
-MAX_SITEMAP_BYTES = 60_000_000
-SITEMAP_DEPTH = 3
-# An index may name 50,000 sitemaps, each of them another index: more than this is a trap.
-MAX_SITEMAPS = 10_000
 START_META_KEY = "contentspider_start"
 MAX_RECENT = 50_000
 
@@ -49,15 +56,18 @@ MAX_RECENT = 50_000
 class SiteSpider(Spider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
-    Arguments: *url*, one or several addresses, separated by commas or spaces; *max_pages* and
-    *max_depth* (0: no limit); *sitemaps*, whether to read robots.txt's sitemaps and /sitemap.xml
-    (yes).
+    Arguments: *url*, one or several addresses, separated by commas or spaces (one with a user's
+    name and password sends these to its own origin only); *scope*, how far to go from them
+    (``domain``, ``subdomains``, ``host``, ``path``: see `Scope`); *include* and *exclude*, patterns
+    of addresses, separated by spaces; *max_pages* and *max_depth* (0: no limit); *sitemaps*,
+    whether to read robots.txt's sitemaps and /sitemap.xml (yes).
     """
 
     name = "site"
     keys: SiteKeys
     keeper: Keeper
-    allowed_keys: set[str]
+    scope: Scope
+    duplicates: Duplicates
     traps: Traps
 
     def __init__(
@@ -66,12 +76,16 @@ class SiteSpider(Spider):
         max_pages: int | str = 0,
         max_depth: int | str = 0,
         sitemaps: bool | str = True,
+        scope: str = "domain",
+        include: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.start_urls = [
+        self.credentials = Credentials()
+        self.start_urls = self.credentials.take(
             with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part
-        ]
+        )
         if not self.start_urls:
             raise ValueError(
                 "the site spider needs an address: scrapy crawl site -a url=https://example.org"
@@ -79,21 +93,34 @@ class SiteSpider(Spider):
         self.max_pages = int(max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
+        self.asked = (scope, _several(include), _several(exclude))
         self.pages = 0
         self.sitemaps_asked = 0
         self.is_limited = False
         self.failures: dict[str, str] = {}
-        self._recent: dict[
-            str, None
-        ] = {}  # addresses that have been queued: most links are to these
-        self._anonymous = count(1)
+        # Addresses that have been queued: most links are to these.
+        self._recent: dict[str, None] = {}
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Put the guard before every request, in any project, and close what is not the web."""
+        super().update_settings(settings)
+        for middleware, order in (
+            (GuardMiddleware, GUARD_ORDER),
+            (CredentialsMiddleware, CREDENTIALS_ORDER),
+        ):
+            settings.setdefault_in_component_priority_dict(
+                "DOWNLOADER_MIDDLEWARES", middleware, order
+            )
+        handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(CLOSED_SCHEMES)
+        settings.set("DOWNLOAD_HANDLERS", handlers, "spider")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> SiteSpider:
         """Return the spider of a crawler; sites are told apart as in the pipeline."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
-        spider.allowed_keys = {spider.keys.key(address) for address in spider.start_urls}
+        spider.scope = Scope(spider.start_urls, spider.keys, *spider.asked)
         crawler.signals.connect(spider.opened, signal=signals.spider_opened)
         spider.traps = Traps(crawler)
         crawler.signals.connect(spider.request_dropped, signal=signals.request_dropped)
@@ -108,7 +135,9 @@ class SiteSpider(Spider):
                 " 500}"
             )
         self.keeper = keeper
-        self.allowed_keys |= set(keeper.ledger.runs.fact("sites") or [])
+        self.duplicates = Duplicates(keeper, self.keys.key)
+        for address, moved_from in keeper.ledger.runs.fact("moved") or []:
+            self.scope.widen(address, moved_from)
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the start addresses and their sites' robots.txt and sitemaps."""
@@ -136,43 +165,29 @@ class SiteSpider(Spider):
                     yield request
 
     def is_own(self, address: str) -> bool:
-        """Tell whether an address is on one of the sites that are crawled."""
-        try:
-            return self.keys.key(address) in self.allowed_keys
-        except ValueError:
-            return False  # no address at all, such as http://[x
+        """Tell whether the page of an address belongs to the crawl."""
+        return self.scope.has(address)
+
+    def is_strayed(self, request: Request) -> bool:
+        """Tell whether the request of a page, but for the start's, has been led out of the crawl."""
+        return (
+            request.callback == self.parse
+            and START_META_KEY not in request.meta
+            and not self.is_own(request.url)
+        )
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         """Follow the sitemaps that robots.txt names."""
         for address in sitemap_urls_from_robots(response.body, base_url=response.url):
-            if self.is_own(address):
-                yield from self._sitemap_requests(address, 1)
+            yield from self._sitemap_requests(address, 1)
 
     def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
         """Follow a sitemap's pages, and the sitemaps of an index."""
-        body = response.body
-        try:
-            if gzip_magic_number(response):
-                body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
-            entries = Sitemap(body) if body.strip() else None
-        except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
-            logger.warning(
-                "%s: the sitemap cannot be read (%s); its pages are found by links only",
-                response.url,
-                error,
-            )
-            return
-        if entries is None or entries.type not in ("urlset", "sitemapindex"):
-            return
-        for entry in entries:
-            try:
-                address = urljoin(response.url, entry.get("loc", "").strip())
-            except ValueError:
-                continue
-            if not address.startswith(("http://", "https://")) or not self.is_own(address):
-                continue
-            if entries.type == "urlset":
-                yield from self._page_request(address, 1)
+        addresses, is_index = read_sitemap(response)
+        for address in addresses:
+            if not is_index:
+                if self.is_own(address):
+                    yield from self._page_request(address, 1)
             elif level < SITEMAP_DEPTH:
                 yield from self._sitemap_requests(address, level + 1)
 
@@ -182,9 +197,8 @@ class SiteSpider(Spider):
         if not isinstance(response, HtmlResponse) or page is None:
             self._skip(response, "not_html")
             return
-        if response.meta.get(START_META_KEY):
-            self.allowed_keys.add(self.keys.key(response.url))  # the site may have moved
-            self.keeper.ledger.runs.set_fact("sites", sorted(self.allowed_keys))
+        if response.meta.get(START_META_KEY) and "redirect_urls" in response.meta:
+            self._move(response.url, response.meta["redirect_urls"][0])
         if not self.is_own(response.url):
             self._skip(response, "offsite_redirect")
             return
@@ -195,8 +209,9 @@ class SiteSpider(Spider):
         # A page without any markup has no tree.
         root = response.selector.root if response.body.strip() else None
         # A session id that the server put in by a redirect is no part of the page's address.
-        url = without_session(response.url) if "redirect_urls" in response.meta else response.url
-        address = self._claim(url, response, page)
+        url = clean_address(response.url)
+        url = without_session(url) if "redirect_urls" in response.meta else url
+        address = self.duplicates.claim(url, page, response.meta.get(ROW_META_KEY))
         if address:
             self.pages += 1
             item = ContentItem.from_response(response)
@@ -212,6 +227,13 @@ class SiteSpider(Spider):
         if self.max_pages and self.pages >= self.max_pages:
             self.is_limited = True
             raise CloseSpider("max_pages")
+
+    def _move(self, address: str, moved_from: str) -> None:
+        """Let where a start address has moved belong to the crawl, now and when it goes on."""
+        self.scope.widen(address, moved_from)
+        moved = self.keeper.ledger.runs.fact("moved") or []
+        if [address, moved_from] not in moved:
+            self.keeper.ledger.runs.set_fact("moved", [*moved, [address, moved_from]])
 
     def _link_requests(
         self, root: _Element, response: HtmlResponse, page: Page
@@ -232,6 +254,8 @@ class SiteSpider(Spider):
         yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
 
     def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
+        if not self.scope.has_site(address):
+            return
         self.sitemaps_asked += 1
         if self.sitemaps_asked <= MAX_SITEMAPS:
             meta = {"download_maxsize": MAX_SITEMAP_BYTES}
@@ -249,49 +273,6 @@ class SiteSpider(Spider):
                 MAX_SITEMAPS,
                 address,
             )
-
-    def _claim(self, address: str, response: Response, page: Page) -> str:
-        """Return the address to emit a page under, or nothing if the same page has been emitted.
-
-        Two addresses are one page if they lead to one text and either differ in form only (``/``
-        and ``/index.html``) or name the same canonical address. The canonical address is taken over
-        where it differs from the page's own in form or query; one with another path is often wrong
-        (every page of a pagination naming the first), and pages must not be lost to it.
-        """
-        canonical, named = page.hints.canonical, ""
-        digest = blake2b(
-            "\n".join(block.text for block in page.content.blocks).encode("utf-8", "replace"),
-            digest_size=8,
-        ).hexdigest()
-        if canonical:
-            try:
-                named = urljoin(address, canonical).partition("#")[0]
-                if urlsplit(named).scheme not in ("http", "https") or not self.is_own(named):
-                    named = ""
-            except ValueError:
-                logger.debug("%s names %r canonical, which is no address", address, canonical)
-        owner = response.meta.get(ROW_META_KEY) or -next(self._anonymous)
-        claims = [
-            f"{_plain(candidate)} {digest}"
-            for candidate in dict.fromkeys([address, named])
-            if candidate
-        ]
-        is_form = (
-            bool(named) and _plain(named).partition("?")[0] == _plain(address).partition("?")[0]
-        )
-        try:
-            if named and named != address:
-                self.keeper.ledger.frontier.set_canonical(owner, named)
-            if not self.keeper.ledger.frontier.claim(map(_key, [page_id(address), *claims]), owner):
-                return ""
-            return (
-                named
-                if is_form and self.keeper.ledger.frontier.claim([_key(page_id(named))], owner)
-                else address
-            )
-        except LedgerFullError as error:
-            self.keeper.fail(error)
-            return ""
 
     def _skip(self, response: Response, reason: str) -> None:
         self._count(f"skipped/{reason}")
@@ -312,8 +293,8 @@ class SiteSpider(Spider):
     def page_failed(self, failure: Failure) -> None:
         """Count a page that could not be read."""
         kind, reason = why(failure)
-        if kind == "robots":
-            self._count("skipped/robots")
+        if kind in SKIPPED_KINDS:
+            self._count(f"skipped/{kind}")
             return
         logger.info("%s could not be read: %s", failure.request.url, reason)  # type: ignore[attr-defined]
         self._count_failed(kind)
@@ -335,22 +316,6 @@ class SiteSpider(Spider):
         logger.debug("%s is not there: %s", failure.request.url, why(failure)[1])  # type: ignore[attr-defined]
 
 
-def _key(claim: str) -> bytes:
-    return blake2b(claim.encode("utf-8", "replace"), digest_size=12).digest()
-
-
-INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
-
-
-def _plain(address: str) -> str:
-    """Return an address without what differs between the forms of one address: scheme, www, index
-    name, last slash.
-    """
-    parts = urlsplit(canonicalize_url(address))
-    path = INDEX_NAME.sub("/", parts.path).rstrip("/")
-    return parts.netloc.removeprefix("www.") + path + ("?" + parts.query if parts.query else "")
-
-
-def with_scheme(address: str) -> str:
-    """Return the address with https:// before it if it names no scheme."""
-    return address if "://" in address else "https://" + address
+def _several(texts: str | Iterable[str]) -> list[str]:
+    """Return the parts of an argument that may be given as one text."""
+    return texts.split() if isinstance(texts, str) else list(texts)
