@@ -113,6 +113,8 @@ class SiteSpider(Spider):
                 "DOWNLOADER_MIDDLEWARES", middleware, order
             )
         handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(CLOSED_SCHEMES)
+        # As a spider's own: a process gives its project's settings to its crawlers once more.
+        settings.set("DOWNLOADER_MIDDLEWARES", settings["DOWNLOADER_MIDDLEWARES"], "spider")
         settings.set("DOWNLOAD_HANDLERS", handlers, "spider")
 
     @classmethod
@@ -134,6 +136,12 @@ class SiteSpider(Spider):
                 "the site spider needs contentspider's add-on: ADDONS = {'contentspider.Addon':"
                 " 500}"
             )
+        if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
+            logger.error(
+                "the site spider needs GuardMiddleware, without which a site may lead it anywhere:"
+                " leave it in DOWNLOADER_MIDDLEWARES; nothing is crawled"
+            )
+            raise CloseSpider("guard")
         self.keeper = keeper
         self.duplicates = Duplicates(keeper, self.keys.key)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:

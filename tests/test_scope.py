@@ -1,0 +1,366 @@
+"""What a crawl was asked for: scope, patterns, names; and what the guard before it lets through."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import sqlite3
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, TextResponse
+from scrapy.utils.test import get_crawler
+
+from contentspider.crawl.guard import (
+    CredentialsMiddleware,
+    GuardMiddleware,
+    RefusedError,
+    network_of,
+)
+from contentspider.crawl.links import clean_address
+from contentspider.crawl.scope import Scope, crawl_name
+from contentspider.crawl.sites import SiteKeys
+from contentspider.crawl.spider import START_META_KEY, SiteSpider
+from contentspider.errors import ContentSpiderError
+from tests.conftest import Site, read_jsonl, run, serve
+from tests.test_crawl import article, small_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def paths(folder: Path, site: Site) -> list[str]:
+    items = read_jsonl(folder / "pages.jsonl")
+    return sorted(str(item["url"]).removeprefix(site.url) or "/" for item in items)
+
+
+def test_sitemaps_open_no_files(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    host = site.url.removeprefix("http://")
+    os.mkfifo(tmp_path / "pipe")
+    named = [f"{host}/dev/zero", f"{host}{tmp_path}/pipe", f"{host}/etc/passwd"]
+    site.add(
+        "/robots.txt",
+        "User-agent: *\n"
+        + "".join(f"Sitemap: file://{name}\n" for name in named)
+        + f"Sitemap: ftp://{host}/x\nSitemap: /good.xml\n",
+        kind="text/plain",
+    )
+    site.add(
+        "/good.xml",
+        f"<urlset><url><loc>file://{host}/etc/passwd</loc></url>"
+        f"<url><loc>{site.url}/9</loc></url></urlset>",
+        kind="application/xml",
+    )
+    site.add("/9", article(9))
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    assert paths(tmp_path, site) == ["/", "/1", "/2", "/9"]
+    (ledger,) = (tmp_path / ".scrapy" / "contentspider").glob("*.sqlite")
+    with sqlite3.connect(ledger) as connection:
+        addresses = [url for (url,) in connection.execute("SELECT url FROM urls")]
+    assert all(address.startswith("http://") for address in addresses)
+
+
+def spider_of(address: str, **arguments: Any) -> SiteSpider:
+    crawler = get_crawler(SiteSpider)
+    crawler.spider = spider = SiteSpider.from_crawler(crawler, url=address, **arguments)
+    return spider
+
+
+def guard_of(spider: SiteSpider) -> GuardMiddleware:
+    guard = GuardMiddleware.from_crawler(spider.crawler)
+    guard._opened()
+    return guard
+
+
+INTERNAL = [
+    "http://127.0.0.1:6379/",
+    "http://localhost/",
+    "http://db.localhost./",
+    "http://2130706433/",
+    "http://0x7f.1/",
+    "http://[::1]/",
+    "http://[::ffff:192.168.0.1]/",
+    "http://10.0.0.7:9200/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://0.0.0.0/",
+    "http://100.64.0.1/",
+]
+
+
+@pytest.mark.parametrize("address", INTERNAL)
+def test_a_site_on_the_web_leads_into_no_private_network(address: str) -> None:
+    spider = spider_of("https://example.org/")
+    guard = guard_of(spider)
+    for meta in ({}, {START_META_KEY: True, "redirect_urls": ["https://example.org/"]}):
+        with pytest.raises(RefusedError, match="must not lead to") as refused:
+            guard.process_request(Request(address, callback=spider.parse, meta=meta))
+        assert refused.value.kind == "private_address"
+    own = spider_of(address)
+    assert guard_of(own).process_request(Request(address, callback=own.parse)) is None
+
+
+def test_a_start_in_a_private_network_leads_to_no_other_kind_of_it() -> None:
+    spider = spider_of("http://127.0.0.1:8000/")
+    guard = guard_of(spider)
+    assert (
+        guard.process_request(Request("http://localhost:9000/", meta={START_META_KEY: 1})) is None
+    )
+    with pytest.raises(RefusedError):
+        guard.process_request(Request("http://169.254.169.254/"))
+
+
+def test_a_name_that_leads_into_a_private_network_is_known_by_its_answer() -> None:
+    spider = spider_of("https://example.org/")
+    guard = guard_of(spider)
+
+    def answer(url: str, address: str, **meta: object) -> None:
+        request = Request(url, meta=meta)
+        response = TextResponse(url, request=request, ip_address=ip_address(address))
+        guard._downloaded(response, request)
+        guard.process_response(request, response)
+
+    answer("https://example.org/", "8.8.8.8")
+    answer("https://cdn.example.org/", "8.8.4.4")
+    answer("https://in.example.org/", "10.0.0.1", proxy="http://10.0.0.1:3128")
+    with pytest.raises(RefusedError, match=r"its host is at 10\.0\.0\.1, a private address"):
+        answer("https://in.example.org/", "10.0.0.1")
+    answer("https://example.org/", "10.0.0.2")  # the start itself is in such a network
+    answer("https://in.example.org/", "10.0.0.1")
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://example.org/x", "data:,x"])
+def test_only_the_web_is_fetched(address: str) -> None:
+    spider = spider_of("https://example.org/")
+    with pytest.raises(RefusedError) as refused:
+        guard_of(spider).process_request(Request(address))
+    assert refused.value.kind == "scheme"
+    assert isinstance(refused.value, IgnoreRequest)
+    assert spider.crawler.settings.getdict("DOWNLOAD_HANDLERS")["file"] is None
+
+
+def test_pages_that_redirect_out_of_the_crawl_are_not_fetched(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    with serve() as other:
+        small_site(other, 3)
+        site.add("/", article(0, "<a href=/1>1</a><a href=/away>2</a><a href=/2>3</a>"))
+        site.add("/away", f"<meta http-equiv=refresh content='0; url={other.url}/1'>")
+        run("crawl", site.url, "--own-site", cwd=tmp_path)
+        assert other.requests == [] or set(other.requests) == {"/robots.txt"}
+    assert paths(tmp_path, site) == ["/", "/1", "/2"]
+
+
+def in_scope(start: str, scope: str, *patterns: list[str]) -> Scope:
+    return Scope([start], SiteKeys(), scope, *patterns)
+
+
+def test_scopes() -> None:
+    addresses = [
+        "http://www.e.org/docs/a",
+        "https://e.org:443/docs",
+        "http://e.org/docsx",
+        "http://blog.e.org/docs/",
+        "http://other.org/docs/",
+        "http://[x",
+        "ftp://e.org/docs/",
+    ]
+    start = "https://e.org/docs/index.html"
+    assert [
+        [in_scope(start, scope).has(one) for one in addresses]
+        for scope in ("domain", "subdomains", "host", "path")
+    ] == [
+        [True, True, True, True, False, False, False],
+        [True, True, True, True, False, False, False],
+        [True, True, True, False, False, False, False],
+        [True, True, False, False, False, False, False],
+    ]
+    below = in_scope("https://blog.e.org/", "subdomains")
+    assert below.has("https://a.blog.e.org/")
+    assert not below.has("https://e.org/")
+    assert not below.has("https://myblog.e.org/")
+    named = in_scope("https://e.org/%C3%BCber", "path")
+    assert [named.has(f"https://e.org/{one}") for one in ("über/x", "%c3%bcber", "y")] == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_a_start_that_moves_takes_its_scope_along() -> None:
+    scope = in_scope("https://e.org/docs/", "path")
+    scope.widen("https://e.org/", moved_from="https://e.org/docs/")
+    assert not scope.has("https://e.org/blog/")
+    scope.widen("https://e.org/en/docs/", moved_from="https://e.org/docs/")
+    scope.widen("https://docs.e.org/", moved_from="https://e.org/docs/")
+    assert scope.has("https://e.org/en/docs/a")
+    assert scope.has("https://docs.e.org/a")
+    assert not scope.has("https://e.org/en/blog")
+
+
+def test_patterns_choose_addresses() -> None:
+    scope = in_scope("https://e.org/", "domain", ["/news/*", r"re:/\d{4}/"], ["*print=1*", "*.cgi"])
+    assert [
+        path
+        for path in ("/", "/news/a", "/news/a?print=1", "/x/2024/", "/news/x.cgi", "/?u=/news/")
+        if scope.has("https://e.org" + path)
+    ] == ["/news/a", "/x/2024/"]
+    for wrong in (("planet",), ("domain", ["re:("])):
+        with pytest.raises(ContentSpiderError):
+            in_scope("https://e.org/", *wrong)
+
+
+def test_a_crawl_by_path_with_patterns_reads_the_hosts_sitemap(tmp_path: Path, site: Site) -> None:
+    links = "".join(f"<a href=/{path}>x</a>" for path in ("docs/a", "docs/b?print=1", "blog/c", ""))
+    for number, path in enumerate(("/", "/docs/", "/docs/a", "/docs/b?print=1", "/docs/d")):
+        site.add(path, article(number, links))
+    for number in range(5):
+        site.add(f"/blog/{'abcde'[number]}", article(50 + number))
+    site.add(
+        "/sitemap.xml",
+        "<urlset>"
+        + "".join(f"<url><loc>{site.url}/{path}</loc></url>" for path in ("docs/d", "blog/e"))
+        + "</urlset>",
+    )
+    arguments = ["-a", "scope=path", "-a", "exclude=*print=1 /docs/x*"]
+    crawl_spider(tmp_path, f"{site.url}/docs/", *arguments)
+    assert paths(tmp_path, site) == ["/docs/", "/docs/a", "/docs/d"]
+    assert not any(path.startswith("/blog") or "print" in path for path in site.requests)
+
+
+def crawl_spider(folder: Path, address: str, *arguments: str) -> str:
+    """Run ``scrapy crawl site`` in a project of its own; return its log."""
+    import subprocess
+    import sys
+
+    (folder / "scrapy.cfg").write_text("[settings]\ndefault = contentspider.crawl.project\n")
+    command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={address}", *arguments]
+    options = ["-O", "pages.jsonl", "-s", "DOWNLOAD_DELAY=0"]
+    done = subprocess.run(
+        [*command, *options], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stderr
+
+
+def test_a_crawls_name_holds_what_was_asked_for() -> None:
+    front = ["https://example.org", "http://www.example.org/", "example.org:443", "EXAMPLE.org"]
+    assert {crawl_name([one]) for one in front} == {"example.org"}
+    asked: list[tuple[Any, ...]] = [
+        (["example.org"],),
+        (["blog.example.org"],),
+        (["shop.example.org"],),
+        (["example.org/docs/"],),
+        (["example.org/blog/"],),
+        (["example.org/?a=1"],),
+        (["example.org"], "host"),
+        (["example.org/docs/"], "path"),
+        (["example.org"], "domain", ["/a*"]),
+        (["example.org"], "domain", [], ["/a*"]),
+        (["example.org:8000"],),
+        (["example.org", "example.com"],),
+        ([f"{'x' * 60}.org/a", f"{'y' * 60}.org"],),
+        ([f"{'x' * 60}.org/b", f"{'y' * 60}.org"],),
+    ]
+    names = [crawl_name(*one) for one in asked]
+    assert len(set(names)) == len(names)
+    assert all(len(name) < 150 and "/" not in name for name in names)
+    assert crawl_name(["b.org", "a.org"]) == crawl_name(["a.org", "b.org"]) == "a.org+b.org"
+    assert names[3].startswith("example.org-docs-")
+    assert "secret" not in crawl_name(["http://me:secret@example.org/x"])
+    with pytest.raises(ContentSpiderError, match="'path'"):
+        crawl_name(["example.org"], "planet")
+
+
+def test_the_usual_port_makes_no_second_site(tmp_path: Path) -> None:
+    assert clean_address("http://e.org:80/a:80") == "http://e.org/a:80"
+    assert clean_address("https://e.org:443") == "https://e.org"
+    assert clean_address("http://e.org:443/") == "http://e.org:443/"
+    assert clean_address("http://[::1]:80/x@y#z") == "http://[::1]/x@y"
+    assert clean_address("http://e.org:/") == "http://e.org/"
+
+
+def test_users_of_one_host_are_sites_of_their_own() -> None:
+    key = SiteKeys().key
+    assert key("https://alice.github.io/") == "alice.github.io" != key("https://bob.github.io/")
+    assert key("https://github.io/") == "github.io"
+    assert not in_scope("https://alice.github.io/", "domain").has("https://bob.github.io/")
+
+
+def test_a_password_goes_to_its_own_site_only_and_into_no_file(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    token = base64.b64encode("müller:s/cret".encode()).decode()
+    asked: list[str | None] = []
+    handler = site.server.RequestHandlerClass
+    answer = handler.do_GET
+
+    def do_get(self: Any) -> None:
+        asked.append(self.headers["Authorization"])
+        if self.headers["Authorization"] == f"Basic {token}" and self.path == "/1":
+            site.pages["/1"] = (
+                503 if self.path not in site.requests else 200,
+                *site.pages["/1"][1:],
+            )
+        if self.headers["Authorization"] == f"Basic {token}":
+            answer(self)
+        else:
+            self.send_error(401)
+
+    handler.do_GET = do_get  # type: ignore[attr-defined]
+    address = site.url.replace("://", "://m%C3%BCller:s%2Fcret@") + "/"
+    with serve() as other:
+        site.add("/", article(0, f"<a href=/1>1</a><a href=/2>2</a><a href={other.url}/>3</a>"))
+        done = run("crawl", address, "--own-site", "--log-level", "DEBUG", "--resume", cwd=tmp_path)
+    assert paths(tmp_path, site) == ["/", "/1", "/2"]
+    assert set(asked) == {f"Basic {token}"}
+    secrets = ("s/cret", "s%2Fcret", token)
+    assert not any(secret in done.stderr for secret in secrets)
+    for path in tmp_path.rglob("*"):
+        assert not any(secret in path.name for secret in secrets)
+        if path.is_file():
+            assert not any(secret.encode() in path.read_bytes() for secret in secrets), path
+
+
+def test_what_is_made_of_a_request_with_a_password_is_without_it() -> None:
+    spider = spider_of("http://me:secret@example.org:80/")
+    assert spider.start_urls == ["http://example.org/"]
+    middleware = CredentialsMiddleware.from_crawler(spider.crawler)
+    request = Request("http://example.org/a")
+    middleware.process_request(request)
+    assert request.headers["Authorization"] == b"Basic bWU6c2VjcmV0"
+    middleware.process_response(request, HtmlResponse(request.url))
+    assert "Authorization" not in request.headers
+    middleware.process_request(request)
+    middleware.process_exception(request, OSError())
+    assert "Authorization" not in request.headers
+    for other in ("https://example.org/", "http://example.org:8080/", "http://a.example.org/"):
+        request = Request(other)
+        middleware.process_request(request)
+        assert "Authorization" not in request.headers
+
+
+def test_a_password_that_a_site_names_is_dropped() -> None:
+    spider = spider_of("https://example.org/")
+    replaced = guard_of(spider).process_request(Request("https://me:x@example.org/a"))
+    assert replaced is not None
+    assert replaced.url == "https://example.org/a"
+
+
+def test_networks() -> None:
+    assert network_of("fe80::1%eth0") == "link-local"
+    assert network_of("fd00::1") == network_of("2002:a00:1::") == "private"
+    assert network_of("2001:4860:4860::8888") == ""
+    assert network_of("") == network_of("example.localhost.org") == ""
+
+
+def test_the_start_asks_for_addresses_without_a_password() -> None:
+    spider = spider_of("http://me:secret@example.org/x, https://example.com")
+
+    async def requests() -> list[Request]:
+        return [request async for request in spider.start()]
+
+    assert all("secret" not in request.url for request in asyncio.run(requests()))
