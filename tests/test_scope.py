@@ -61,7 +61,7 @@ def test_sitemaps_open_no_files(tmp_path: Path, site: Site) -> None:
     assert paths(tmp_path, site) == ["/", "/1", "/2", "/9"]
     (ledger,) = (tmp_path / ".scrapy" / "contentspider").glob("*.sqlite")
     with sqlite3.connect(ledger) as connection:
-        addresses = [url for (url,) in connection.execute("SELECT url FROM urls")]
+        addresses = [url for (url,) in connection.execute("SELECT url FROM addresses")]
     assert all(address.startswith("http://") for address in addresses)
 
 
