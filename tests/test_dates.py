@@ -4,7 +4,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from contentspider.page.dates import parse_date
+from contentspider.page.dates import date_in_address, parse_date
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=timezone.utc)
 
@@ -60,3 +60,24 @@ def test_dates_become_iso_8601(text: str, date: str) -> None:
 )
 def test_what_is_no_date_of_a_page_is_dropped(text: str) -> None:
     assert parse_date(text, NOW) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "date"),
+    [
+        ("/2013/10/31/ferry", "2013-10-31"),
+        ("/blog/2013/10/31/ferry/index.html", "2013-10-31"),
+        ("/posts/2013-10-31-ferry.html", "2013-10-31"),
+        ("/2013/10/31/", ""),  # the archive of a day
+        ("/2013/10/31/page/2/", ""),
+        ("/2013/10/31/index.html", ""),
+        ("/2013/10/ferry", ""),
+        ("/2013/02/30/ferry", ""),
+        ("/2099/10/31/ferry", ""),
+        ("/1234/56/78/ferry", ""),
+        ("/x?to=/2013/10/31/ferry", ""),
+        ("/2013-10/31/ferry", ""),
+    ],
+)
+def test_a_permalink_tells_the_day(path: str, date: str) -> None:
+    assert date_in_address(f"https://harbour.example{path}", NOW) == date

@@ -166,6 +166,14 @@ def test_dates_that_stand_in_the_body(case: str, body: str, published: str, modi
     assert (found.published_at, found.modified_at) == (published, modified)
 
 
+def test_the_address_dates_a_page_that_says_nothing() -> None:
+    url = "https://www.harbour.example/2013/10/31/ferry"
+    assert fields("<p>text", url)["published_at"] == "2013-10-31"
+    assert fields(json_ld(ARTICLE) + "<p>text", url)["published_at"][:10] == "2024-03-01"
+    changed = '<meta name="lastmod" content="2001-01-01"><p>text'
+    assert fields(changed, url)["modified_at"] == ""
+
+
 def test_authors_that_stand_in_the_body() -> None:
     assert read("<h1>A</h1><p>By <a rel='author' href='/ada'>Ada Byron</a>").author == "Ada Byron"
     assert read("<p itemprop='author'>By <b>Ada</b>\n Byron</p>").author == "Ada Byron"

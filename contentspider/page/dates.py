@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone
 
 MAX_DATE_CHARS = 60
+MAX_ADDRESS_CHARS = 2_000
 # Before the web there are no pages: the epoch's zero, a database's null, the year of a novel.
 FIRST_YEAR = 1990
 # A clock may be wrong, and it is tomorrow elsewhere; what is later has not been published.
@@ -27,6 +28,11 @@ WORDS = tuple(
 )
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)T?(?P<hour>\d\d)(?P<minute>\d\d)")
+# A permalink's date stands before the page's own step: "/2013/10/31/the-ferry", and no archive's.
+IN_ADDRESS = re.compile(
+    r"/((?:19|20)\d\d)([/-])([01]\d)\2([0-3]\d)[/-](?!page/|index\.\w+$|feed/?$)[^/?#]",
+    re.IGNORECASE,
+)
 EPOCH = re.compile(r"(1\d{9})(?:\d{3})?")
 
 
@@ -71,6 +77,18 @@ def parse_date(text: str, now: datetime | None = None) -> str:
     if found.year < FIRST_YEAR or late:
         return ""
     return found.isoformat() if part["hour"] else found.date().isoformat()
+
+
+def date_in_address(url: str, now: datetime | None = None) -> str:
+    """Return the day in a permalink, in ISO 8601; empty if it has none, as most have not.
+
+    >>> date_in_address("https://harbour.example/2013/10/31/ferry.html")
+    '2013-10-31'
+    >>> date_in_address("https://harbour.example/2013/10/31/")
+    ''
+    """
+    match = IN_ADDRESS.search(url[:MAX_ADDRESS_CHARS].partition("?")[0])
+    return parse_date(f"{match[1]}-{match[3]}-{match[4]}", now) if match else ""
 
 
 def _zone(text: str) -> timezone | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.blocks import clean_text
-from contentspider.page.dates import parse_date
+from contentspider.page.dates import MAX_ADDRESS_CHARS, parse_date
 from contentspider.page.jsonld import (
     MAX_VALUES,
     follow,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MAX_NAME_CHARS = 200
 MAX_TITLE_CHARS = 500
-MAX_ADDRESS_CHARS = 2_000
 MAX_KEYWORDS = 50
 MAX_KEYWORD_CHARS = 100
 MAX_CRUMBS = 10

@@ -11,8 +11,8 @@ from urllib.parse import urljoin, urlsplit
 from w3lib.url import canonicalize_url
 
 from contentspider.page.blocks import PREFORMATTED_TAGS
+from contentspider.page.dates import MAX_ADDRESS_CHARS, date_in_address
 from contentspider.page.language import SAMPLE_CHARS, detect_language
-from contentspider.page.metadata import MAX_ADDRESS_CHARS
 from contentspider.page.output import HEADING_TAGS, to_markdown, to_text
 from contentspider.site.title import page_title
 
@@ -89,6 +89,10 @@ def page_fields(
     blocks = extraction.blocks if extraction else page.content.blocks
     content = to_text(blocks)
     metadata = page.metadata
+    page_type = extraction.page_type if extraction else "other"
+    published = metadata.published_at
+    if not published and page_type != "listing":
+        published = date_in_address(page.url)
     return {
         "id": page_id(page.url),
         "url": page.url,
@@ -100,13 +104,13 @@ def page_fields(
         "content_markdown": to_markdown(blocks),
         "headings": page_headings(blocks),
         "canonical": absolute_url(page, page.hints.canonical).partition("#")[0],
-        "published_at": metadata.published_at,
-        "modified_at": metadata.modified_at,
+        "published_at": published,
+        "modified_at": metadata.modified_at if metadata.modified_at >= published[:10] else "",
         "author": metadata.author,
         "image": absolute_url(page, metadata.image),
         "section": list(metadata.section),
         "keywords": list(metadata.keywords),
-        "page_type": extraction.page_type if extraction else "other",
+        "page_type": page_type,
         "content_hash": (
             sha256(" ".join(content.split()).encode("utf-8", "surrogatepass")).hexdigest()[:32]
         ),
