@@ -29,3 +29,15 @@ def test_broken_json_ld_is_no_hint() -> None:
 def test_hints_that_many_pages_share_are_none() -> None:
     pages = [Hints((f"Page {number}",), ("All about tea",)) for number in range(30)]
     assert own_hints(pages)[3] == ["page3"]
+
+
+def test_a_feed_in_json_ld_gives_no_thousand_hints() -> None:
+    products = ",".join(f'{{"@type": "Product", "name": "Tea {number}"}}' for number in range(90))
+    feed = f'<script type="application/ld+json">[[{products}], [{products.replace("Tea", "Cup")}]]'
+    assert len(hints(f"<title>Shop</title>{feed}</script>").titles) == 100
+
+
+def test_an_owner_whose_type_is_an_address_is_no_hint() -> None:
+    owner = '{"@type": "https://schema.org/Person", "name": "Ada"}'
+    html = f'<title>Tea</title><script type="application/ld+json">{owner}</script>'
+    assert hints(html).titles == ("Tea",)

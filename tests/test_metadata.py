@@ -109,6 +109,8 @@ def test_the_crumbs_between_the_front_page_and_this_one() -> None:
     page = "<title>The ferry is back</title>"
     crumbs = {"@type": "BreadcrumbList", "itemListElement": items}
     assert read(page + json_ld(crumbs)).section == ("News",)
+    unaddressed = [{"position": 1, "name": "Home"}, {"position": 2, "name": "Ships", "item": "/s"}]
+    assert read(page + json_ld({**crumbs, "itemListElement": unaddressed})).section == ("Ships",)
     nested = [{"position": 1, "item": {"@id": "/ships/", "name": "Ships"}}]
     assert read(page + json_ld({**crumbs, "itemListElement": nested})).section == ("Ships",)
 
@@ -177,6 +179,13 @@ def test_the_address_dates_a_page_that_says_nothing() -> None:
 def test_authors_that_stand_in_the_body() -> None:
     assert read("<h1>A</h1><p>By <a rel='author' href='/ada'>Ada Byron</a>").author == "Ada Byron"
     assert read("<p itemprop='author'>By <b>Ada</b>\n Byron</p>").author == "Ada Byron"
+    card = "<div itemprop='author'><img><b itemprop='name'>Ada Byron</b> <i>16 points</i></div>"
+    assert read(card).author == "Ada Byron"
+
+
+def test_entities_in_json_ld_are_characters() -> None:
+    html = json_ld({**ARTICLE, "author": "Ada &amp; Co. &#8211; B"})
+    assert read(html).author == "Ada & Co. – B"
 
 
 def test_a_page_cannot_be_changed_before_it_was_published() -> None:

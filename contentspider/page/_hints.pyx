@@ -102,7 +102,10 @@ cdef bint add_author(
     if "author" not in itemprop.split() and "author" not in attribute_of(node, "rel").lower().split():
         return False
     if authors < MAX_AUTHORS:
-        for part in etree.elementFactory(root._doc, node).itertext():
+        author = etree.elementFactory(root._doc, node)
+        # A card of the author has more than the name in it.
+        name = author.find(".//*[@itemprop='name']")
+        for part in (author if name is None else name).itertext():
             parts.append(part)
             size += len(part)
             if size > MAX_MARK_CHARS:

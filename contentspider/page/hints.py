@@ -28,6 +28,8 @@ TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailth
 LANGUAGE_NAMES = ("og:locale", "content-language", "language", "inlanguage")
 
 MAX_HINT_CHARS = 2_000
+# What is compared with every block of the page; a feed of products gives thousands.
+MAX_HINTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,11 @@ def _unique(texts: list[str]) -> tuple[str, ...]:
     # JSON can hold half of an emoji, which is no text that could be written anywhere.
     cleaned = (
         text if text.isascii() else text.encode("utf-8", "replace").decode()
-        for text in [text[: 2 * MAX_HINT_CHARS] for text in texts]
+        for text in [text[: 2 * MAX_HINT_CHARS] for text in texts[: 10 * MAX_HINTS]]
     )
     found = dict.fromkeys(clean_text(text)[:MAX_HINT_CHARS] for text in cleaned)
     found.pop("", None)
-    return tuple(found)
+    return tuple(found)[:MAX_HINTS]
 
 
 def read_head(root: _Element) -> tuple[Hints, Metadata]:

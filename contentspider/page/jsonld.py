@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import unescape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def main_entity(
 def strings_of(value: object, depth: int = 0) -> list[str]:
     """Return the strings of a JSON-LD value: itself, a list's, or an object's name or value."""
     if isinstance(value, str):
-        return [value] if value.strip() else []
+        # Content systems write entities, which mean nothing here.
+        return [unescape(value) if "&" in value else value] if value.strip() else []
     if isinstance(value, bool) or depth > MAX_DEPTH:
         return []
     if isinstance(value, (int, float)):

@@ -295,7 +295,7 @@ def _crumbs(entry: Mapping[str, object], titles: Sequence[str], canonical: str) 
             steps.append((place, name[0], str(address)))
     steps.sort(key=lambda step: step[0])
     # The first is the front page and the last mostly this one: neither is a section.
-    if steps and _is_front(steps[0][2]):
+    if steps and (_is_front(steps[0][2]) or title_key(steps[0][1]) == "home"):
         del steps[0]
     if steps:
         _, last, address = steps[-1]
