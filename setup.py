@@ -12,5 +12,5 @@ page = [
     )
     for name in ("_hints", "_walk")
 ]
-scorer = Extension("contentspider.site.scorer", ["contentspider/site/scorer.py"])
-setup(ext_modules=cythonize([*page, scorer], build_dir="build"))
+rows = Extension("contentspider.site.rows", ["contentspider/site/rows.py"])
+setup(ext_modules=cythonize([*page, rows], build_dir="build"))

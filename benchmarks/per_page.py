@@ -126,7 +126,7 @@ def main() -> None:
     def decide() -> None:
         for model, site in zip(models, pages, strict=True):
             for page in site:
-                model.margins(page)
+                model.probabilities(page)
 
     def whole() -> None:
         for model, site in zip(models, sites, strict=True):

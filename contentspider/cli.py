@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import contentspider
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation import EXPERIMENTS
-from contentspider.site.labels import LABEL_METHODS
+from contentspider.site.labels import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,17 +56,23 @@ def _add_learning_options(parser: argparse.ArgumentParser, features: str = "slot
     parser.add_argument(
         "--labels",
         default="votes",
-        choices=LABEL_METHODS,
-        help="how blocks are labelled (default: votes)",
+        metavar="METHOD",
+        help=f"how blocks are labelled: {', '.join(LABELS.shipped)} (default: votes)",
     )
     parser.add_argument(
         "--features",
         default=features,
         metavar="SET[,SET]",
         help=(
-            f"feature sets that the site's SVM decides by (default: {features}; docs/experiments.md"
-            " has them)"
+            f"feature sets that the site's classifier decides by (default: {features};"
+            " docs/experiments.md has them)"
         ),
+    )
+    parser.add_argument(
+        "--classifier",
+        default="svm",
+        metavar="NAME",
+        help="the site's classifier: svm, or one that another package adds (default: svm)",
     )
 
 
@@ -75,7 +81,10 @@ def _learning(options: argparse.Namespace) -> LearningOptions:
 
     try:
         return LearningOptions(
-            options.labels, options.features, getattr(options, "keep_teasers", False)
+            labels=options.labels,
+            features=options.features,
+            classifier=options.classifier,
+            keep_teasers=getattr(options, "keep_teasers", False),
         )
     except OptionError as error:
         raise error.renamed("--" + error.option.replace("_", "-")) from error
@@ -228,7 +237,8 @@ def build_parser() -> argparse.ArgumentParser:
     actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="list the sites that have a model")
     show = actions.add_parser(
-        "show", help="print a site's content and noise signatures with their weights"
+        "show",
+        help="print a site's content and noise signatures with how probably they are content",
     )
     show.add_argument("site")
     show.add_argument(
@@ -493,17 +503,17 @@ def _models(options: argparse.Namespace) -> int:
         f" {model.labels})"
     )
     for title, chosen in (
-        ("content", [slot for slot in model.summary if slot.weight > 0]),
-        ("noise", [slot for slot in model.summary if slot.weight <= 0]),
+        ("content", [slot for slot in model.summary if slot.probability > 0.5]),
+        ("noise", [slot for slot in model.summary if slot.probability <= 0.5]),
     ):
         print(
-            f"\n{title} ({len(chosen)} signatures)\n{'weight':>8} {'score':>7} {'blocks':>7}"
+            f"\n{title} ({len(chosen)} signatures)\n{'sure':>5} {'score':>7} {'blocks':>7}"
             f" {'pages':>6}  signature | example"
         )
         for slot in chosen[: options.most]:
             example = " ".join(slot.example.split())
             print(
-                f"{slot.weight:8.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6}  {slot.slot}"
+                f"{slot.probability:5.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6}  {slot.slot}"
                 f" | {example}"
             )
     return EXIT_OK

@@ -14,14 +14,13 @@ from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.site import learner as learner_module
-from contentspider.site import scorer
+from contentspider.site import rows as rows_module
 from contentspider.site.blocks import gather
-from contentspider.site.classifier import BlockNames
 from contentspider.site.clusters import cluster_slots
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
-from contentspider.site.paper import label_like_the_paper
+from contentspider.site.paper import cluster_blocks, label_like_the_paper
 from contentspider.site.prior import Prior
 from contentspider.site.relevance import MAX_CHARS, contrasts, lcs_length, lcs_lengths
 from contentspider.site.rules import foreign_share, split_comments
@@ -143,11 +142,11 @@ def test_the_paper_chooses_one_best_cluster() -> None:
         )
         for number in range(4)
     ]
-    labels, clusters, scores = label_like_the_paper(pages)
+    site = gather([page.content for page in pages], [page.hints for page in pages])
+    labels, clusters = label_like_the_paper(pages, site), cluster_blocks(pages)
     tags = [block.tag for page in pages for block in page.content.blocks]
     assert [tag == "p" for tag in tags] == list(labels == 1)
     assert len(set(clusters[labels == 1])) == 1
-    assert scores[int(clusters[0])] == max(scores.values())
 
 
 def test_a_forest_is_data_and_decides_like_the_library(tmp_path) -> None:
@@ -210,34 +209,74 @@ def test_a_site_is_learned_without_labels(example) -> None:
     model = SiteLearner("example").fit(pages.values())
     assert mean_f1(model, corpus, pages) >= 0.97
     assert all(model.extract(pages[gold.path]).page_type == "article" for gold in corpus.gold())
-    again = SiteModel.load({**model.manifest(), "weights": ""}, model.dump_weights())
+    again = SiteModel.parse(model.manifest(), model.dump_weights())
     assert again.version == model.version
     for page in pages.values():
         np.testing.assert_array_equal(again.extract(page).kept, model.extract(page).kept)
 
 
-def test_summed_weights_decide_as_the_features_do(example, monkeypatch) -> None:
-    assert not scorer.__file__.endswith(".py"), "the scorer was not compiled: pip install -e ."
+@pytest.mark.parametrize("limit", ["", "MAX_PATH_CHARS", "MAX_PATHS", "MAX_GROUPS", "MAX_TEXTS"])
+def test_what_is_kept_of_a_site_changes_no_decision(example, monkeypatch, limit) -> None:
+    """Sums of groups that are remembered are those of the features, one by one, and what is
+    remembered stays bounded.
+    """
+    assert not rows_module.__file__.endswith(".py"), "not compiled: pip install -e ."
     _, pages = example
     model = SiteLearner("example").fit(pages.values())
-    table = SlotTable.of_names(model.names)
-    names = BlockNames(table)
-    block_scorer = scorer.BlockScorer(
-        table, model.classifier.weights, model.classifier.intercept, model.noise_texts
-    )
+    svm = model.classifier
     assert model.noise_texts
-    for limit in ("", "MAX_STEP_CHARS", "MAX_PATHS", "MAX_TEXTS"):
+    if limit:
+        monkeypatch.setattr(rows_module, limit, 3)
+    features = rows_module.SlotFeatures(SlotTable.of_names(model.names), model.noise_texts)
+    for page in pages.values():
+        rows = features.rows(page.content)
+        margins = svm.margins(rows)
+        expected = [
+            svm.intercept + sum(svm.weights.get(name, 0) for group in row for name in group)
+            for row in rows
+        ]
+        np.testing.assert_allclose(margins, expected, atol=1e-5)
+        np.testing.assert_array_equal(svm.decide(rows), model.probabilities(page))
+        np.testing.assert_array_equal(svm.decide(rows) > 0.5, margins > 0)
         if limit:
-            monkeypatch.setattr(scorer, limit, 3)
-        for page in pages.values():
-            expected = model.classifier.decide(names.page(page.content, model.noise_texts))
-            margins, known = block_scorer.score(page.content)
-            assert margins == pytest.approx(expected, abs=1e-5)
-            assert known == [
-                f"slot {table.slot(block.path)}" in model.classifier.weights
-                for block in page.content.blocks
-            ]
-            assert 0.5 < scorer.confidence(page.content.blocks, margins, known) < 1
+            assert features.size < 10 * sum(map(len, rows))
+
+
+def test_a_row_says_where_a_block_stands() -> None:
+    page = Page.from_html(
+        "<body class=post><div class=a><div class=a><p>Words, and a <a href=/>link</a>."
+        "<h2>Home</h2></div></div>"
+    )
+    table = SlotTable.of_names({".a", ".post"})
+    noise = frozenset({rows_module.text_key("Home")})
+    first, second = (
+        [" ".join(feature) for group in row for feature in group]
+        for row in rows_module.SlotFeatures(table, noise).rows(page.content)
+    )
+    slot = "body/div.a/div.a/p"
+    assert set(first) == {
+        "under body/div.a",
+        "under body/div.a/div.a",
+        "has div.a",
+        f"slot {slot}",
+        "tags body/div/div/p",
+        "end div.a/p",
+        "tag p",
+        "length 1",
+        "links 1",
+        "ends 1",
+        "shape 111",
+        f"shaped 111 {slot}",
+        f"linked 1 {slot}",
+        f"place 00 {slot}",
+        f"body body.post {slot}",
+        "after start",
+        f"after start {slot}",
+        "before body/div.a/div.a/h2",
+        f"before body/div.a/div.a/h2 {slot}",
+    }
+    assert len(first) == len(set(first))
+    assert {"recurs", "recurs body/div.a/div.a/h2", f"after {slot}", "before end"} <= set(second)
 
 
 @pytest.mark.parametrize(
@@ -245,8 +284,7 @@ def test_summed_weights_decide_as_the_features_do(example, monkeypatch) -> None:
     [("Home", 4, (0, 3, 0)), ("x" * 99 + ".", 10, (4, 1, 1)), ("y" * 300, 0, (6, 0, 0))],
 )
 def test_a_shape_is_the_bins_of_length_links_and_end(text, link_chars, expected) -> None:
-    code = scorer.shape(Block(text, "body", "body", 0, link_chars=link_chars))
-    length, rest = divmod(code, 8)
+    length, rest = divmod(rows_module.shape(Block(text, "p", "p", 0, link_chars)), 8)
     assert (length, *divmod(rest, 2)) == expected
 
 

@@ -60,7 +60,7 @@ def damage_manifest(folder: Path) -> None:
 
 def damage_schema(folder: Path) -> None:
     manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"schema": 2', '"schema": 99'))
+    manifest.write_text(manifest.read_text().replace('"schema": 3', '"schema": 99'))
 
 
 def damage_path(folder: Path) -> None:
@@ -72,12 +72,13 @@ def damage_path(folder: Path) -> None:
 def test_odd_names_of_features_weigh_nothing(store: ModelStore) -> None:
     model = store.read("example.org")
     record = json.loads(model.dump_weights())
-    record["weights"] |= {"after": 1.0, "before": 1.0, "slot": 1.0, "after a b c": 1.0, "": 1.0}
+    odd_ones = [["after", 1.0], ["slot", 1.0], ["after", "a", "b", "c", 1.0], [1.0], [7, None, 1.0]]
+    record["classifier"]["weights"] += odd_ones
     page = Page.from_html(
         "<p>One more page of a site, and what it says is of no importance here.</p>"
     )
-    odd = SiteModel.load(model.manifest(), json.dumps(record).encode())
-    np.testing.assert_array_equal(odd.margins(page), model.margins(page))
+    odd = SiteModel.parse(model.manifest(), json.dumps(record).encode())
+    np.testing.assert_array_equal(odd.probabilities(page), model.probabilities(page))
 
 
 @pytest.mark.parametrize("damage", [damage_half, damage_manifest, damage_schema, damage_path])

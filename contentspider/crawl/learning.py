@@ -63,7 +63,7 @@ def learn_apart(ledger: Path, site: str, options: LearningOptions, seconds: floa
             said.splitlines()[-1] if said else f"the learning process ended with {code}"
         )
     manifest, _, weights = written.partition(b"\n")
-    return SiteModel.load(json.loads(manifest), weights)
+    return SiteModel.parse(json.loads(manifest), weights)
 
 
 def _run(task: str, seconds: float) -> tuple[int, bytes, str]:

@@ -158,9 +158,10 @@ class ContentPipeline:
                 self.ledger.runs.fact("learned") or []
             )
             model = self.store.load(key) if learned_here or not self.options.relearn else None
-            if model is not None and (model.labels, model.features) == (
+            if model is not None and (model.labels, model.features, model.classifier_name) == (
                 self.learning.labels,
                 self.learning.features,
+                self.learning.classifier,
             ):
                 state.model, state.version = model, model.version
                 self.stats.inc_value("contentspider/models/loaded")

@@ -125,12 +125,17 @@ SETTINGS = (
         "CONTENTSPIDER_LABELS",
         "votes",
         "How blocks are labelled: 'votes', 'paper' (Algorithm 1 to the letter), 'paper-local' or"
-        " 'contrast' (variations of it).",
+        " 'contrast' (variations of it), or a method that another package adds.",
     ),
     Setting(
         "CONTENTSPIDER_FEATURES",
         ["slots"],
-        "Feature sets that the site's SVM decides by (docs/experiments.md measures them).",
+        "Feature sets that the site's classifier decides by (docs/experiments.md measures them).",
+    ),
+    Setting(
+        "CONTENTSPIDER_CLASSIFIER",
+        "svm",
+        "The site's classifier: 'svm', or one that another package adds (docs/extending.md).",
     ),
     Setting(
         "CONTENTSPIDER_KEEP_TEASERS",
@@ -267,7 +272,11 @@ class CrawlOptions:
             )
         try:
             learning = LearningOptions(
-                values["labels"], values["features"], values["keep_teasers"], values["prior_file"]
+                labels=values["labels"],
+                features=values["features"],
+                classifier=values["classifier"],
+                keep_teasers=values["keep_teasers"],
+                prior_file=values["prior_file"],
             )
             item_fields = FieldMap(values["item_fields"])
         except OptionError as error:

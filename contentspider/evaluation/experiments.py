@@ -24,11 +24,11 @@ from contentspider.page.document import Page
 from contentspider.page.output import to_text
 from contentspider.page.rendered import read_rendered
 from contentspider.site.blocks import gather
-from contentspider.site.classifier import BlockClassifier
-from contentspider.site.featuresets import FeatureNames
+from contentspider.site.featuresets import SiteFeatures
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
 from contentspider.site.slots import SlotTable, count_names
+from contentspider.site.svm import LinearSVM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.corpora import GoldPage
     from contentspider.evaluation.metric import Score
     from contentspider.site.prior import Prior
+    from contentspider.site.rows import Row
 
 logger = logging.getLogger(__name__)
 
@@ -216,14 +217,14 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
     )
 
 
-def _rows(site: ExperimentSite, features: Sequence[str], table: SlotTable) -> list[list[list[str]]]:
-    names = FeatureNames(features, table)
-    return [names.page(page.content, set()) for page in site.pages]
+def _rows(site: ExperimentSite, features: Sequence[str], table: SlotTable) -> list[list[Row]]:
+    of_site = SiteFeatures(features, table)
+    return [of_site.rows(page.content) for page in site.pages]
 
 
 def _train(
-    rows: Iterable[list[list[str]]], labels: Iterable[NDArray[np.bool_]], pages: Iterable[Page]
-) -> BlockClassifier:
+    rows: Iterable[list[Row]], labels: Iterable[NDArray[np.bool_]], pages: Iterable[Page]
+) -> LinearSVM:
     every = [row for page in rows for row in page]
     wanted = np.concatenate(list(labels))
     weights = np.sqrt([len(block.text) for page in pages for block in page.content.blocks])
@@ -232,9 +233,7 @@ def _train(
         chosen = np.sort(
             np.random.default_rng(0).choice(len(every), MAX_MIXED_BLOCKS, replace=False)
         )
-    return BlockClassifier.train(
-        [every[index] for index in chosen], wanted[chosen], weights[chosen]
-    )
+    return LinearSVM.fit([every[index] for index in chosen], wanted[chosen], weights[chosen])
 
 
 def _fold_numbers(count: int, folds: int) -> list[int]:
@@ -261,7 +260,7 @@ def per_site(sites: Sequence[ExperimentSite], features: Sequence[str], folds: in
             )
             for index, number in enumerate(fold_of):
                 if number == fold:
-                    kept[index] = classifier.decide(rows[index]) > 0
+                    kept[index] = classifier.decide(rows[index]) > 0.5
         results.append(measure(site, kept))
     return results
 
@@ -294,7 +293,7 @@ def other_sites(
             (labels for other in others for labels in other.labels),
             (page for other in others for page in other.pages),
         )
-        results.append(measure(site, [classifier.decide(page) > 0 for page in rows[site.name]]))
+        results.append(measure(site, [classifier.decide(page) > 0.5 for page in rows[site.name]]))
     return results
 
 
@@ -323,7 +322,7 @@ def mixed_pages(
         )
         for (site, index, rows), number in zip(everything, fold_of, strict=True):
             if number == fold:
-                kept[site.name][index] = classifier.decide(rows) > 0
+                kept[site.name][index] = classifier.decide(rows) > 0.5
     return [measure(site, kept[site.name]) for site in sites]
 
 

@@ -112,6 +112,7 @@ def predict_by_crawl(
             "CONTENTSPIDER_PROGRESS_SECS=0",
         ]
         command += ["-s", f"CONTENTSPIDER_FEATURES={','.join(options.features)}"]
+        command += ["-s", f"CONTENTSPIDER_CLASSIFIER={options.classifier}"]
         done = subprocess.run(command, cwd=scratch, stderr=subprocess.PIPE, check=False)  # noqa: S603 - our own command
         if done.returncode:
             raise ContentSpiderError(

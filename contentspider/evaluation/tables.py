@@ -12,7 +12,7 @@ from contentspider.evaluation.metric import text_score
 from contentspider.evaluation.predict import predict_site
 from contentspider.evaluation.training import cross_fit
 from contentspider.site.featuresets import FEATURE_SETS, SLOTS, needs_attributes
-from contentspider.site.labels import LABEL_METHODS
+from contentspider.site.labels import LABELS
 from contentspider.site.options import LearningOptions
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _labels(
     sites: Sequence[ExperimentSite], features: Sequence[str], folds: int
 ) -> tuple[list[str], list[tuple[str, list[Result]]]]:
     def rows() -> Iterable[tuple[str, list[Result]]]:
-        for method in LABEL_METHODS:
+        for method in LABELS.shipped:
             for site in sites:
                 site.labels = site.own_labels(method)
             yield f"{method}: the labels themselves", [measure(site, site.labels) for site in sites]

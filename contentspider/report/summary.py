@@ -29,13 +29,13 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ClusterReport:
-    """A cluster of slots: its share in the global score of Algorithm 1, the SVM's mean margin, and
+    """A cluster of slots: its share in the global score of Algorithm 1, the classifier's mean probability, and
     examples.
     """
 
     slots: list[str]
     score: float
-    margin: float
+    probability: float
     blocks: int
     pages: int
     kept: int
@@ -123,11 +123,11 @@ def _clusters(
 ) -> list[ClusterReport]:
     site = gather([page.content for page in pages], [page.hints for page in pages])
     probabilities, _ = learner.label(pages, site)
-    margins = np.concatenate([model.margins(page) for page in pages])
+    decided = np.concatenate([model.probabilities(page) for page in pages])
     weights = np.sqrt(site.chars)
     scores = np.bincount(site.clusters, probabilities * weights)
     total = max(float(scores.sum()), 1e-9)
-    means = group_mean(site.clusters, margins, weights)
+    means = group_mean(site.clusters, decided, weights)
     texts = [block.text for page in pages for block in page.content.blocks]
     members: dict[int, list[int]] = {}
     for index, cluster in enumerate(site.clusters.tolist()):
@@ -150,7 +150,7 @@ def _clusters(
                     )
                 ],
                 score=float(scores[cluster]) / total,
-                margin=float(means[indexes[0]]),
+                probability=float(means[indexes[0]]),
                 blocks=len(indexes),
                 pages=len(set(site.pages[indexes].tolist())),
                 kept=int(kept[indexes].sum()),

@@ -10,7 +10,7 @@ import numpy as np
 from contentspider.page.features import HEADINGS
 from contentspider.site.clusters import cluster_slots
 from contentspider.site.relevance import contrasts
-from contentspider.site.scorer import places
+from contentspider.site.rows import places
 from contentspider.site.slots import SlotTable, count_names
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""Feature sets of the per-site classifier: each turns the blocks of a page into feature names.
+"""Feature sets of the per-site classifier: each gives the features of the blocks of a page.
 
-A number becomes the name of the bin that it falls in, so that one linear classifier and one model
-file serve all of them, and what was learned can be read. ``slots`` is the default; the others are
+A number becomes the bin that it falls in, so that one linear classifier and one model file serve all
+of them, and what was learned can be read. ``slots`` is the default; the others are
 those of the papers: Zhou and Mashuq (2013, section 3.3 and tables 4 to 7), Uzun, Agun and Yerlikaya
 (2013, section 4.2), and a thesis on features that are derived from the tree.
 """
@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.features import HEADINGS, NOISE_PHRASES
 from contentspider.page.names import NAME_GROUPS, name_groups, step_tag
-from contentspider.site.classifier import BlockNames
+from contentspider.site.rows import MAX_GROUPS, Group, SlotFeatures
 from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from contentspider.page.blocks import PageBlocks
+    from contentspider.site.rows import Feature, Row
     from contentspider.site.slots import SlotTable
 
-Rows = list[list[str]]
+Features = list[list[tuple[str, ...]]]
 WORD = re.compile(r"\w+")
 # The words of JavaScript that event handlers and javascript: addresses are made of.
 SCRIPT_WORD = re.compile(
@@ -45,53 +46,53 @@ def _bin(value: float, steps: float = 2) -> int:
     return int(steps * log2(1 + value))
 
 
-def text_length(page: PageBlocks, table: SlotTable) -> Rows:
+def text_length(page: PageBlocks, table: SlotTable) -> Features:
     """Name the length of the text (table 4)."""
-    return [[f"chars {_bin(len(block.text))}"] for block in page.blocks]
+    return [[("chars", f"{_bin(len(block.text))}")] for block in page.blocks]
 
 
-def tag_path(page: PageBlocks, table: SlotTable) -> Rows:
+def tag_path(page: PageBlocks, table: SlotTable) -> Features:
     """Name the tags from the body to the block (table 5)."""
     paths = {block.path: "/".join(map(step_tag, block.path.split("/"))) for block in page.blocks}
-    return [[f"tags {paths[block.path]}"] for block in page.blocks]
+    return [[("tags", paths[block.path])] for block in page.blocks]
 
 
-def selectors(page: PageBlocks, table: SlotTable) -> Rows:
+def selectors(page: PageBlocks, table: SlotTable) -> Features:
     """Name the CSS selectors ``tag#id`` and ``tag.class`` of the block and of all elements above it
     (table 6).
     """
 
-    def names(path: str) -> list[str]:
+    def names(path: str) -> list[Feature]:
         steps = table.slot(path).split("/")[1:]
         return sorted(
-            {f"selector {step_tag(step)}{name}" for step in steps for name in step_names(step)}
+            {("selector", step_tag(step) + name) for step in steps for name in step_names(step)}
         )
 
     rows = {block.path: names(block.path) for block in page.blocks}
     return [rows[block.path] for block in page.blocks]
 
 
-def tags(page: PageBlocks, table: SlotTable) -> Rows:
+def tags(page: PageBlocks, table: SlotTable) -> Features:
     """Name the block's tag and the tags above it, without their order."""
 
-    def names(path: str) -> list[str]:
+    def names(path: str) -> list[Feature]:
         steps = [step_tag(step) for step in path.split("/")]
-        return [f"tag {steps[-1]}", *sorted({f"above {tag}" for tag in steps[:-1]})]
+        return [("tag", steps[-1]), *sorted({("above", tag) for tag in steps[:-1]})]
 
     rows = {block.path: names(block.path) for block in page.blocks}
     return [rows[block.path] for block in page.blocks]
 
 
-def classes(page: PageBlocks, table: SlotTable) -> Rows:
+def classes(page: PageBlocks, table: SlotTable) -> Features:
     """Name the CSS classes of the block and of the elements above it."""
 
-    def names(path: str) -> list[str]:
+    def names(path: str) -> list[Feature]:
         *above, own = table.slot(path).split("/")
-        found = {f"class {name[1:]}" for name in step_names(own) if name[0] == "."}
+        found = {("class", name[1:]) for name in step_names(own) if name[0] == "."}
         return sorted(
             found
             | {
-                f"above class {name[1:]}"
+                ("above class", name[1:])
                 for step in above
                 for name in step_names(step)
                 if name[0] == "."
@@ -102,25 +103,25 @@ def classes(page: PageBlocks, table: SlotTable) -> Rows:
     return [rows[block.path] for block in page.blocks]
 
 
-def _per_container(page: PageBlocks, own: Sequence[Collection[str]], prefix: str) -> Rows:
-    """Return for each block the names of its element, and with "above" before them those of the
-    elements around it.
+def _per_container(page: PageBlocks, own: Sequence[Collection[str]], family: str) -> Features:
+    """Return for each block the names of its element as features of *family*, and as "above" it
+    those of the elements around it.
     """
     above: list[frozenset[str]] = [frozenset()] * len(page.parents)
     for element in range(1, len(page.parents)):
         parent = page.parents[element]
         above[element] = above[parent].union(own[parent])
-    rows = {
-        holder: (
-            [f"{prefix} {name}" for name in sorted(own[holder])]
-            + [f"above {prefix} {name}" for name in sorted(above[holder])]
-        )
+    rows: dict[int, list[Feature]] = {
+        holder: [
+            *((family, name) for name in sorted(own[holder])),
+            *((f"above {family}", name) for name in sorted(above[holder])),
+        ]
         for holder in {block.container for block in page.blocks}
     }
     return [rows[block.container] for block in page.blocks]
 
 
-def attributes(page: PageBlocks, table: SlotTable) -> Rows:
+def attributes(page: PageBlocks, table: SlotTable) -> Features:
     """Name the attributes of the markup (but for id, class and handlers), with their values where
     these are short.
     """
@@ -138,7 +139,7 @@ def attributes(page: PageBlocks, table: SlotTable) -> Rows:
     return _per_container(page, own, "attribute")
 
 
-def scripts(page: PageBlocks, table: SlotTable) -> Rows:
+def scripts(page: PageBlocks, table: SlotTable) -> Features:
     """Name the JavaScript keywords in event handlers and ``javascript:`` addresses of the block and
     of the elements above it.
     """
@@ -152,31 +153,31 @@ def scripts(page: PageBlocks, table: SlotTable) -> Rows:
     return _per_container(page, own, "script")
 
 
-def uzun(page: PageBlocks, table: SlotTable) -> Rows:
+def uzun(page: PageBlocks, table: SlotTable) -> Features:
     """Name the six numbers of Uzun et al.: words, their share of the page's, links, words in links,
     these a link, and their ratio to all words.
     """
     counts = [len(WORD.findall(block.text)) for block in page.blocks]
     total = max(sum(counts), 1)
-    rows = []
+    rows: Features = []
     for block, words in zip(page.blocks, counts, strict=True):
         # A link's words by its share of the characters: inside a block only link and plain text are
         # told apart.
         linked = round(words * block.link_chars / len(block.text))
         rows.append(
             [
-                f"words {_bin(words)}",
-                f"density {_bin(1000 * words / total)}",
-                f"links {_bin(block.links)}",
-                f"words in links {_bin(linked)}",
-                f"words a link {_bin(linked / max(block.links, 1))}",
-                f"link ratio {round(10 * linked / max(words, 1))}",
+                ("words", f"{_bin(words)}"),
+                ("density", f"{_bin(1000 * words / total)}"),
+                ("link count", f"{_bin(block.links)}"),
+                ("words in links", f"{_bin(linked)}"),
+                ("words a link", f"{_bin(linked / max(block.links, 1))}"),
+                ("link ratio", f"{round(10 * linked / max(words, 1))}"),
             ]
         )
     return rows
 
 
-def derived(page: PageBlocks, table: SlotTable) -> Rows:
+def derived(page: PageBlocks, table: SlotTable) -> Features:
     """Name the thesis' derived features: what the block descends from, contains and stands beside;
     words, position, links, noisy headers.
 
@@ -209,11 +210,11 @@ def derived(page: PageBlocks, table: SlotTable) -> Rows:
             )
             since = 0
         *above, own = block.path.split("/")
-        names = {f"is_desc_{step_tag(step)}" for step in above}
-        names |= {f"is_desc_{name}" for step in [*above, own] for name in called(step)}
-        names |= {f"contains_{tag}" for tag in children[block.container]}
+        names: set[Feature] = {("is_desc", step_tag(step)) for step in above}
+        names |= {("is_desc", name) for step in [*above, own] for name in called(step)}
+        names |= {("contains", tag) for tag in children[block.container]}
         names |= {
-            f"contains_{name}"
+            ("contains", name)
             for name, has in (
                 ("a", block.links),
                 ("b", block.bold_chars),
@@ -226,28 +227,28 @@ def derived(page: PageBlocks, table: SlotTable) -> Rows:
             middle = place[block.container]
             beside = members[parent][max(middle - NEAR_SIBLINGS, 0) : middle + NEAR_SIBLINGS + 1]
             names |= {
-                f"is_sib_{page.tags[element]}" for element in beside if element != block.container
+                ("is_sib", page.tags[element]) for element in beside if element != block.container
             }
         if block.link_chars > 0.9 * len(block.text):
-            names.add("is_link")
+            names.add(("is_link",))
         names |= {
-            f"says_{name}"
+            ("says", name)
             for name, pattern in NOISE_PHRASES.items()
             if len(block.text) < 400 and pattern.search(block.text[:80])
         }
         if header and since <= HEADER_REACH:
-            names.add(f"after header {header}")
+            names.add(("after header", header))
         since += 1
         names |= {
-            f"word count {_bin(len(WORD.findall(block.text)))}",
-            f"position {10 * index // len(page.blocks)}",
-            f"tag {block.tag}",
+            ("word count", f"{_bin(len(WORD.findall(block.text)))}"),
+            ("position", f"{10 * index // len(page.blocks)}"),
+            ("tag", block.tag),
         }
         rows.append(sorted(names))
     return rows
 
 
-def visual(page: PageBlocks, table: SlotTable) -> Rows:
+def visual(page: PageBlocks, table: SlotTable) -> Features:
     """Name the computed CSS properties and the box of a rendered block (table 7); a page that was
     not rendered has none.
     """
@@ -255,22 +256,21 @@ def visual(page: PageBlocks, table: SlotTable) -> Rows:
         return [[] for _ in page.blocks]
     rows = []
     for properties in page.visuals:
-        row = []
+        row: list[Feature] = []
         for name, value in properties.items():
             if name.startswith("box ") and name != "box width":
-                row.append(
-                    f"{name} {int(float(value)) // 100}"
-                )  # where on the page, within 100 pixels
+                # Where on the page, within 100 pixels.
+                row.append(("box", name.removeprefix("box "), f"{int(float(value)) // 100}"))
             else:
-                row.append(f"{name}: {value}")
+                row.append(("css", name, value))
         rows.append(row)
     return rows
 
 
 class FeatureSet(NamedTuple):
-    """A feature set: what gives its names, and whether the markup's attributes must have been kept."""
+    """A feature set: what gives it, and whether the markup's attributes must have been kept."""
 
-    names: Callable[[PageBlocks, SlotTable], Rows]
+    features: Callable[[PageBlocks, SlotTable], Features]
     needs_attributes: bool = False
 
 
@@ -308,17 +308,36 @@ def needs_attributes(names: Sequence[str]) -> bool:
     return any(FEATURE_SETS[name].needs_attributes for name in names if name != SLOTS)
 
 
-class FeatureNames:
-    """The feature names of blocks on one site, by one or several feature sets."""
+class SiteFeatures:
+    """The rows of the blocks of one site's pages, by one or several feature sets.
 
-    def __init__(self, names: Sequence[str], table: SlotTable) -> None:
+    *names* are the sets. *noise_texts* are the keys of texts that recur as the site's boilerplate.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        table: SlotTable,
+        noise_texts: frozenset[str] = frozenset(),
+    ) -> None:
         self.table = table
-        self.slots = BlockNames(table) if SLOTS in names else None
-        self.sets = [FEATURE_SETS[name].names for name in names if name != SLOTS]
+        self._slots = SlotFeatures(table, noise_texts) if SLOTS in names else None
+        self._sets = [FEATURE_SETS[name].features for name in names if name != SLOTS]
+        self._groups: dict[tuple[Feature, ...], Group] = {}
 
-    def page(self, page: PageBlocks, noise_texts: frozenset[str] | set[str]) -> Rows:
-        """Return the feature names of each block of a page."""
-        rows: Rows = self.slots.page(page, noise_texts) if self.slots else [[] for _ in page.blocks]
-        for names in self.sets:
-            rows = [row + more for row, more in zip(rows, names(page, self.table), strict=True)]
+    def rows(self, page: PageBlocks) -> list[Row]:
+        """Return the row of each block of a page."""
+        rows: list[Row] = self._slots.rows(page) if self._slots else [[] for _ in page.blocks]
+        if len(self._groups) >= MAX_GROUPS:
+            self._groups.clear()
+        for features in self._sets:
+            for row, found in zip(rows, features(page, self.table), strict=True):
+                if found:
+                    row.append(self._group(tuple(found)))
         return rows
+
+    def _group(self, features: tuple[Feature, ...]) -> Group:
+        group = self._groups.get(features)
+        if group is None:
+            group = self._groups[features] = Group(features)
+        return group

@@ -2,7 +2,35 @@
 
 ``votes``: the site's votes over the prior, relevance and repetition, the default. ``paper``:
 Algorithm 1 to the letter. ``paper-local``: the same with the best cluster chosen a page at a time.
-``contrast``: Algorithm 1 with the relevance to the page's own hints less that to other pages'.
+``contrast``: Algorithm 1 with the relevance to the page's own hints less that to other pages'. A
+package adds its own with an entry point of the group ``contentspider.labels`` (docs/extending.md).
 """
 
-LABEL_METHODS = ("votes", "paper", "paper-local", "contrast")
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from contentspider.site.plugins import PlugIns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from contentspider.page.document import Page
+    from contentspider.site.blocks import SiteBlocks
+
+# Of the pages of a site, and their blocks side by side: how probably each block is content.
+Labels: TypeAlias = "Callable[[list[Page], SiteBlocks], NDArray[np.float32]]"
+
+VOTES = "votes"
+LABELS: PlugIns[Labels] = PlugIns(
+    "contentspider.labels",
+    {
+        VOTES: "contentspider.site.learner:label_by_votes",
+        "paper": "contentspider.site.paper:label_like_the_paper",
+        "paper-local": "contentspider.site.paper:label_page_by_page",
+        "contrast": "contentspider.site.paper:label_by_contrast",
+    },
+)

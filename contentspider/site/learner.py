@@ -12,14 +12,14 @@ import numpy as np
 
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.blocks import count_pages, gather, group_mean
-from contentspider.site.classifier import BlockClassifier
-from contentspider.site.featuresets import FeatureNames
+from contentspider.site.classifier import CLASSIFIERS
+from contentspider.site.featuresets import SiteFeatures
+from contentspider.site.labels import LABELS, VOTES
 from contentspider.site.model import SiteModel, SlotSummary
-from contentspider.site.options import LearningOptions
-from contentspider.site.paper import label_like_the_paper
+from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.prior import Prior
+from contentspider.site.rows import text_key
 from contentspider.site.sample import sample_order
-from contentspider.site.scorer import text_key
 from contentspider.site.teasers import teaser_slots
 from contentspider.site.votes import vote
 
@@ -103,27 +103,34 @@ class SiteLearner:
 
     def label(self, sample: list[Page], site: SiteBlocks) -> tuple[NDArray[np.float32], str]:
         """Return for each block of the sample how probably it is content, and the digest of the
-        prior that judged.
+        prior that judged ("": none did).
+
+        Raises `OptionError` if a method from another package returns something else.
         """
         method = self.options.labels
-        if method != "votes":
-            labels, _, _ = label_like_the_paper(
-                sample, contrast=method == "contrast", local=method == "paper-local"
+        if method == VOTES:
+            file = self.options.prior_file
+            judge = self.prior or (Prior.from_file(Path(file)) if file else Prior.shipped())
+            return label_by_votes(sample, site, judge), judge.digest
+        found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
+        if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
+            raise OptionError(
+                "labels",
+                method,
+                f"gave an array of shape {found.shape}; it must give a probability from 0 to 1 for"
+                f" each of the {len(site.chars)} blocks",
             )
-            return labels, ""
-        file = self.options.prior_file
-        judge = self.prior or (Prior.from_file(Path(file)) if file else Prior.shipped())
-        return label_by_votes(sample, site, judge), judge.digest
+        return found, ""
 
     def _train(
         self, sample: list[Page], site: SiteBlocks, probabilities: NDArray[np.float32], prior: str
     ) -> SiteModel:
         labels = probabilities >= 0.5
-        noise_texts = (
-            _noise_texts(sample, site, labels) if self.options.labels == "votes" else set()
-        )
-        names = FeatureNames(self.options.features, site.table)
-        rows = [row for page in sample for row in names.page(page.content, noise_texts)]
+        # The paper's SVM knows nothing but where a block stands.
+        is_paper = self.options.labels != VOTES and self.options.labels in LABELS.shipped
+        noise_texts = frozenset() if is_paper else _noise_texts(sample, site, labels)
+        features = SiteFeatures(self.options.features, site.table, noise_texts)
+        rows = [row for page in sample for row in features.rows(page.content)]
         # A block counts by its length and by how sure its label is.
         weights = np.sqrt(site.chars) * (0.1 + np.abs(2 * probabilities - 1))
         chosen = np.arange(len(rows))
@@ -131,15 +138,16 @@ class SiteLearner:
             chosen = np.sort(
                 np.random.default_rng(0).choice(len(rows), MAX_TRAINING_BLOCKS, replace=False)
             )
-        classifier = BlockClassifier.train(
+        classifier = CLASSIFIERS.load(self.options.classifier).fit(
             [rows[index] for index in chosen], labels[chosen], weights[chosen]
         )
-        margins = classifier.decide(rows)
+        decided = classifier.decide(rows)
+        kept = decided > 0.5
         agreement = float(
-            (np.sqrt(site.chars) * ((margins > 0) == labels)).sum() / np.sqrt(site.chars).sum()
+            (np.sqrt(site.chars) * (kept == labels)).sum() / np.sqrt(site.chars).sum()
         )
         logger.info(
-            "%s: learned from %d pages, %d blocks; the SVM agrees with %.2f %% of its labels",
+            "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its labels",
             self.site or "site",
             len(sample),
             len(rows),
@@ -150,24 +158,28 @@ class SiteLearner:
             labels=self.options.labels,
             pages=len(sample),
             names=site.table.kept,
-            noise_texts=frozenset(noise_texts),
+            slots=frozenset(site.slots),
+            noise_texts=noise_texts,
             classifier=classifier,
-            summary=_summary(sample, site, margins, probabilities),
+            classifier_name=self.options.classifier,
+            summary=_summary(sample, site, decided, probabilities),
             prior=prior,
             features=tuple(self.options.features),
             teasers=teaser_slots(
                 sample,
-                np.split(margins > 0, np.searchsorted(site.pages, np.arange(1, len(sample)))),
+                np.split(kept, np.searchsorted(site.pages, np.arange(1, len(sample)))),
                 site.table,
             ),
         )
 
 
-def label_by_votes(sample: list[Page], site: SiteBlocks, prior: Prior) -> NDArray[np.float32]:
+def label_by_votes(
+    sample: list[Page], site: SiteBlocks, prior: Prior | None = None
+) -> NDArray[np.float32]:
     """Return for each block of the sample how probably it is content, by the votes of the whole
-    site.
+    site over the *prior* (None: the shipped one).
     """
-    return vote(site, *prior.judge(sample))
+    return vote(site, *(prior or Prior.shipped()).judge(sample))
 
 
 def _order(page: Page) -> tuple[bytes, bytes]:
@@ -178,7 +190,7 @@ def _order(page: Page) -> tuple[bytes, bytes]:
     return sample_order(page.url), content.digest()
 
 
-def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]) -> set[str]:
+def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]) -> frozenset[str]:
     """Return the keys of texts that recur on the site's pages as boilerplate, most frequent first."""
     pages = count_pages(site.texts, site.pages)
     noisy = np.bincount(site.texts, ~labels) / np.bincount(site.texts)
@@ -193,20 +205,20 @@ def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]
     ):
         if number in wanted:
             texts[number] = block.text
-    return {text_key(text) for text in texts.values()}
+    return frozenset(text_key(text) for text in texts.values())
 
 
 def _summary(
     sample: list[Page],
     site: SiteBlocks,
-    margins: NDArray[np.float32],
+    decided: NDArray[np.float32],
     probabilities: NDArray[np.float32],
 ) -> list[SlotSummary]:
     """Describe the slots, those with the most text first."""
     ids: dict[str, int] = {}
     slots = np.array([ids.setdefault(slot, len(ids)) for slot in site.slots])
     weights = np.sqrt(site.chars)
-    mean = group_mean(slots, margins, weights)
+    mean = group_mean(slots, decided, weights)
     score = np.bincount(slots, probabilities * weights)
     total = max(float(score.sum()), 1e-9)
     blocks = np.bincount(slots)
@@ -221,7 +233,7 @@ def _summary(
     return [
         SlotSummary(
             slot=site.slots[example[number]],
-            weight=round(float(mean[example[number]]), 3),
+            probability=round(float(mean[example[number]]), 3),
             score=round(float(score[number]) / total, 5),
             blocks=int(blocks[number]),
             pages=int(pages[number]),

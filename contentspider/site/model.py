@@ -5,25 +5,33 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from contentspider.errors import StateError
 from contentspider.page.output import to_markdown, to_text
-from contentspider.site.classifier import BlockClassifier
-from contentspider.site.featuresets import SLOTS, FeatureNames, parse_feature_sets
+from contentspider.site.classifier import CLASSIFIERS
+from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
+from contentspider.site.folder import read_model, write_model
 from contentspider.site.pagetype import page_type
-from contentspider.site.scorer import BlockScorer, confidence
+from contentspider.site.record import page_fields, page_language
 from contentspider.site.slots import SlotTable
+from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from contentspider.page.blocks import Block
     from contentspider.page.document import Page
+    from contentspider.site.classifier import Classifier
 
-SCHEMA = 2
+SCHEMA = 3
+# Paths of which it is remembered whether the model knows their slot.
+MAX_PATHS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +39,34 @@ class SlotSummary:
     """A slot of the site's template, for people: where it is, how much of it is content, an
     example.
 
-    *weight* is the SVM's mean margin over its blocks (above 0 is content), *score* the slot's share in
-    the global score of Algorithm 1, *blocks* and *pages* how often it was seen.
+    *probability* is that of its blocks in the mean (above 0.5 is content), *score* the slot's share
+    in the global score of Algorithm 1, *blocks* and *pages* how often it was seen.
     """
 
     slot: str
-    weight: float
+    probability: float
     score: float
     blocks: int
     pages: int
     example: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Extraction:
     """What a model makes of a page.
 
-    *kept* tells for each block whether it is content; *text* is the kept blocks, one a line;
-    *confidence* is from 0 to 1; *page_type* is article, listing, form or other.
+    *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
+    *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
+    *page_type* is article, listing, form or other. *site* and *model_version* name the model.
     """
 
     page: Page
     kept: NDArray[np.bool_]
+    probabilities: NDArray[np.float32]
     confidence: float
     page_type: str
+    site: str
+    model_version: str
 
     @property
     def blocks(self) -> list[Block]:
@@ -62,6 +74,16 @@ class Extraction:
         return [
             block for block, kept in zip(self.page.content.blocks, self.kept, strict=True) if kept
         ]
+
+    @property
+    def title(self) -> str:
+        """Return the page's title without the site's name."""
+        return page_title(self.page)
+
+    @property
+    def language(self) -> str:
+        """Return the page's language as a tag of BCP 47, empty if it cannot be told."""
+        return page_language(self.page, self.blocks)
 
     @property
     def text(self) -> str:
@@ -73,84 +95,119 @@ class Extraction:
         """Return the kept blocks as Markdown."""
         return to_markdown(self.blocks)
 
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `ContentItem` (docs/items.md) as JSON values."""
+        return page_fields(self.page, self.site, self, self.model_version)
 
-@dataclass(slots=True)
+    def __repr__(self) -> str:
+        return (
+            f"<Extraction of {self.page.url!r}: {self.page_type}, {int(self.kept.sum())} of"
+            f" {len(self.kept)} blocks kept, confidence {self.confidence:.2f}>"
+        )
+
+
+@dataclass(slots=True, repr=False)
 class SiteModel:
-    """A site's slots and the weights of its linear SVM; `extract` filters a page with them.
+    """What was learned of a site; `extract` filters a page with it.
 
-    *names* are the ids and classes that the template uses, *noise_texts* the keys of texts that recur as
-    boilerplate, *teasers* the slots of a listing's entries, *features* the feature sets that the
-    SVM decides by.
+    *names* are the ids and classes that the template uses, *slots* the places that were seen,
+    *noise_texts* the keys of texts that recur as boilerplate, *teasers* the slots of a listing's
+    entries, *features* the feature sets that the classifier decides by.
+
+    >>> from contentspider import Page, SiteLearner
+    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
+    >>> model = SiteLearner("example.org").fit([Page.from_html(html * 3, "/tea")])
+    >>> model
+    <SiteModel of 'example.org': learned from 1 pages, 2 slots>
     """
 
     site: str
     labels: str
     pages: int
     names: frozenset[str]
+    slots: frozenset[str]
     noise_texts: frozenset[str]
-    classifier: BlockClassifier
+    classifier: Classifier
     summary: list[SlotSummary]
+    classifier_name: str = "svm"
     prior: str = ""
     features: tuple[str, ...] = (SLOTS,)
     teasers: frozenset[str] = frozenset()
-    _table: SlotTable = field(init=False, repr=False)
-    _scorer: BlockScorer | None = field(init=False, repr=False)
+    _table: SlotTable = field(init=False)
+    _features: SiteFeatures = field(init=False)
+    _known: dict[str, bool] = field(init=False, default_factory=dict)
+    _version: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
-        weights, intercept = self.classifier.weights, self.classifier.intercept
-        self._scorer = (
-            BlockScorer(self._table, weights, intercept, self.noise_texts)
-            if self.features == (SLOTS,)
-            else None
-        )
+        self._features = SiteFeatures(self.features, self._table, self.noise_texts)
+
+    def __repr__(self) -> str:
+        return f"<SiteModel of {self.site!r}: learned from {self.pages} pages, {len(self.slots)} slots>"
 
     @property
     def version(self) -> str:
         """Return a short digest of what decides: two models with one version filter alike."""
-        return sha256(self.dump_weights()).hexdigest()[:12]
+        self._version = self._version or sha256(self.dump_weights()).hexdigest()[:12]
+        return self._version
 
-    def margins(self, page: Page) -> NDArray[np.float32]:
-        """Return the SVM's margin for each block of the page: above 0 is content."""
-        return self._decide(page)[0]
+    def probabilities(self, page: Page) -> NDArray[np.float32]:
+        """Return for each block of the page the probability that it is content; above 0.5 is kept."""
+        return self.classifier.decide(self._features.rows(page.content))
+
+    def explain(self, page: Page, index: int) -> list[tuple[str, float]]:
+        """Return what spoke for block *index* of the page being content (above 0) and against it
+        (below), the strongest first.
+        """
+        row = self._features.rows(page.content)[index]
+        return [(" ".join(feature), weight) for feature, weight in self.classifier.explain(row)]
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
         """Return which blocks of the page are content; with *keep_teasers* those of a listing's
         entries, too.
         """
-        margins, known = self._decide(page)
-        kept = margins > 0
+        probabilities = self.probabilities(page)
+        kept = probabilities > 0.5
         kind = page_type(page, kept)
         if keep_teasers and kind == "listing" and self.teasers:
             kept |= np.array(
                 [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
             )
-        return Extraction(
-            page, kept, confidence(page.content.blocks, margins.tolist(), known), kind
-        )
+        confidence = self._confidence(page, probabilities)
+        return Extraction(page, kept, probabilities, confidence, kind, self.site, self.version)
 
-    def _decide(self, page: Page) -> tuple[NDArray[np.float32], list[bool]]:
-        """Return the margin of each block, and whether its slot was there when the model was
-        learned.
+    def _confidence(self, page: Page, probabilities: NDArray[np.float32]) -> float:
+        """Return how sure the decision is: the mean probability of being right, by length of text,
+        from 0 to 1.
+
+        Slots that the site had not shown when the model was learned count half: what is said of
+        them comes from what they share with others.
         """
-        if self._scorer:
-            scores, known = self._scorer.score(page.content)
-            return np.array(scores, dtype=np.float32), known
-        rows = FeatureNames(self.features, self._table).page(page.content, self.noise_texts)
-        return self.classifier.decide(rows), [True] * len(rows)
+        blocks = page.content.blocks
+        if not blocks:
+            return 0.0
+        if len(self._known) >= MAX_PATHS:
+            self._known.clear()
+        known = self._known
+        for path in {block.path for block in blocks}.difference(known):
+            known[path] = self._table.slot(path) in self.slots
+        weights = np.sqrt([len(block.text) for block in blocks])
+        trust = np.where([known[block.path] for block in blocks], 1.0, 0.5)
+        sure = (weights * trust * np.maximum(probabilities, 1 - probabilities)).sum()
+        return round(float(sure / weights.sum()), 4)
 
     def dump_weights(self) -> bytes:
-        """Return what decides as canonical JSON, for `load`."""
+        """Return what decides as canonical JSON, for `parse`."""
         record = {
             "schema": SCHEMA,
             "names": sorted(self.names),
+            "slots": sorted(self.slots),
             "noise_texts": sorted(self.noise_texts),
             "teasers": sorted(self.teasers),
             "features": list(self.features),
-            "weights": dict(sorted(self.classifier.weights.items())),
-            "intercept": self.classifier.intercept,
+            "classifier": {"name": self.classifier_name, **self.classifier.dump()},
         }
-        return json.dumps(record, ensure_ascii=False, indent=0).encode("utf-8", "surrogatepass")
+        return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def manifest(self) -> dict[str, object]:
         """Return what a person wants to know of the model, as JSON values."""
@@ -161,35 +218,56 @@ class SiteModel:
             "labels": self.labels,
             "pages": self.pages,
             "prior": self.prior,
-            "slots": [asdict(slot) for slot in self.summary],
+            "summary": [asdict(slot) for slot in self.summary],
         }
 
     @classmethod
-    def load(cls, manifest: dict[str, object], weights: bytes) -> SiteModel:
-        """Return the model saved as *manifest* and *weights*; damaged ones raise `StateError`."""
+    def parse(cls, manifest: dict[str, Any], weights: bytes) -> SiteModel:
+        """Return the model that `manifest` and `dump_weights` describe; damaged ones raise
+        `StateError`.
+        """
         try:
             record = json.loads(weights.decode("utf-8", "surrogatepass"))
             if manifest["schema"] != SCHEMA or record["schema"] != SCHEMA:
                 raise ValueError(
                     f"its schema is {manifest['schema']!r}, this version reads {SCHEMA}"
                 )
-            slots = manifest["slots"]
-            if not isinstance(slots, list) or not isinstance(manifest["pages"], int):
+            summary, pages = manifest["summary"], manifest["pages"]
+            if not isinstance(summary, list) or not isinstance(pages, int):
                 raise TypeError("its manifest is malformed")
+            name = str(record["classifier"]["name"])
             return cls(
                 site=str(manifest["site"]),
                 labels=str(manifest["labels"]),
-                pages=manifest["pages"],
+                pages=pages,
                 names=frozenset(record["names"]),
+                slots=frozenset(record["slots"]),
                 noise_texts=frozenset(record["noise_texts"]),
-                classifier=BlockClassifier(
-                    {name: float(weight) for name, weight in record["weights"].items()},
-                    float(record["intercept"]),
-                ),
-                summary=[SlotSummary(**slot) for slot in slots],
+                classifier=CLASSIFIERS.load(name).load(record["classifier"]),
+                classifier_name=name,
+                summary=[SlotSummary(**slot) for slot in summary],
                 prior=str(manifest.get("prior", "")),
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
             )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise StateError(f"the model cannot be used: {error}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the model as the folder *path* (made if needed), and return it.
+
+        It holds ``manifest.json``, for people, and the weights that this names. A crash leaves the
+        model that was there before, or the new one.
+        """
+        folder = Path(path)
+        write_model(folder, self.manifest(), self.dump_weights())
+        return folder
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SiteModel:
+        """Return the model saved as the folder *path*.
+
+        Raises FileNotFoundError if there is none, and `StateError` if it is damaged or was written
+        by another version.
+        """
+        return cls.parse(*read_model(Path(path)))

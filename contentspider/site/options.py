@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
+from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SLOTS, needs_attributes, parse_feature_sets
-from contentspider.site.labels import LABEL_METHODS
+from contentspider.site.labels import LABELS, VOTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,7 @@ class LearningOptions:
 
     *labels* is how blocks are labelled (`contentspider.site.labels`). *features* are the feature
     sets that the site's classifier decides by (`contentspider.site.featuresets`), in a list or
-    with commas between them. *keep_teasers*
+    with commas between them. *classifier* is its name (`contentspider.site.classifier`). *keep_teasers*
     keeps the entries of listing pages. *prior_file* is a file from ``contentspider train-prior``
     that judges in place of the shipped prior ("": the shipped one).
 
@@ -59,18 +60,20 @@ class LearningOptions:
     contentspider.site.options.OptionError: labels='best' is unknown; use one of 'votes', ...
     """
 
-    labels: str = LABEL_METHODS[0]
+    labels: str = VOTES
     features: Sequence[str] = (SLOTS,)
+    classifier: str = "svm"
     keep_teasers: bool = False
     prior_file: str = ""
 
     def __post_init__(self) -> None:
-        if self.labels not in LABEL_METHODS:
-            raise OptionError(
-                "labels",
-                self.labels,
-                f"is unknown; use one of {', '.join(map(repr, LABEL_METHODS))}",
-            )
+        for option, known in (("labels", LABELS), ("classifier", CLASSIFIERS)):
+            value = getattr(self, option)
+            try:
+                known.check(value)
+            except LookupError as error:
+                advice = str(error).removeprefix(f"{value!r} ")
+                raise OptionError(option, value, advice) from error
         features = self.features
         wanted = features.split(",") if isinstance(features, str) else features
         try:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
+    from contentspider.site.blocks import SiteBlocks
 
 # Scaled one-hot vectors of two different tag paths are never nearer than this (paper, section 3.2).
 EPSILON = 0.5
@@ -84,27 +85,39 @@ def _weighted_contrasts(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
     )
 
 
-def label_like_the_paper(
-    pages: Sequence[Page], contrast: bool = False, local: bool = False
-) -> tuple[NDArray[np.float32], NDArray[np.int64], dict[int, float]]:
-    """Return for all blocks of *pages* their label (1 content, 0 not), their cluster, and each
-    cluster's score.
-
-    With *contrast* a block's relevance is that to the hints of its own page less that to other
-    pages' (the bare sum of lengths any long text wins). With *local* the best cluster is chosen on
-    each page by that page's blocks alone, the paper's baseline for its global score.
+def _best_clusters(
+    pages: Sequence[Page], relevance: NDArray[np.floating[Any]], *, local: bool = False
+) -> NDArray[np.float32]:
+    """Return 1 for the blocks of the cluster with the highest sum of *relevance*, on all pages or
+    (*local*) on each by itself.
     """
     clusters = cluster_blocks(pages)
-    relevance = _weighted_contrasts(pages) if contrast else _lcs_sums(pages)
+    if not local:
+        best = int(np.argmax(np.bincount(clusters, relevance)))
+        return np.asarray(clusters == best, dtype=np.float32)
     owners = np.repeat(np.arange(len(pages)), [len(page.content.blocks) for page in pages])
-    totals = np.bincount(clusters, relevance)
-    if local:
-        chosen = np.full(len(pages), -1, dtype=np.int64)
-        for page in range(len(pages)):
-            mine = owners == page
-            if mine.any():
-                chosen[page] = int(np.argmax(np.bincount(clusters[mine], relevance[mine])))
-        labels = clusters == chosen[owners]
-    else:
-        labels = clusters == int(np.argmax(totals))
-    return labels.astype(np.float32), clusters, dict(enumerate(totals.tolist()))
+    chosen = np.full(len(pages), -1, dtype=np.int64)
+    for page in range(len(pages)):
+        mine = owners == page
+        if mine.any():
+            chosen[page] = int(np.argmax(np.bincount(clusters[mine], relevance[mine])))
+    return np.asarray(clusters == chosen[owners], dtype=np.float32)
+
+
+def label_like_the_paper(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Return for all blocks of *pages* 1 (content) or 0 (not), by Algorithm 1."""
+    return _best_clusters(pages, _lcs_sums(pages))
+
+
+def label_page_by_page(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label with the best cluster of each page by itself: the paper's baseline for its global
+    score.
+    """
+    return _best_clusters(pages, _lcs_sums(pages), local=True)
+
+
+def label_by_contrast(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by Algorithm 1 with the relevance to the hints of the page less that to other pages'
+    (the bare sum of lengths any long text wins).
+    """
+    return _best_clusters(pages, _weighted_contrasts(pages))

@@ -1,0 +1,53 @@
+"""What is known by name: parts that come with contentspider, and those that other packages add.
+
+A package adds one with an entry point in its ``pyproject.toml`` (docs/extending.md). Names in options
+and in models lead to installed packages only, never to a module that a file names.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Part = TypeVar("Part")
+
+
+class PlugIns(Generic[Part]):
+    """The parts of one kind by name: *shipped* ones (``name: "module:attribute"``), and those of the
+    entry-point *group*.
+
+    >>> words = PlugIns("example.words", {"join": "string:capwords"})
+    >>> words.load("join")("two words")
+    'Two Words'
+    >>> words.load("cut")
+    Traceback (most recent call last):
+    LookupError: 'cut' is unknown; use one of 'join', or install a package that adds it (entry ...
+    """
+
+    def __init__(self, group: str, shipped: Mapping[str, str]) -> None:
+        self.group = group
+        self.shipped = dict(shipped)
+
+    def names(self) -> list[str]:
+        """Return the names that are known, the shipped ones first."""
+        others = {entry.name for entry in entry_points(group=self.group)}
+        return [*self.shipped, *sorted(others - set(self.shipped))]
+
+    def check(self, name: str) -> None:
+        """Raise LookupError, which says what is known, if nothing has this *name*."""
+        # Reading what is installed takes some ms: it is not needed for what is shipped.
+        if name not in self.shipped and name not in self.names():
+            raise LookupError(
+                f"{name!r} is unknown; use one of {', '.join(map(repr, self.names()))}, or install"
+                f" a package that adds it (entry point group {self.group!r})"
+            )
+
+    def load(self, name: str) -> Part:
+        """Return the part of this *name*; raises LookupError if there is none."""
+        self.check(name)
+        if value := self.shipped.get(name):
+            return cast("Part", EntryPoint(name, value, self.group).load())
+        return cast("Part", next(iter(entry_points(group=self.group, name=name))).load())
