@@ -10,7 +10,7 @@ page = [
         [f"contentspider/page/{name}.pyx"],
         include_dirs=lxml.get_include(),
     )
-    for name in ("_hints", "_walk")
+    for name in ("_block", "_elements", "_hints", "_images", "_paths", "_text", "_tree", "_walk")
 ]
 rows = Extension("contentspider.site.rows", ["contentspider/site/rows.py"])
 setup(ext_modules=cythonize([*page, rows], build_dir="build"))

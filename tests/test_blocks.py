@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import itertools
+import json
+import zlib
+
 import pytest
 from lxml import etree
 
+from contentspider.errors import StateError
 from contentspider.page.blocks import Block, extract_blocks
 from contentspider.page.document import Page
 
@@ -72,6 +77,7 @@ def test_links_and_code_are_marked() -> None:
     assert block.text == "See the first, then run() or b"
     assert [(block.text[start:end], mark) for start, end, mark in block.spans] == [
         ("the first", "/a"),
+        ("first", "*"),
         ("run()", "`"),
         ("b", "/b"),
     ]
@@ -125,7 +131,7 @@ def test_text_that_is_cleaned_keeps_its_marks_in_place() -> None:
     )
     assert (block.text, block.spans, block.bold_chars) == (
         "link bold noneempty",
-        ((0, 4, "/x"),),
+        ((0, 4, "/x"), (5, 9, "*")),
         4,
     )
 
@@ -135,6 +141,107 @@ def test_huge_pages_are_cut_and_say_so() -> None:
     page = Page.from_html(html * 50_000)  # 50 MB
     assert page.content.truncated
     assert len(page.content.blocks) == 20_000
+
+
+def test_open_marks_do_not_multiply() -> None:
+    page = Page.from_html("<code>" * 1_000 + "<b>" * 1_000 + "<p>x" * 20_000)
+    assert len(page.content.blocks) == 20_000
+    assert max(len(block.spans) for block in page.content.blocks) <= 8
+    assert len(page.dump()) < 500_000
+
+
+def test_a_long_address_around_many_blocks_is_stored_once() -> None:
+    html = f"<a href='/{'x' * 100_000}'>" + "<p>y</p>" * 1_000
+    page = Page.from_html(html)
+    assert sum(block.links for block in page.content.blocks) == 1_000
+    assert stored_chars(page) < 2 * len(html)
+
+
+def stored_chars(page: Page) -> int:
+    return len(zlib.decompress(page.dump()))
+
+
+@pytest.mark.parametrize("paragraph", ["<p></p>", "<p class={}></p>", "<p class={}>x</p>"])
+def test_a_long_path_around_many_elements_is_stored_once(paragraph: str) -> None:
+    steps = "".join(f"<div class={'x' * 180}{chr(97 + depth)}>" for depth in range(20))
+    names = itertools.islice(itertools.product("abcdefghijklmnopqrstuvwxyz", repeat=3), 10_000)
+    html = steps + "".join(paragraph.format("".join(name)) for name in names)
+    page = Page.from_html(html)
+    assert Page.load(page.dump()) == page
+    assert stored_chars(page) < 5 * len(html)
+    if ">x<" not in paragraph:
+        assert len(page.content.parents) == 1
+
+
+def test_elements_without_text_are_left_out_and_count_in_the_places_of_the_others() -> None:
+    content = Page.from_html("<div></div><div><p></p><p>a</p><ul></ul></div><div></div>").content
+    assert content.tags == ["body", "div", "p"]
+    assert content.parents == [-1, 0, 1]
+    assert content.positions == [0, 1, 1]
+    content = Page.from_html("<b x=1><hr><p y=2><i z=3>a", attributes=True).content
+    assert content.attributes == [[("x", "1")], [("y", "2"), ("z", "3")]]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>a <img src=/i alt='an  image'> b</p>", [("a b", (1, "/i", "an image"))]),
+        ("<p>a</p><p><img src=/i alt=x></p><p>b</p>", [("a", None), ("b", (-1, "/i", "x"))]),
+        (
+            "<div><p>a</p><figure><img src=/i alt=x></figure></div><p>b</p>",
+            [("a", (2, "/i", "x")), ("b", None)],
+        ),
+        ("<p>a</p><div><img src=/i alt=x><h1>b</h1></div>", [("a", None), ("b", (-1, "/i", "x"))]),
+        ("<p>a<img src=/t width=1 height=1></p>", [("a", None)]),
+        ("<p>a<img src=/icon width=16px></p>", [("a", None)]),
+        ("<p>a<img src=/i width=16% alt></p>", [("a", (1, "/i", ""))]),
+        ("<p>a<img src='data:x' data-src=/late></p>", [("a", (1, "/late", ""))]),
+        ("<p>a<img srcset='/s 1x, /l 2x'></p>", [("a", (1, "/s", ""))]),
+        ("<p>a<img alt=x><img src=/h alt=x style='display:none'></p>", [("a", None)]),
+        ("<pre>a<img src=/i alt=x></pre>", [("a", (2, "/i", "x"))]),
+        ("<img src=/i alt=x>", []),
+    ],
+)
+def test_pictures_stand_with_the_text_that_they_are_nearest_to(
+    html: str, expected: list[tuple[str, tuple[int, str, str] | None]]
+) -> None:
+    page = Page.from_html(html)
+    found = [(block.text, *block.images) for block in page.content.blocks]
+    assert found == [(text, image) if image else (text,) for text, image in expected]
+    assert Page.load(page.dump()) == page
+
+
+def test_pictures_are_bounded() -> None:
+    page = Page.from_html("<p>a</p>" + "<p><img src=/i alt=x></p>" * 30_000 + "<p>b</p>")
+    assert sum(len(block.images) for block in page.content.blocks) == 1_000
+
+
+def test_cells_are_numbered_and_the_base_is_known() -> None:
+    page = Page.from_html(
+        "<head><base href=' /b/ '><base href=/no></head><table><tr><td><p>a<p>b<td>c</table>"
+    )
+    assert [(block.row, block.cell) for block in page.content.blocks] == [(1, 1), (1, 1), (1, 2)]
+    assert page.content.base == "/b/"
+
+
+def test_a_damaged_dump_is_refused() -> None:
+    data = Page.from_html("<p>a <a href=/x>b</a><img src=/i alt=c></p>").dump()
+    record = json.loads(zlib.decompress(data))
+    damaged = [data[:-9], b"", zlib.compress(b"[]")]
+    for name, values in record["content"].items():
+        for wrong in (None, [7], [[7]], "x", [2**70], [None]):
+            if wrong != values and name not in ("base", "truncated", "parents", "positions"):
+                content = {**record["content"], name: wrong}
+                damaged.append(zlib.compress(json.dumps({**record, "content": content}).encode()))
+    assert sum(map(is_refused, damaged)) > 0.8 * len(damaged)
+
+
+def is_refused(dump: bytes) -> bool:
+    try:
+        Page.load(dump)
+    except StateError:
+        return True
+    return False
 
 
 def test_many_links_in_one_block_take_linear_time() -> None:

@@ -1,34 +1,9 @@
 from collections.abc import Callable
-from typing import Final
 
 from lxml.etree import _Element
 
+from contentspider.page._paths import Paths
 from contentspider.page.blocks import PageBlocks
-
-class Block:
-    text: Final[str]
-    path: Final[str]
-    tag: Final[str]
-    container: Final[int]
-    link_chars: Final[int]
-    links: Final[int]
-    bold_chars: Final[int]
-    row: Final[int]
-    item: Final[int]
-    spans: Final[tuple[tuple[int, int, str], ...]]
-    def __init__(
-        self,
-        text: str,
-        path: str,
-        tag: str,
-        container: int,
-        link_chars: int = 0,
-        links: int = 0,
-        bold_chars: int = 0,
-        row: int = 0,
-        item: int = 0,
-        spans: tuple[tuple[int, int, str], ...] = (),
-    ) -> None: ...
 
 class Walker:
     def __init__(
@@ -36,14 +11,14 @@ class Walker:
         tags: dict[str, str],
         marks: dict[str, str],
         *,
+        paths: Paths,
         code: str,
         bold: str,
-        element_key: Callable[[str, str, str, str, str], str],
         hides: Callable[[str], bool],
+        clean_text: Callable[[str], str],
         clean_preformatted: Callable[[str], str],
         max_value_chars: int,
-        max_path_chars: int,
-        max_path_depth: int,
+        max_images: int,
     ) -> None: ...
     def walk(
         self,

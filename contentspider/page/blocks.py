@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from contentspider.page._walk import Block, Walker
+from contentspider.page._block import Block
+from contentspider.page._paths import Paths
+from contentspider.page._walk import Walker
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -30,7 +32,7 @@ __all__ = [
 # Subtrees that hold no readable text; "noscript" repeats what scripts show or asks for JavaScript.
 SKIPPED_TAGS = frozenset(
     "script style template noscript noembed noframes title svg math iframe frameset object embed"
-    " applet canvas audio video map select datalist textarea input img source track area base link"
+    " applet canvas audio video map select datalist textarea input source track area link"
     " meta param col colgroup progress meter".split()
 )
 
@@ -52,7 +54,11 @@ KINDS = {
     **dict.fromkeys(PREFORMATTED_TAGS, "preformatted"),
     "a": "link",
     "br": "break",
+    "img": "image",
+    "base": "base",
     "tr": "row",
+    "td": "cell",
+    "th": "cell",
     "li": "item",
 }
 
@@ -70,6 +76,8 @@ MAX_PATH_DEPTH = 60
 MAX_STEP_CHARS = 200
 MAX_PATH_CHARS = 3_000
 
+MAX_IMAGES = 1_000
+
 
 @dataclass(slots=True)
 class PageBlocks:
@@ -77,7 +85,9 @@ class PageBlocks:
 
     *parents*, *tags*, *paths* and *positions* have one entry an element that is not inline, in
     document order: the index of its parent (-1 for the first), its tag, its selector path, and its
-    place among the siblings of its tag. *truncated* tells that blocks were left out.
+    place among the siblings of its tag. Elements without text in or below them are left out, but
+    for the first. *truncated* tells that blocks were left out; *base* is the address that the page
+    says its links are relative to, if it says so.
     *attributes* has the markup attributes of each such element and of the inline ones in it, if they were asked
     for, and *visuals* the computed CSS and the box of each block, if the page was rendered; else
     they are empty.
@@ -91,6 +101,7 @@ class PageBlocks:
     truncated: bool = False
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
+    base: str = ""
 
 
 def clean_text(text: str) -> str:
@@ -138,14 +149,14 @@ def hides(style: str) -> bool:
 _WALKER = Walker(
     KINDS,
     MARKS,
+    paths=Paths(element_key=element_key, max_chars=MAX_PATH_CHARS, max_depth=MAX_PATH_DEPTH),
     code=CODE,
     bold=BOLD,
-    element_key=element_key,
     hides=hides,
+    clean_text=clean_text,
     clean_preformatted=clean_preformatted,
     max_value_chars=MAX_STEP_CHARS,
-    max_path_chars=MAX_PATH_CHARS,
-    max_path_depth=MAX_PATH_DEPTH,
+    max_images=MAX_IMAGES,
 )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contentspider.page.blocks import BOLD
 from contentspider.page.names import ANCESTOR_TAGS, LEAF_TAGS, NAME_GROUPS, PathNames
 
 if TYPE_CHECKING:
@@ -322,7 +323,10 @@ class FeatureExtractor:
         rows[:, LINK_SHARE] = [block.link_chars / len(block.text) for block in blocks]
         rows[:, LINKS] = np.log1p([block.links for block in blocks])
         rows[:, BOLD_SHARE] = [block.bold_chars / len(block.text) for block in blocks]
-        rows[:, SPANS] = [len(block.spans) / (block.text.count(" ") + 1) for block in blocks]
+        rows[:, SPANS] = [
+            sum(mark != BOLD for *_, mark in block.spans) / (block.text.count(" ") + 1)
+            for block in blocks
+        ]
         rows[:, IN_ROW] = [block.row > 0 for block in blocks]
         rows[:, IN_ITEM] = [block.item > 0 for block in blocks]
         rows[:, REPEATS] = [min(times[block.text] - 1, 5) for block in blocks]

@@ -1,0 +1,30 @@
+from typing import Final
+
+class Block:
+    text: Final[str]
+    path: Final[str]
+    tag: Final[str]
+    container: Final[int]
+    link_chars: Final[int]
+    links: Final[int]
+    bold_chars: Final[int]
+    row: Final[int]
+    item: Final[int]
+    spans: Final[tuple[tuple[int, int, str], ...]]
+    cell: Final[int]
+    images: Final[tuple[tuple[int, str, str], ...]]
+    def __init__(
+        self,
+        text: str,
+        path: str,
+        tag: str,
+        container: int,
+        link_chars: int = 0,
+        links: int = 0,
+        bold_chars: int = 0,
+        row: int = 0,
+        item: int = 0,
+        spans: tuple[tuple[int, int, str], ...] = (),
+        cell: int = 0,
+        images: tuple[tuple[int, str, str], ...] = (),
+    ) -> None: ...

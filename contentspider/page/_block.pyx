@@ -1,0 +1,65 @@
+# cython: language_level=3
+"""A run of text of a page."""
+
+cimport cython
+
+
+@cython.final
+@cython.no_gc  # only texts and numbers: the collector need not look at a page's hundreds of them
+cdef class Block:
+    """One run of text of a page and where it stands.
+
+    *path* is the selector path from ``body`` down: elements joined by ``/``, each
+    ``tag#id.class[role]`` with runs of two digits or more written as ``0``; the tag path is the
+    same without ids, classes and roles. *container* is the index of the block's element in
+    `PageBlocks`.
+    *row* numbers the table row that the block stands in, *cell* the cell, and *item* the list item
+    (0: none).
+    *spans* are ``(start, end, mark)`` ranges of *text*: a link's address, `CODE`, or `BOLD`.
+    *images* are ``(place, address, description)``: how many characters stand before the picture;
+    -1 if it stands before the block, and more than there are if it stands after it.
+    """
+
+    def __init__(
+        self,
+        str text not None,
+        str path not None,
+        str tag not None,
+        Py_ssize_t container,
+        Py_ssize_t link_chars=0,
+        Py_ssize_t links=0,
+        Py_ssize_t bold_chars=0,
+        Py_ssize_t row=0,
+        Py_ssize_t item=0,
+        tuple spans not None=(),
+        Py_ssize_t cell=0,
+        tuple images not None=(),
+    ):
+        self.text, self.path, self.tag, self.container = text, path, tag, container
+        self.link_chars, self.links, self.bold_chars = link_chars, links, bold_chars
+        self.row, self.item, self.cell = row, item, cell
+        self.spans, self.images = spans, images
+
+    cdef tuple fields(self):
+        return (
+            self.text,
+            self.path,
+            self.tag,
+            self.container,
+            self.link_chars,
+            self.links,
+            self.bold_chars,
+            self.row,
+            self.item,
+            self.spans,
+            self.cell,
+            self.images,
+        )
+
+    def __eq__(self, other):
+        if not isinstance(other, Block):
+            return NotImplemented
+        return self.fields() == (<Block>other).fields()
+
+    def __repr__(self):
+        return f"Block{self.fields()!r}"

@@ -1,0 +1,52 @@
+# cython: language_level=3
+"""The elements of a tree as the walk reads them."""
+
+from libcpp.vector cimport vector
+from lxml.includes.tree cimport const_xmlChar, xmlAttr, xmlDoc, xmlNode
+
+cdef enum Kind:
+    CONTAINER, SKIPPED, BREAK, INLINE, LINK, ROW, CELL, ITEM, PREFORMATTED, IMAGE, BASE
+
+# The attributes that the walk looks at; the first four make an element's step in a path.
+cdef enum:
+    ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, ATTRIBUTES
+
+cdef struct Tag:
+    Kind kind
+    Py_ssize_t mark  # what marks the text in it, in `Elements.marks`
+    Py_ssize_t last  # its latest container, -1: none
+
+cdef struct KnownName:
+    const_xmlChar* name
+    const_xmlChar* href
+    Py_ssize_t tag
+
+cdef class Styles:
+    cdef object decide
+    cdef dict known
+    cdef Py_ssize_t cached
+
+    cdef forget(self)
+    cdef bint hide(self, const char* style) except -1
+
+cdef class Elements:
+    cdef dict kinds, mark_of
+    cdef Styles styles
+    cdef bint has_defaults
+    cdef vector[Tag] tags
+    cdef list names
+    cdef dict numbers
+    cdef KnownName known[256]  # numbers of tags by the address of their names
+    cdef const char* values[ATTRIBUTES]  # of the element at hand, NULL: it has none
+    cdef list kept  # what *values* point to, where that is not the tree
+    cdef list marks  # all marks of the page
+
+    cdef read_document(self, xmlDoc* document)
+    cdef Py_ssize_t tag_of(self, xmlNode* node) except -1
+    cdef Py_ssize_t tag_number(self, str name) except -1
+    cdef Py_ssize_t mark_number(self, str mark) except -1
+    cdef int read_attributes(self, xmlNode* node) except -1
+    cdef const char* value(self, xmlNode* node, xmlAttr* attribute) except NULL
+    cdef const char* keep(self, str value) except NULL
+    cdef bint is_hidden(self) except -1
+    cdef str address(self)

@@ -1,0 +1,171 @@
+# cython: language_level=3, wraparound=False
+# distutils: language = c++
+"""The elements of a tree as the walk reads them: what kind each is of, and a few attributes."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.string cimport strcmp, strlen
+from lxml.includes cimport etreepublic as etree
+from lxml.includes.tree cimport (
+    XML_TEXT_NODE,
+    const_xmlChar,
+    xmlAttr,
+    xmlDoc,
+    xmlDtd,
+    xmlNode,
+)
+
+etree.import_lxml__etree()
+
+cdef const char** NAMES = ["id", "class", "role", "itemprop", "hidden", "style", "href"]
+
+KINDS = {
+    "skipped": SKIPPED,
+    "break": BREAK,
+    "inline": INLINE,
+    "link": LINK,
+    "row": ROW,
+    "cell": CELL,
+    "item": ITEM,
+    "preformatted": PREFORMATTED,
+    "image": IMAGE,
+    "base": BASE,
+}
+
+
+@cython.final
+cdef class Styles:
+    """Which styles hide their element, as *hides* tells; kept across pages."""
+
+    def __init__(self, hides):
+        self.decide = hides
+        self.forget()
+
+    cdef forget(self):
+        self.known = {}
+        self.cached = 0
+
+    cdef bint hide(self, const char* style) except -1:
+        key = <bytes>style
+        hides = self.known.get(key)
+        if hides is None:
+            hides = self.known[key] = self.decide(key.decode())
+            self.cached += len(key)
+        return hides
+
+
+@cython.final
+cdef class Elements:
+    """The kinds of the tags of one tree, and the attributes of the element at hand.
+
+    *kinds* has the kind of each tag that is more than a container, *mark_of* what marks the text in
+    a tag.
+    """
+
+    def __cinit__(self, dict kinds, dict mark_of, Styles styles):
+        self.kinds, self.mark_of, self.styles = kinds, mark_of, styles
+        self.names, self.numbers = [], {}
+        self.kept = []
+        self.marks = [""]
+
+    cdef read_document(self, xmlDoc* document):
+        """Note whether the document's type declares attributes: some may be there by default."""
+        self.has_defaults = (
+            declares_attributes(document.intSubset) or declares_attributes(document.extSubset)
+        )
+
+    cdef Py_ssize_t tag_of(self, xmlNode* node) except -1:
+        cdef const_xmlChar* href = etree._getNs(node)
+        cdef size_t slot = (<size_t>node.name ^ <size_t>node.name >> 8) & 255
+        cdef KnownName* known = &self.known[slot]
+        if known.name != node.name or known.href != href:
+            known.tag = self.tag_number(etree.namespacedName(node))
+            known.name, known.href = node.name, href
+        return known.tag
+
+    cdef Py_ssize_t tag_number(self, str name) except -1:
+        cdef Tag tag
+        number = self.numbers.get(name)
+        if number is None:
+            number = len(self.names)
+            tag.kind = self.kinds.get(name, CONTAINER)
+            tag.last = -1
+            tag.mark = self.mark_number(self.mark_of.get(name, ""))
+            self.tags.push_back(tag)
+            self.names.append(name)
+            self.numbers[name] = number
+        return number
+
+    cdef Py_ssize_t mark_number(self, str mark) except -1:
+        if not mark:
+            return 0
+        self.marks.append(mark)
+        return len(self.marks) - 1
+
+    cdef int read_attributes(self, xmlNode* node) except -1:
+        cdef xmlAttr* attribute = node.properties
+        cdef const char* name
+        cdef int i
+        for i in range(ATTRIBUTES):
+            self.values[i] = NULL
+        while attribute is not NULL:
+            if attribute.ns is NULL:
+                name = <const char*>attribute.name
+                for i in range(ATTRIBUTES):
+                    if name[0] == NAMES[i][0] and strcmp(name, NAMES[i]) == 0:
+                        self.values[i] = self.value(node, attribute)
+                        break
+            attribute = attribute.next
+        if self.has_defaults:
+            for i in range(ATTRIBUTES):
+                if self.values[i] is NULL:
+                    value = etree.attributeValueFromNsName(node, NULL, <const_xmlChar*>NAMES[i])
+                    if value is not None:
+                        self.values[i] = self.keep(value)
+        return 0
+
+    cdef const char* value(self, xmlNode* node, xmlAttr* attribute) except NULL:
+        cdef xmlNode* text = attribute.children
+        if text is NULL:
+            return ""
+        if text.next is NULL and text.type == XML_TEXT_NODE and text.content is not NULL:
+            return <const char*>text.content
+        return self.keep(etree.attributeValue(node, attribute))  # it has references to entities
+
+    cdef const char* keep(self, str value) except NULL:
+        cdef bytes kept = value.encode()
+        self.kept.append(kept)
+        return PyBytes_AS_STRING(kept)
+
+    cdef bint is_hidden(self) except -1:
+        cdef const char* role = self.values[ROLE]
+        cdef const char* hidden = self.values[HIDDEN]
+        cdef const char* style = self.values[STYLE]
+        if (
+            hidden is not NULL
+            and strcmp(hidden, "until-found") != 0
+            # The panels of tabs are hidden in turn, yet all of them are the page's.
+            and (role is NULL or strcmp(role, "tabpanel") != 0)
+        ):
+            return True
+        if style is NULL or style[0] == 0:
+            return False
+        return self.styles.hide(style)
+
+    cdef str address(self):
+        """Return the address that the element at hand leads to, "" for none."""
+        cdef const char* href = self.values[HREF]
+        cdef Py_ssize_t length
+        cdef str address
+        if href is NULL or href[0] == 0:
+            return ""
+        length = strlen(href)
+        address = PyUnicode_DecodeUTF8(href, length, NULL)
+        if not (c" " < href[0] < 0x7F and c" " < href[length - 1] < 0x7F):
+            address = address.strip()
+        return address
+
+
+cdef bint declares_attributes(xmlDtd* dtd) noexcept:
+    return dtd is not NULL and dtd.attributes is not NULL

@@ -1,0 +1,101 @@
+# cython: language_level=3, wraparound=False
+"""Selector paths, a step an element; they are kept across pages, which share most of them."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.string cimport memcpy, strlen
+
+
+@cython.final
+@cython.no_gc  # no step leads back up; the collector need not look at thousands of them
+cdef class Step:
+    """A path, and the paths that are one step longer.
+
+    *path* is None until `Paths.path` was asked for it: most elements of a hostile page have no text,
+    and a path of their own. *full* tells that longer paths say nothing more.
+    """
+
+
+@cython.final
+cdef class Paths:
+    """The paths that were seen; *element_key* makes an element's step from its tag and attributes."""
+
+    def __init__(self, *, element_key, Py_ssize_t max_chars, Py_ssize_t max_depth):
+        self.element_key = element_key
+        self.max_chars, self.max_depth = max_chars, max_depth
+        self.forget()
+
+    cdef forget(self):
+        self.cached = 0
+        self.top = Step.__new__(Step)
+        self.top.steps = {}
+        self.keys = {}
+
+    cdef Step new_step(self, Step above, str key):
+        cdef Step step = Step.__new__(Step)
+        step.key = key
+        step.chars, step.slashes = len(key), key.count("/")
+        if above is not self.top:
+            step.chars += above.chars + 1
+            step.slashes += above.slashes + 1
+        step.full = step.chars >= self.max_chars or step.slashes >= self.max_depth
+        return step
+
+    cdef str path(self, Step step, str above):
+        """Return the path of *step*, below the path *above*."""
+        if step.path is None:
+            step.path = above + "/" + step.key if above else step.key
+            self.cached += len(step.path)
+        return step.path
+
+    cdef Step below(self, Step above, str tag, const char** values):
+        """Return the step of an element with the *values* of its attributes, below *above*."""
+        cdef object name = step_name(tag, values)
+        cdef Step step = None
+        cdef str key
+        if above.steps is None:
+            above.steps = {}
+        else:
+            step = above.steps.get(name)
+        if step is None:
+            key = self.keys.get(name)
+            if key is None:
+                key = self.element_key(
+                    tag,
+                    *[
+                        values[i].decode() if values[i] is not NULL else ""
+                        for i in range(STEP_ATTRIBUTES)
+                    ],
+                )
+                self.keys[name] = key
+                self.cached += len(name) + len(key)
+            step = above.steps[name] = self.new_step(above, key)
+            self.cached += len(name)
+        return step
+
+
+cdef object step_name(str tag, const char** values):
+    """Return what tells an element from others: its tag alone, or with the attributes in its step."""
+    cdef Py_ssize_t lengths[STEP_ATTRIBUTES]
+    cdef Py_ssize_t tag_length, total = 0
+    cdef const char* tag_bytes
+    cdef char* to
+    cdef bytes name
+    cdef int i
+    for i in range(STEP_ATTRIBUTES):
+        lengths[i] = 0 if values[i] is NULL else strlen(values[i])
+        total += lengths[i]
+    if total == 0:
+        return tag
+    tag_bytes = PyUnicode_AsUTF8AndSize(tag, &tag_length)
+    name = PyBytes_FromStringAndSize(NULL, tag_length + total + STEP_ATTRIBUTES)
+    to = PyBytes_AS_STRING(name)
+    memcpy(to, tag_bytes, tag_length)
+    to += tag_length
+    for i in range(STEP_ATTRIBUTES):
+        to[0] = 0
+        if lengths[i]:
+            memcpy(to + 1, values[i], lengths[i])
+        to += lengths[i] + 1
+    return name
