@@ -5,35 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from contentspider.crawl.addon import Addon
-    from contentspider.crawl.items import ContentItem
-    from contentspider.page.document import Page
-    from contentspider.site.learner import SiteLearner
-    from contentspider.site.model import Extraction, SiteModel
-    from contentspider.site.options import LearningOptions
+    from contentspider.crawl.addon import Addon as Addon
+    from contentspider.crawl.items import ContentItem as ContentItem
+    from contentspider.page.document import Page as Page
+    from contentspider.site.learner import SiteLearner as SiteLearner
+    from contentspider.site.model import Extraction as Extraction
+    from contentspider.site.model import SiteModel as SiteModel
+    from contentspider.site.options import LearningOptions as LearningOptions
+    from contentspider.site.prior import Prior as Prior
 
 __version__ = "0.1.0"
-
-# Where each public name lives; imported on first use, so that `import contentspider` loads neither
-# scikit-learn nor Scrapy.
+# Where the public names live. They are imported on first use, so that `import contentspider` loads
+# neither scikit-learn nor Scrapy.
 _HOMES = {
     "Addon": "contentspider.crawl.addon",
     "ContentItem": "contentspider.crawl.items",
     "Extraction": "contentspider.site.model",
     "LearningOptions": "contentspider.site.options",
     "Page": "contentspider.page.document",
+    "Prior": "contentspider.site.prior",
     "SiteLearner": "contentspider.site.learner",
     "SiteModel": "contentspider.site.model",
 }
-__all__ = [
-    "Addon",
-    "ContentItem",
-    "Extraction",
-    "LearningOptions",
-    "Page",
-    "SiteLearner",
-    "SiteModel",
-]
 
 
 def __getattr__(name: str) -> object:

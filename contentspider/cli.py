@@ -193,6 +193,15 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _add_learning_options(extract)
     extract.add_argument(
+        "--models",
+        type=Path,
+        metavar="DIR",
+        help=(
+            "filter with the sites' models in DIR (a folder is named as its site), or with the one"
+            " that DIR is, in place of learning"
+        ),
+    )
+    extract.add_argument(
         "--keep-teasers",
         action="store_true",
         help="keep the entries of listing pages in their content",
@@ -453,7 +462,7 @@ def _extract(options: argparse.Namespace) -> int:
         else sys.stdout
     )
     try:
-        for item in extract_paths(options.paths, learning):
+        for item in extract_paths(options.paths, learning, options.models):
             output.write(json.dumps(item, ensure_ascii=False) + "\n")
             written += 1
     finally:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from contentspider.errors import ContentSpiderError
 from contentspider.page.files import html_files, read_pages
+from contentspider.site.featuresets import needs_attributes
+from contentspider.site.folder import MANIFEST
 from contentspider.site.learner import SiteLearner
+from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
 from contentspider.site.record import page_fields
+from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,17 +27,35 @@ logger = logging.getLogger(__name__)
 MAX_KEPT = 500
 
 
+def stored_model(models: Path, site: str) -> SiteModel:
+    """Return the model of *site* among those below *models*, or the one that *models* itself is.
+
+    Raises `ContentSpiderError` if there is none, and `StateError` if it cannot be used.
+    """
+    try:
+        return SiteModel.load(models if (models / MANIFEST).is_file() else models / site)
+    except FileNotFoundError as error:
+        raise ContentSpiderError(
+            f"{models} has no model of {site!r}; it has: "
+            f"{', '.join(ModelStore(models).sites()) or 'none'}. Name the pages' folder as the site,"
+            f" or give the folder of one model ({models}/SITE)"
+        ) from error
+
+
 def extract_site(
-    root: Path, files: Sequence[Path], options: LearningOptions
+    root: Path, files: Sequence[Path], options: LearningOptions, models: Path | None = None
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files
-    alone.
+    alone; with *models* filtered by a stored model (`stored_model`) instead.
 
     ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_KEPT`, so that memory
     stays bounded.
     """
     site = root.resolve().name or "site"
-    attributes = options.needs_attributes
+    model = stored_model(models, site) if models else None
+    if model:
+        site = model.site
+    attributes = needs_attributes(model.features) if model else options.needs_attributes
     kept = list(read_pages(root, files, attributes)) if len(files) <= MAX_KEPT else None
 
     def pages() -> Iterable[Page]:
@@ -40,7 +63,7 @@ def extract_site(
 
     if not any(page.content.blocks for page in pages()):
         return
-    model = SiteLearner(site, options).fit(pages())
+    model = model or SiteLearner(site, options).fit(pages())
     version = model.version
     for page in pages():
         if not page.content.blocks:
@@ -50,17 +73,17 @@ def extract_site(
 
 
 def extract_paths(
-    paths: Sequence[Path], options: LearningOptions | None = None
+    paths: Sequence[Path], options: LearningOptions | None = None, models: Path | None = None
 ) -> Iterator[dict[str, object]]:
     """Yield the items of every site in *paths*: a folder is a site, single files of one folder are
-    one, too.
+    one, too. With *models* they are filtered by stored models, see `extract_site`.
     """
     options = options or LearningOptions()
     singles: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():
-            yield from extract_site(path, list(html_files(path)), options)
+            yield from extract_site(path, list(html_files(path)), options, models)
         else:
             singles.setdefault(path.parent, []).append(path)
     for folder, files in singles.items():
-        yield from extract_site(folder, files, options)
+        yield from extract_site(folder, files, options, models)

@@ -79,7 +79,7 @@ MAX_PATH_CHARS = 3_000
 MAX_IMAGES = 1_000
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class PageBlocks:
     """All blocks of a page with the tree of the elements that contain them.
 
@@ -102,6 +102,9 @@ class PageBlocks:
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
     base: str = ""
+
+    def __repr__(self) -> str:
+        return f"<PageBlocks: {len(self.blocks)} blocks in {len(self.tags)} elements>"
 
 
 def clean_text(text: str) -> str:

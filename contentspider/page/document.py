@@ -26,14 +26,21 @@ EMPTY_HTML = "<html></html>"
 COMPRESSION = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Page:
-    """A page's address (an URL or a path), its blocks, its hints, and its metadata."""
+    """A page's address (an URL or a path), its blocks, its hints, and its metadata.
+
+    >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
+    <Page '/tea': 1 blocks>
+    """
 
     url: str
     content: PageBlocks
     hints: Hints
     metadata: Metadata = NOTHING
+
+    def __repr__(self) -> str:
+        return f"<Page {self.url!r}: {len(self.content.blocks)} blocks>"
 
     @classmethod
     def from_html(

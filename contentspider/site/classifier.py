@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 class Columns:
     """Numbers for features, in the order in which they are met: the columns of a classifier's
     matrix.
+
+    >>> from contentspider.site.rows import Group
+    >>> columns, link = Columns(), Group((("links", "3"),))
+    >>> columns.matrix([[link], [link, Group((("length", "6"),))]]).toarray().tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
+    >>> columns.numbers
+    {('links', '3'): 0, ('length', '6'): 1}
     """
 
     def __init__(self) -> None:

@@ -312,6 +312,12 @@ class SiteFeatures:
     """The rows of the blocks of one site's pages, by one or several feature sets.
 
     *names* are the sets. *noise_texts* are the keys of texts that recur as the site's boilerplate.
+
+    >>> from contentspider.page.document import Page
+    >>> from contentspider.site.slots import SlotTable
+    >>> page = Page.from_html("<div class=text><p>Tea is made of leaves.</p></div>")
+    >>> SiteFeatures(["tags"], SlotTable.of_names([".text"])).rows(page.content)
+    [[Group(tag p, above body, above div)]]
     """
 
     def __init__(

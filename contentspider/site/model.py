@@ -58,6 +58,15 @@ class Extraction:
     *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
     *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
     *page_type* is article, listing, form or other. *site* and *model_version* name the model.
+
+    >>> from contentspider import Page, SiteLearner
+    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
+    >>> page = Page.from_html(html * 3, "/tea")
+    >>> extraction = SiteLearner("example.org").fit([page]).extract(page)
+    >>> extraction.title, extraction.kept.tolist()[:2]
+    ('Tea', [False, True])
+    >>> extraction.to_dict()["url"]
+    '/tea'
     """
 
     page: Page

@@ -46,7 +46,14 @@ BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on."""
+    """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
+
+    >>> from contentspider.page.document import Page
+    >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.</p>")
+    >>> named, unnamed = Prior.shipped().judge([page])
+    >>> bool(named[0] < named[1])
+    True
+    """
 
     trees: Trees
     card: dict[str, Any]

@@ -1,0 +1,68 @@
+"""Extraction of saved pages with stored models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.errors import ContentSpiderError, StateError
+from contentspider.extract import extract_paths
+from contentspider.page.document import Page
+from contentspider.site.learner import SiteLearner
+from contentspider.site.model import SiteModel
+from contentspider.site.options import LearningOptions
+from contentspider.storage.models import ModelStore
+from tests.conftest import read_jsonl, run
+from tests.test_model import HTML
+from tests.test_site import prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    pages = [Page.from_html(HTML.format(n, prose((n, 1)), prose((n, 2))), f"/{n}") for n in "abcd"]
+    learner = SiteLearner("example.org", LearningOptions(features=["slots", "scripts"]))
+    ModelStore(tmp_path / "models").save(learner.fit(pages))
+    return tmp_path / "models"
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    folder = tmp_path / "example.org"
+    folder.mkdir()
+    (folder / "one.html").write_text(HTML.format(1, prose(1), prose(2)))
+    return folder
+
+
+@pytest.mark.parametrize("place", ["", "example.org"])
+def test_pages_are_filtered_with_a_stored_model(models: Path, saved: Path, place: str) -> None:
+    (item,) = extract_paths([saved], models=models / place)
+    assert item["model_version"] == SiteModel.load(models / "example.org").version
+    assert item["site"] == "example.org"
+    assert item["content"] == f"Page 1\n{prose(1)}\n{prose(2)}"
+
+
+def test_a_site_that_has_no_model_is_named_with_those_that_have(models: Path, saved: Path) -> None:
+    other = saved.rename(saved.with_name("other.org"))
+    with pytest.raises(ContentSpiderError, match=r"no model of 'other\.org'; it has: example\.org"):
+        list(extract_paths([other], models=models))
+    (item,) = extract_paths([other / "one.html"], models=models / "example.org")
+    assert item["site"] == "example.org"
+
+
+def test_a_damaged_model_is_no_reason_to_learn_in_silence(models: Path, saved: Path) -> None:
+    (models / "example.org" / "manifest.json").write_text("{")
+    with pytest.raises(StateError, match="the manifest cannot be read"):
+        list(extract_paths([saved], models=models))
+
+
+def test_the_command_line_takes_a_folder_of_models(models: Path, saved: Path) -> None:
+    run("extract", str(saved), "--models", "models", "-o", "out.jsonl", cwd=saved.parent)
+    (item,) = read_jsonl(saved.parent / "out.jsonl")
+    assert item["model_version"] == SiteModel.load(models / "example.org").version
+    done = run("extract", str(saved), "--models", "none", cwd=saved.parent, check=False)
+    assert done.returncode == 1
+    assert "none has no model of 'example.org'; it has: none." in done.stderr

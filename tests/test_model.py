@@ -1,0 +1,134 @@
+"""The model of a site as people use it from Python: saved, loaded, asked, printed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import contentspider
+from contentspider import Extraction, LearningOptions, Page, Prior, SiteLearner, SiteModel
+from contentspider.crawl.items import ContentItem
+from contentspider.errors import StateError
+from contentspider.storage.models import ModelStore
+from tests.test_site import prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HTML = (
+    "<html lang=en><title>Page {0}</title><nav><a href=/>Home</a> <a href=/a>About us</a></nav><div"
+    " class=text><h1>Page {0}</h1><p>{1}</p><p>{2}</p></div><footer>© 2024</footer>"
+)
+
+
+@pytest.fixture(scope="module")
+def pages() -> list[Page]:
+    return [
+        Page.from_html(HTML.format(n, prose((n, 1)), prose((n, 2))), f"https://example.org/{n}")
+        for n in range(12)
+    ]
+
+
+@pytest.fixture(scope="module")
+def model(pages: list[Page]) -> SiteModel:
+    return SiteLearner("example.org").fit(pages)
+
+
+def test_a_model_is_saved_and_loaded_by_path(
+    model: SiteModel, pages: list[Page], tmp_path: Path
+) -> None:
+    folder = model.save(str(tmp_path / "new" / "example.org"))
+    for again in (SiteModel.load(str(folder)), ModelStore(tmp_path / "new").read("example.org")):
+        assert again.version == model.version
+        assert again.manifest() == model.manifest()
+        for page in pages:
+            first, second = again.extract(page), model.extract(page)
+            np.testing.assert_array_equal(first.probabilities, second.probabilities)
+            assert first.confidence == second.confidence
+
+
+def test_what_is_no_model_or_a_damaged_one_is_said(model: SiteModel, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nowhere holds no model"):
+        SiteModel.load(tmp_path / "nowhere")
+    folder = model.save(tmp_path / "m")
+    (weights,) = folder.glob("weights-*.json")
+    weights.write_bytes(weights.read_bytes()[:-1] + b" ")
+    with pytest.raises(StateError, match="the digest differs"):
+        SiteModel.load(folder)
+
+
+def test_a_model_of_an_earlier_version_is_refused(model: SiteModel, tmp_path: Path) -> None:
+    manifest = model.manifest() | {"schema": 2}
+    with pytest.raises(StateError, match="its schema is 2, this version reads 3"):
+        SiteModel.parse(manifest, model.dump_weights())
+
+
+def test_a_save_that_fails_leaves_the_model_that_was_there(
+    model: SiteModel, pages: list[Page], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = model.save(tmp_path / "m")
+    other = SiteLearner("example.org").fit(pages[:3])
+
+    def fail(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        other.save(folder)
+    assert SiteModel.load(folder).version == model.version != other.version
+    assert not list(folder.glob(".*"))
+
+
+def test_an_extraction_has_all_that_an_item_has(model: SiteModel, pages: list[Page]) -> None:
+    extraction = model.extract(pages[3])
+    fields = extraction.to_dict()
+    assert set(fields) <= set(ContentItem.__dataclass_fields__)
+    assert json.loads(json.dumps(fields)) == fields
+    assert fields["title"] == extraction.title == "Page 3"
+    assert fields["language"] == extraction.language == "en"
+    assert fields["content"] == extraction.text
+    assert fields["site"] == "example.org"
+    assert fields["model_version"] == model.version
+    assert extraction.probabilities.shape == extraction.kept.shape == (5,)
+    assert ((extraction.probabilities > 0.5) == extraction.kept).all()
+    assert 0.8 < extraction.confidence <= 1
+
+
+def test_a_page_without_blocks_is_extracted_to_nothing(model: SiteModel) -> None:
+    extraction = model.extract(Page.from_html(""))
+    assert (extraction.text, extraction.confidence, len(extraction.probabilities)) == ("", 0.0, 0)
+
+
+def test_blocks_at_places_that_the_site_had_not_shown_count_half(model: SiteModel) -> None:
+    html = f"<section class=new><p>{prose(1)}</p></section>"
+    page = Page.from_html(html)
+    sure = float(np.maximum(p := model.probabilities(page), 1 - p)[0])
+    assert model.extract(page).confidence == pytest.approx(sure / 2, abs=1e-4)
+
+
+def test_what_decided_is_said_in_words(model: SiteModel, pages: list[Page]) -> None:
+    reasons = model.explain(pages[0], len(pages[0].content.blocks) - 2)
+    assert [abs(weight) for _, weight in reasons] == sorted(
+        (abs(weight) for _, weight in reasons), reverse=True
+    )
+    assert any("div.text" in feature for feature, weight in reasons if weight > 0)
+
+
+def test_what_is_printed_is_one_short_line(model: SiteModel, pages: list[Page]) -> None:
+    for thing in (model, pages[0], pages[0].content, model.extract(pages[0])):
+        assert "\n" not in repr(thing)
+        assert len(repr(thing)) < 120
+    assert "3 of 5 blocks kept" in repr(model.extract(pages[0]))
+
+
+def test_the_public_names_are_there_and_load_nothing_before() -> None:
+    names = {"Addon", "ContentItem", "Extraction", "LearningOptions", "Page", "Prior"}
+    assert set(contentspider._HOMES) == names | {"SiteLearner", "SiteModel"}
+    for name in contentspider._HOMES:
+        assert getattr(contentspider, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'Crawler'"):
+        contentspider.Crawler  # noqa: B018
+    assert {Extraction, LearningOptions, Prior}
