@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from rapidfuzz.distance import LCSseq
 
 from contentspider.errors import NotEnoughTextError, StateError
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.hints import Hints
 from contentspider.site import learner as learner_module
 from contentspider.site import rows as rows_module
 from contentspider.site.blocks import gather
@@ -22,8 +24,15 @@ from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
 from contentspider.site.paper import cluster_blocks, label_like_the_paper
 from contentspider.site.prior import Prior
-from contentspider.site.relevance import MAX_CHARS, contrasts, lcs_length, lcs_lengths
-from contentspider.site.rules import foreign_share, split_comments
+from contentspider.site.relevance import (
+    MAX_CHARS,
+    contrasts,
+    lcs_length,
+    lcs_length_pylcs,
+    lcs_lengths,
+    other_hints,
+    own_hints,
+)
 from contentspider.site.slots import SlotTable, count_names
 from tests.conftest import token_f1
 
@@ -49,9 +58,30 @@ def test_both_libraries_count_the_same_subsequence() -> None:
             "".join(draw.choice("abcdeé日") for _ in range(draw.randint(0, 90))) for _ in range(2)
         )
         length = lcs_length(first, second)
-        assert length == LCSseq.similarity(first, second) == lcs_length(second, first)
+        assert length == lcs_length_pylcs(first, second) == lcs_length(second, first)
         assert 0 <= length <= min(len(first), len(second))
-    assert lcs_length("x" * 5_000, "x" * 5_000) == MAX_CHARS
+    for count in (lcs_length, lcs_length_pylcs):
+        assert count("x" * 5_000, "x" * 5_000) == MAX_CHARS
+        assert count("", "tea") == 0
+
+
+def test_pylcs_is_only_loaded_by_the_letter_of_the_paper() -> None:
+    code = (
+        "import sys; from contentspider.page.document import Page; from contentspider.site.learner"
+        " import SiteLearner; SiteLearner().fit([Page.from_html('<title>Tea</title><p>Tea' * 9)]);"
+        " assert 'pylcs' not in sys.modules, 'pylcs was loaded'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_copies_of_a_page_share_its_hints_and_are_no_others() -> None:
+    hints = [Hints(titles=(title,)) for title in ("Tea", "Tea", "Milk", "Milk", "Cola")]
+    originals = [0, 0, 2, 2, 4]
+    assert own_hints(hints) == [[], [], [], [], ["cola"]]
+    own = own_hints(hints, originals)
+    assert own == [["tea"], ["tea"], ["milk"], ["milk"], ["cola"]]
+    assert other_hints(own, originals)[0] == [["milk"], ["milk"]]
+    assert other_hints(own, originals)[4] == [["tea"], ["tea"], ["milk"]]
 
 
 def test_many_subsequences_at_once_are_as_long_as_each() -> None:
@@ -87,51 +117,6 @@ def test_alternating_rows_are_one_cluster_and_other_elements_are_not() -> None:
     ]
     odd, even, heading = cluster_slots(slots, [1, 1, 1])
     assert odd == even != heading
-
-
-def site_of(bodies: list[str]):
-    pages = [Page.from_html(body) for number, body in enumerate(bodies)]
-    return pages, gather([page.content for page in pages], [page.hints for page in pages])
-
-
-def test_articles_of_other_pages_are_foreign() -> None:
-    articles = [[prose((page, part)) for part in range(3)] for page in range(8)]
-    bodies = []
-    for number, own in enumerate(articles):
-        others = [articles[(number + step) % 8] for step in (1, 2)]
-        stories = ["".join(f"<p>{text}</p>" for text in texts) for texts in [own, *others]]
-        bodies.append(
-            f"<title>{own[0][:60]}</title>"
-            + "".join(
-                f"<div class='story-{place}'>{story}</div>"
-                for place, story in enumerate(stories, 1)
-            )
-        )
-    _, site = site_of(bodies)
-    foreign = foreign_share(site)
-    first = np.array(["story-1" in slot for slot in site.slots])
-    assert not foreign[first].any()
-    assert foreign[~first].all()
-
-
-@pytest.mark.parametrize("is_forum", [False, True])
-def test_comments_are_told_from_a_discussion(is_forum: bool) -> None:
-    def body(number: int) -> str:
-        article = (
-            "" if is_forum else "".join(f"<p>{prose(('a', number, part))}</p>" for part in range(4))
-        )
-        return (
-            f"<h1>{number}</h1><div class='text'>{article}</div><ul class='comments'>"
-            + "".join(f"<li><p>{prose(('c', number, part))}</p></li>" for part in range(3))
-            + "</ul>"
-        )
-
-    _, site = site_of([body(number) for number in range(6)])
-    comments, discussion = split_comments(
-        site, np.where(["comments" in slot for slot in site.slots], 0.2, 0.9)
-    )
-    assert comments.any() != is_forum
-    assert discussion.any() == is_forum
 
 
 def test_the_paper_chooses_one_best_cluster() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from contentspider.page.features import HEADINGS
 from contentspider.site.clusters import cluster_slots
+from contentspider.site.copies import originals
 from contentspider.site.relevance import contrasts
 from contentspider.site.rows import places
 from contentspider.site.slots import SlotTable, count_names
@@ -73,7 +74,8 @@ class SiteBlocks:
     """All blocks of a sample of a site's pages, side by side; arrays have one entry a block.
 
     *contents* and *hints* are the pages themselves, *pages* the number of each block's page among
-    them. *slots* are the blocks' slots, *clusters* the numbers of the clusters of slots, *texts*
+    them, *originals* that of the page that it copies (its own, if none): what is counted by these
+    counts copies once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of slots, *texts*
     the numbers of the texts. A *spot* is a slot at one position in the layout, on pages whose
     ``body`` is called the same; *parent_spots* number the slot of the element above at that
     position. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
@@ -84,6 +86,7 @@ class SiteBlocks:
     contents: Sequence[PageBlocks]
     hints: Sequence[Hints]
     pages: Ints
+    originals: Ints
     slots: list[str]
     clusters: Ints
     spots: Ints
@@ -110,15 +113,19 @@ class SiteBlocks:
 
 def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     """Lay the blocks of all pages side by side and find their slots, clusters and repeated texts."""
-    table = SlotTable(
-        count_names({block.path for block in page.blocks} for page in pages), len(pages)
-    )
     blocks = [block for page in pages for block in page.blocks]
+    page_numbers = np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages])
+    texts = number_keys(block.text for block in blocks)
+    chars = np.array([len(block.text) for block in blocks], dtype=np.float32)
+    original = originals(page_numbers, texts, chars, len(pages))
+    paths_of: dict[int, set[str]] = {}
+    for number, page in zip(original.tolist(), pages, strict=True):
+        paths_of.setdefault(number, set()).update(block.path for block in page.blocks)
+    table = SlotTable(count_names(paths_of.values()), len(paths_of))
     paths = {block.path: "" for block in blocks}
     for path in paths:
         paths[path] = table.slot(path)
     slots = [paths[block.path] for block in blocks]
-    chars = np.array([len(block.text) for block in blocks], dtype=np.float32)
     slot_ids = number_keys(slots)
     distinct = list(dict.fromkeys(slots))
     clusters = slot_ids
@@ -129,11 +136,11 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     positions = [(table.body(page.paths[0]), place) for page in pages for place in places(page)]
     above = {slot: slot.rpartition("/")[0] for slot in distinct}
     spots = number_keys(zip(positions, slots, strict=True))
-    texts = number_keys(block.text for block in blocks)
     return SiteBlocks(
         contents=pages,
         hints=hints,
-        pages=np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages]),
+        pages=page_numbers,
+        originals=original[page_numbers],
         slots=slots,
         clusters=clusters,
         spots=spots,
@@ -147,22 +154,17 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         link_share=np.array(
             [block.link_chars / len(block.text) for block in blocks], dtype=np.float32
         ),
-        contrast=contrasts(pages, hints),
+        contrast=contrasts(pages, hints, original.tolist()),
         headings=np.array([block.tag in HEADINGS for block in blocks]),
         table=table,
     )
 
 
-def repeat_rates(site: SiteBlocks) -> tuple[Floats, Floats]:
-    """Return for each block on which share of its spot's other pages its text stands there too,
-    and the spot's mean.
+def repeat_shares(site: SiteBlocks) -> Floats:
+    """Return for each block on which share of its spot's other pages its text stands there too.
+
+    Copies of a page count once.
     """
-    others = count_pages(site.spot_texts, site.pages)[site.spot_texts] - 1
-    spot_pages = count_pages(site.spots, site.pages)[site.spots]
-    share = (others / np.maximum(spot_pages - 1, 1)).astype(np.float32)
-    repeated = (others > 0).astype(np.float32)
-    return share, group_mean(
-        site.spots,
-        repeated,
-        np.where(site.chars >= SENTENCE_CHARS, site.chars, 1e-3).astype(np.float32),
-    )
+    others = count_pages(site.spot_texts, site.originals)[site.spot_texts] - 1
+    spot_pages = count_pages(site.spots, site.originals)[site.spots]
+    return np.asarray(others / np.maximum(spot_pages - 1, 1), dtype=np.float32)

@@ -19,17 +19,20 @@ from contentspider.site.model import SiteModel, SlotSummary
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.prior import Prior
 from contentspider.site.rows import text_key
+from contentspider.site.rules import RULES
 from contentspider.site.sample import sample_order
 from contentspider.site.teasers import teaser_slots
-from contentspider.site.votes import vote
+from contentspider.site.votes import VOTERS, vote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
     from contentspider.site.blocks import SiteBlocks
+    from contentspider.site.rules import Rule
+    from contentspider.site.votes import Voter
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +54,7 @@ class SiteLearner:
 
     *site* names the site in the model. *options* are the labels, features and so on, see
     `LearningOptions`. *prior* is the general judge; if None, the one that the options name.
+    *voters* and *rules* are those of the site's vote (`contentspider.site.votes`).
 
     >>> from contentspider import LearningOptions, Page
     >>> learner = SiteLearner("example.org", LearningOptions(features=["slots", "tags"]))
@@ -65,10 +69,14 @@ class SiteLearner:
         site: str = "",
         options: LearningOptions | None = None,
         prior: Prior | None = None,
+        voters: Sequence[Voter] = VOTERS,
+        rules: Sequence[Rule] = RULES,
     ) -> None:
         self.site = site
         self.options = options or LearningOptions()
         self.prior = prior
+        self.voters = voters
+        self.rules = rules
 
     def fit(self, pages: Iterable[Page]) -> SiteModel:
         """Return the model of the site whose *pages* these are.
@@ -111,7 +119,7 @@ class SiteLearner:
         if method == VOTES:
             file = self.options.prior_file
             judge = self.prior or (Prior.from_file(Path(file)) if file else Prior.shipped())
-            return label_by_votes(sample, site, judge), judge.digest
+            return vote(site, *judge.judge(sample), self.voters, self.rules), judge.digest
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
         if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
             raise OptionError(

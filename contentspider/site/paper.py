@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from contentspider.page.hints import squeeze
 from contentspider.page.names import step_tag
-from contentspider.site.relevance import contrasts, lcs_length
+from contentspider.site.relevance import contrasts, lcs_length_pylcs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ def _lcs_sums(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
         hints = [squeeze(text) for text in page.hints.texts()]
         for block in page.content.blocks:
             text = squeeze(block.text)
-            values.append(sum(lcs_length(text, hint) for hint in hints))
+            values.append(sum(lcs_length_pylcs(text, hint) for hint in hints))
     return np.array(values, dtype=np.float64)
 
 

@@ -1,7 +1,7 @@
 """Relevance of a text to a page's hints: the longest common subsequence.
 
-`lcs_length` hides which library counts: pylcs, the paper's, or rapidfuzz, which gives the same
-number hundreds of times faster on long texts.
+rapidfuzz counts, a hundred times as fast as pylcs and with the same result; to the letter of the
+paper (`contentspider.site.paper`) pylcs does.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pylcs
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cdist
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 CONTRAST_PAGES = 3
 # A hint that this share of the pages gives (and at least two pages) is the site's, not the page's.
 SHARED_HINT = 0.1
-# pylcs fills a table of len(a) * len(b) cells and holds the GIL meanwhile: below this many cells
-# (about 40 microseconds) it is as quick as the call to anything else.
-PYLCS_CELLS = 4_000
 # A description is a few hundred characters long: what a block shares with it shows within this
 # length.
 MAX_CHARS = 1_000
@@ -40,43 +36,58 @@ def lcs_length(first: str, second: str) -> int:
 
     Each text is cut to its first `MAX_CHARS` characters.
     """
-    first, second = first[:MAX_CHARS], second[:MAX_CHARS]
-    if not first or not second:
-        return 0
-    if len(first) * len(second) <= PYLCS_CELLS:
-        return int(pylcs.lcs_sequence_length(first, second))
-    return int(LCSseq.similarity(first, second))
+    return int(LCSseq.similarity(first[:MAX_CHARS], second[:MAX_CHARS]))
 
 
-def own_hints(hints: Sequence[Hints]) -> list[list[str]]:
+def lcs_length_pylcs(first: str, second: str) -> int:
+    """Return what `lcs_length` does, counted by pylcs, the library of the paper.
+
+    It fills a table of ``len(first) * len(second)`` cells and holds the GIL meanwhile: at most
+    `MAX_CHARS` times `MAX_CHARS` here, 7 ms. It is imported when it is first called.
+    """
+    import pylcs
+
+    return int(pylcs.lcs_sequence_length(first[:MAX_CHARS], second[:MAX_CHARS]))
+
+
+def own_hints(hints: Sequence[Hints], originals: Sequence[int] | None = None) -> list[list[str]]:
     """Return each page's hints, squeezed, without those that many pages share.
 
-    A title shared in part (the name of the site behind a dash) is harmless: the contrast takes it
-    off.
+    *originals* gives for each page the number of the page that it copies (`site.copies`): copies
+    count once. A title shared in part (the name of the site behind a dash) is harmless: the
+    contrast takes it off.
     """
-    counts: dict[str, int] = {}
-    for page in hints:
-        for text in set(page.texts()):
-            counts[text] = counts.get(text, 0) + 1
-    limit = max(2, SHARED_HINT * len(hints))
+    numbers = range(len(hints)) if originals is None else originals
+    givers: dict[str, set[int]] = {}
+    for page, original in zip(hints, numbers, strict=True):
+        for text in page.texts():
+            givers.setdefault(text, set()).add(original)
+    count = len(set(numbers))
+    limit = max(2, SHARED_HINT * count)
     return [
-        [squeeze(text) for text in page.texts() if counts[text] < limit or len(hints) == 1][:6]
+        [squeeze(text) for text in page.texts() if len(givers[text]) < limit or count == 1][:6]
         for page in hints
     ]
 
 
-def other_hints(own: Sequence[list[str]]) -> list[list[list[str]]]:
+def other_hints(
+    own: Sequence[list[str]], originals: Sequence[int] | None = None
+) -> list[list[list[str]]]:
     """Return for each page the hints of up to `CONTRAST_PAGES` others that have some, to compare
     its own with.
 
     They stand at fixed distances: the same pages for every block of a page, and no random state.
+    A copy of the page is no other (*originals* as in `own_hints`).
     """
     count = len(own)
+    numbers = range(count) if originals is None else originals
     step = max(1, count // (CONTRAST_PAGES + 1))
     found = []
     for number in range(count):
-        others = [own[(number + times * step) % count] for times in range(1, CONTRAST_PAGES + 1)]
-        found.append([other for other in others if other and other is not own[number]])
+        others = [(number + times * step) % count for times in range(1, CONTRAST_PAGES + 1)]
+        found.append(
+            [own[other] for other in others if own[other] and numbers[other] != numbers[number]]
+        )
     return found
 
 
@@ -88,13 +99,15 @@ def lcs_lengths(texts: Sequence[str], hints: Sequence[str]) -> NDArray[np.int32]
     return cdist(*cut, scorer=LCSseq.similarity, dtype=np.int32)
 
 
-def contrasts(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> NDArray[np.float32]:
+def contrasts(
+    pages: Sequence[PageBlocks], hints: Sequence[Hints], originals: Sequence[int] | None = None
+) -> NDArray[np.float32]:
     """Return for each block of *pages* its relevance to its own page's hints less the mean of that
-    to other pages' hints.
+    to other pages' hints (*originals* as in `own_hints`).
     """
-    own = own_hints(hints)
+    own = own_hints(hints, originals)
     values: list[NDArray[np.float32]] = []
-    for page, mine, others in zip(pages, own, other_hints(own), strict=True):
+    for page, mine, others in zip(pages, own, other_hints(own, originals), strict=True):
         if not mine or not page.blocks:
             values.append(np.zeros(len(page.blocks), dtype=np.float32))
             continue

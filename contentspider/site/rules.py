@@ -19,7 +19,7 @@ from contentspider.site.blocks import (
     TEMPLATE_SHARE,
     count_pages,
     group_mean,
-    repeat_rates,
+    repeat_shares,
 )
 from contentspider.site.relevance import lcs_length
 
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 OVERRULED = 6.0
 # Blocks, or pages, after which a spot speaks for itself as loudly as its cluster does.
 TRUSTED = 8
+# Other pages that must have a text for it to be the template's: a large share of few pages proves
+# nothing.
+TEMPLATE_PAGES = 4
 FOREIGN_SHARE = 0.5
 FOREIGN_EVIDENCE = 0.1
 # By how much a slot must suit a text worse than its home for the text to be foreign there, and what
@@ -71,32 +74,42 @@ class Rule:
 
 def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks are prose that most other pages repeat at its place: the template's."""
-    share, _ = repeat_rates(site)
-    others = count_pages(site.cluster_texts, site.pages)[site.cluster_texts] - 1
-    cluster_pages = count_pages(site.clusters, site.pages)[site.clusters]
+    share = repeat_shares(site)
+    others = count_pages(site.cluster_texts, site.originals)[site.cluster_texts] - 1
+    cluster_pages = count_pages(site.clusters, site.originals)[site.clusters]
     repeated = np.maximum(share, others / np.maximum(cluster_pages - 1, 1)) > TEMPLATE_SHARE
-    return repeated & (site.chars >= SENTENCE_CHARS)
+    return repeated & (others >= TEMPLATE_PAGES) & (site.chars >= SENTENCE_CHARS)
 
 
 def foreign_text(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks stand where most recurring prose is at home on other pages."""
-    return foreign_share(site) > FOREIGN_SHARE
+    """Tell which blocks stand where most recurring prose is at home on other pages.
+
+    That must be so whether copies of pages count or not: a listing with copies is nobody's home,
+    and an article with copies is still at home on each of them.
+    """
+    every, distinct = (foreign_share(site, pages) for pages in (site.pages, site.originals))
+    return np.minimum(every, distinct) > FOREIGN_SHARE
 
 
-def foreign_share(site: SiteBlocks) -> Floats:
+def foreign_share(site: SiteBlocks, pages: Ints) -> Floats:
     """Return for each block how much of its slot's prose belongs to other pages, from 0 to 1.
 
     An infinite scroll repeats whole articles of other pages, a listing their first lines. A long
     text that several pages have is at home where the slot's surroundings speak of the page's own
     hints, where the slot's texts do not recur, and where it comes first; at a slot much worse by
     these it is foreign. A slot full of foreign texts is no page's own content, whatever stands
-    there on this page.
+    there on this page. *pages* are the numbers that pages are told apart by.
     """
     index = np.arange(len(site.pages))
     first = np.searchsorted(site.pages, site.pages, side="left")
     last = np.searchsorted(site.pages, site.pages, side="right")
     lateness = (index - first) / np.maximum(last - first, 1)
-    _, rate = repeat_rates(site)
+    times = count_pages(site.spot_texts, pages)[site.spot_texts]
+    rate = group_mean(
+        site.spots,
+        (times > 1).astype(np.float32),
+        np.where(site.chars >= SENTENCE_CHARS, site.chars, 1e-3).astype(np.float32),
+    )
     once_each = np.ones_like(site.weights)
     own = (
         group_mean(site.parent_spots, site.contrast, site.weights)
@@ -104,17 +117,18 @@ def foreign_share(site: SiteBlocks) -> Floats:
         - LATENESS * group_mean(site.spots, lateness, once_each)
     )
     # A spot of few pages says little by itself: it is taken for what its cluster is.
-    pages = count_pages(site.spots, site.pages)[site.spots]
-    trust = pages / (pages + TRUSTED)
+    spot_pages = count_pages(site.spots, pages)[site.spots]
+    trust = spot_pages / (spot_pages + TRUSTED)
     fit = trust * own + (1 - trust) * group_mean(site.clusters, own, once_each)
-    several = (count_pages(site.texts, site.pages)[site.texts] > 1) & (site.chars >= SENTENCE_CHARS)
+    several = (count_pages(site.texts, site.originals)[site.texts] > 1) & (
+        site.chars >= SENTENCE_CHARS
+    )
     best = np.full(int(site.texts.max()) + 1, -np.inf)
     np.maximum.at(best, site.texts, fit)
     # At home a text stands once: what stands there on several pages (a law that is often cited) is
     # no page's own.
-    once = count_pages(site.spot_texts, site.pages)[site.spot_texts] == 1
     has_home = np.zeros(len(best), dtype=bool)
-    has_home[site.texts[once & (fit >= best[site.texts])]] = True
+    has_home[site.texts[(times == 1) & (fit >= best[site.texts])]] = True
     # What speaks of the page's own hints is its own, wherever else it stands: titles stand on every
     # listing.
     is_own = site.contrast >= OWN_CONTRAST
@@ -245,7 +259,7 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     nothing = np.zeros_like(likely)
     if not likely.any():
         return nothing, nothing
-    share, _ = repeat_rates(site)
+    share = repeat_shares(site)
     # Text that many pages repeat (a cookie notice) is nobody's article.
     prose = np.where(
         (share < 0.3) & (site.chars >= SENTENCE_CHARS), site.chars * (1 - site.link_share), 0

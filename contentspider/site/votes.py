@@ -18,7 +18,7 @@ from contentspider.site.blocks import (
     TEMPLATE_SHARE,
     count_pages,
     group_mean,
-    repeat_rates,
+    repeat_shares,
     window_mean,
 )
 from contentspider.site.rules import RULES, TRUSTED, split_comments
@@ -45,6 +45,10 @@ LABEL_COMPANY = 1.5
 # most pages of a site of at least so many.
 CONSTANT_SHARE = 0.9
 CONSTANT_PAGES = 5
+# A page of which the vote keeps nothing is judged by itself if the prior keeps this much prose of it
+# and it is that much of an article.
+ARTICLE_CHARS = 200
+ARTICLE_RANK = 0.5
 # Blocks before and after that are beside a block, and those that a repeated label follows.
 BESIDE_REACH = 3
 COMPANY_REACH = 4
@@ -138,9 +142,9 @@ def vote(
     odds = mean_odds(site, prior, voters)
     odds = odds + relevance_odds(site, odds)
     against = strongest_evidence(site, prior, rules)
-    return np.asarray(
-        1 / (1 + np.exp(-settle_labels(site, odds - against, against > 0))), dtype=np.float32
-    )
+    odds = settle_labels(site, odds - against, against > 0)
+    odds = np.where(emptied(site, prior, odds), log_odds(prior), odds)
+    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
 
 
 def log_odds(probability: Floats) -> Floats:
@@ -170,6 +174,25 @@ def strongest_evidence(site: SiteBlocks, prior: Floats, rules: Sequence[Rule]) -
     return against
 
 
+def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
+    """Tell which blocks are on pages of which the vote keeps nothing, but the prior an article.
+
+    No answer is the worst answer: there the page alone is believed. A page counts as an article by
+    `article_ranks`; that nothing is kept of listings is right.
+    """
+    prose = site.chars * (1 - site.link_share)
+    kept, alone = (
+        np.bincount(site.pages, np.where(chosen, prose, 0), minlength=site.page_count)
+        for chosen in (odds >= 0, prior >= 0.5)
+    )
+    empty = (
+        (kept < SENTENCE_CHARS)
+        & (alone >= ARTICLE_CHARS)
+        & (article_ranks(site, prior) >= ARTICLE_RANK)
+    )
+    return empty[site.pages]
+
+
 def settle_labels(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
     """Return the *odds* with those of short texts that the site repeats settled by their company.
 
@@ -177,18 +200,19 @@ def settle_labels(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
     more"): as what is beside it. One that is no heading, and stands on nearly every page of the
     site, says nothing of any of them. What was *overruled* stays so.
     """
-    share, _ = repeat_rates(site)
+    share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
     company = window_mean(
         np.tanh(odds / 2), np.where(label, 0, site.weights), site.pages, COMPANY_REACH
     )
     settled = np.where(label, odds - LENIENCY + LABEL_COMPANY * company, odds)
-    spot_pages = count_pages(site.spots, site.pages)[site.spots]
+    spot_pages = count_pages(site.spots, site.originals)[site.spots]
+    site_pages = len(np.unique(site.originals))
     constant = (
         label
         & ~site.headings
         & (share > CONSTANT_SHARE)
-        & (spot_pages > site.page_count / 2)
-        & (site.page_count >= CONSTANT_PAGES)
+        & (spot_pages > site_pages / 2)
+        & (site_pages >= CONSTANT_PAGES)
     )
     return np.where(constant, settled - 2 * LABEL_COMPANY, settled)

@@ -1,0 +1,52 @@
+"""Which pages of a site are copies of each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider.site.copies import originals
+from tests.sites import prose, site_of
+
+MENU = "<ul>" + "".join(f"<li><a href=/{n}>Part {n} of the menu</a>" for n in range(20)) + "</ul>"
+
+
+def groups(bodies: list[str]) -> list[int]:
+    site = site_of(bodies)
+    return [int(site.originals[site.pages == page][0]) for page in range(len(bodies))]
+
+
+def page(number: int, crumb: str = "") -> str:
+    text = "".join(f"<p>{prose(number, part)}</p>" for part in range(3))
+    return f"{MENU}<p>{crumb}</p><h1>Page {number}</h1>{text}"
+
+
+def test_a_page_under_two_addresses_is_one() -> None:
+    assert groups([page(0), page(1), page(0), page(2), page(1)]) == [0, 1, 0, 3, 1]
+
+
+def test_a_line_of_its_own_makes_no_other_page() -> None:
+    assert groups([page(0, "Home"), page(0, "Shop, by price"), page(1)]) == [0, 0, 2]
+
+
+def test_a_version_without_the_menu_is_a_copy() -> None:
+    printed = [page(number).removeprefix(MENU) for number in range(4)]
+    assert groups([page(number) for number in range(4)] + printed) == [0, 1, 2, 3] * 2
+
+
+@pytest.mark.parametrize("pages", [2, 20])
+def test_pages_of_one_template_with_little_text_of_their_own_are_not_copies(pages) -> None:
+    bodies = [f"{MENU}<p>{prose(number, words=8)}</p>" for number in range(pages)]
+    assert groups(bodies) == list(range(pages))
+
+
+def test_pages_of_an_infinite_scroll_are_not_copies() -> None:
+    assert groups(["".join(page(n + step) for step in range(4)) for n in range(12)]) == [*range(12)]
+
+
+def test_pages_without_text_copy_nothing() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert originals(none, none, none.astype(np.float32), 3).tolist() == [0, 1, 2]
+    # the second of three pages has no block
+    pages, texts = np.array([0, 2]), np.array([0, 1])
+    assert originals(pages, texts, np.array([9.0, 9.0]), 3).tolist() == [0, 1, 2]

@@ -1,0 +1,286 @@
+"""The vote: its voters one by one, how they are summed, and what comes after."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider.site import votes
+from contentspider.site.blocks import gather
+from contentspider.site.rules import Rule
+from contentspider.site.votes import VOTERS, Voter, log_odds, vote
+from tests.sites import prose, site_of, texts_of, where
+
+
+def array(*values: float) -> np.ndarray:
+    return np.array(values, dtype=np.float32)
+
+
+def two_pages():
+    """Return a site of two pages with three texts each, of 16, 4 and 16 characters."""
+    body = "<div class=text><p>{0}</p><p>{1}</p></div><ul class=menu><li>{2}</ul>"
+    return site_of(
+        [body.format(letter * 16, letter * 4, letter.upper() * 16) for letter in ("a", "b")]
+    )
+
+
+PRIOR = array(0.9, 0.6, 0.2, 0.5, 0.6, 0.1)
+
+
+def test_the_voters_and_their_weights() -> None:
+    assert [(voter.name, voter.weight, voter.probability) for voter in VOTERS] == [
+        ("block", 1.0, votes.by_block),
+        ("slot", 2.0, votes.by_slot),
+        ("articles", 3.0, votes.by_articles),
+        ("beside", 1.0, votes.by_neighbours),
+    ]
+
+
+def test_a_cluster_is_judged_by_the_mean_over_the_site_by_the_root_of_the_length() -> None:
+    text = (4 * 0.9 + 2 * 0.6 + 4 * 0.5 + 2 * 0.6) / 12
+    expected = [text, text, 0.15] * 2
+    assert votes.by_cluster(two_pages(), PRIOR) == pytest.approx(expected)
+
+
+def test_a_spot_speaks_the_louder_the_more_blocks_it_has() -> None:
+    # the two rows are one cluster and two spots of 8 blocks each: half of each counts
+    bodies = ["<ul class=list><li class=odd>aaaa<li class=even>bbbb</ul>" for _ in range(8)]
+    site = site_of(bodies)
+    site.clusters = np.zeros(16, dtype=np.int64)
+    odd = where(site, lambda slot: "odd" in slot)
+    prior = np.where(odd, 0.9, 0.1).astype(np.float32)
+    assert votes.by_slot(site, prior) == pytest.approx(np.where(odd, 0.7, 0.3))
+
+
+def test_articles_outvote_listings() -> None:
+    # a page's rank is the share of text that the prior keeps, by that of the best pages; squared
+    site = site_of(["<h2>aaaa</h2><p>bbbbbbbbbbbb</p>", "<h2>cccc</h2><ul><li>dddddddddddd</ul>"])
+    prior = array(0.9, 0.9, 0.1, 0.1)
+    ranks = votes.article_ranks(site, prior)
+    best = 0.1 + 0.9 * 0.8
+    assert ranks == pytest.approx([1, 0.1 / best])
+    low = (0.1 / best) ** 2
+    heading = (0.9 + low * 0.1) / (1 + low)
+    assert votes.by_articles(site, prior)[[0, 2]] == pytest.approx([heading] * 2, abs=1e-5)
+
+
+def test_nothing_that_the_prior_likes_makes_no_page_an_article() -> None:
+    ranks = votes.article_ranks(two_pages(), array(*[0.01] * 6))
+    assert ranks == pytest.approx([0.2, 0.2])
+
+
+def test_the_neighbours_are_three_before_and_three_after_on_the_page() -> None:
+    items = "".join(f"<p class=p{n}>{'x' * 9}</p>" for n in range(9))
+    site = site_of([items, items])
+    site.clusters = np.arange(18) % 9
+    prior = np.zeros(18, dtype=np.float32)
+    prior[[0, 9]] = 1.0
+    expected = [1 / 4, 1 / 5, 1 / 6, 1 / 7, 0, 0, 0, 0, 0]
+    assert votes.by_neighbours(site, prior) == pytest.approx(expected * 2)
+
+
+def test_log_odds_are_those_of_the_probability_but_never_quite_sure() -> None:
+    assert log_odds(array(0.5, 0.9, 0, 1)) == pytest.approx(
+        [0, np.log(9), -np.log(99), np.log(99)], abs=1e-5
+    )
+
+
+def test_voters_are_averaged_by_weight_with_some_leniency() -> None:
+    site = two_pages()
+    voters = [
+        Voter("sure", 3.0, lambda site, prior: np.full(6, 0.9, dtype=np.float32)),
+        Voter("even", 1.0, lambda site, prior: np.full(6, 0.5, dtype=np.float32)),
+    ]
+    expected = 0.75 * np.log(9) + 0.3
+    assert votes.mean_odds(site, PRIOR, voters) == pytest.approx([expected] * 6, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("contrast", "odds", "expected"),
+    [(0.4, 0.0, 0.2), (0.9, 0.0, 0.25), (-0.9, 0.0, -0.1), (0.4, np.log(9), 0.2 * 0.36)],
+)
+def test_relevance_counts_where_the_odds_are_even(contrast, odds, expected) -> None:
+    site = two_pages()
+    site.contrast = np.full(6, contrast, dtype=np.float32)
+    added = votes.relevance_odds(site, np.full(6, odds))
+    assert added == pytest.approx([expected] * 6, abs=1e-5)
+
+
+def test_of_several_rules_the_weightiest_evidence_counts() -> None:
+    rules = [
+        Rule("some", 2.0, lambda site, prior: array(1, 0.5, 0, 0, 0, 0)),
+        Rule("other", 1.5, lambda site, prior: np.array([True, True] + [False] * 4)),
+    ]
+    against = votes.strongest_evidence(two_pages(), PRIOR, rules)
+    assert against.tolist() == [2, 1.5, 0, 0, 0, 0]
+
+
+def test_a_rule_and_a_voter_of_a_users_own_take_part() -> None:
+    site = two_pages()
+    menu = where(site, lambda slot: "menu" in slot)
+    for share, shift in ((1.0, 6.0), (0.5, 3.0)):
+        rule = Rule("menus", 6.0, lambda site, prior, share=share: menu * share)
+        free = vote(site, PRIOR, PRIOR, rules=())
+        ruled = vote(site, PRIOR, PRIOR, rules=(rule,))
+        odds = np.log(free / (1 - free)) - np.log(ruled / (1 - ruled))
+        assert odds == pytest.approx(np.where(menu, shift, 0), abs=1e-3)
+    loud = Voter("loud", 1e9, lambda site, prior: menu * 0.98 + 0.01)
+    heard = vote(site, PRIOR, PRIOR, voters=(*VOTERS, loud), rules=())
+    assert ((heard > 0.5) == menu).all()
+
+
+def test_posts_of_a_discussion_are_judged_as_if_nothing_were_called_a_comment() -> None:
+    bodies = [
+        f"<h1>{n}</h1><ul class=comments>"
+        + "".join(f"<li><p>{prose(n, part)}</p></li>" for part in range(3))
+        + "</ul>"
+        for n in range(6)
+    ]
+    site = site_of(bodies)
+    posts = where(site, lambda slot: "comments" in slot)
+    named = np.full(len(posts), 0.1, dtype=np.float32)
+    unnamed = np.full(len(posts), 0.9, dtype=np.float32)
+    kept = vote(site, named, unnamed) > 0.5
+    assert kept[posts].all()
+    assert not kept[~posts].any()
+
+
+# short texts that the site repeats
+
+
+def labelled(label: str, pages: int = 10, having: int | None = None, tag: str = "p") -> list[str]:
+    having = pages if having is None else having
+    return [
+        f"<div class=text><p>{prose(n)}</p>"
+        f"<{tag} class=label>{label if n < having else f'Own {n}'}</{tag}></div>"
+        f"<div class=menu><p>{prose('menu', n)}</p></div>"
+        for n in range(pages)
+    ]
+
+
+def settled(bodies: list[str], label_odds: float = 0.0, beside: float = 3.0, overruled=False):
+    """Return the odds of the label on the first page, by the odds of all else."""
+    site = site_of(bodies)
+    label = where(site, lambda slot: "label" in slot)
+    odds = np.where(label, label_odds, beside)
+    return votes.settle_labels(site, odds, label & overruled)[label][0]
+
+
+@pytest.mark.parametrize("beside", [3.0, -3.0])
+def test_a_repeated_label_goes_with_what_is_beside_it(beside) -> None:
+    # on half of the pages, so that it is no constant: 4 of 9 others
+    found = settled(labelled("Ingredients", having=5), beside=beside)
+    assert found == pytest.approx(-0.3 + 1.5 * np.tanh(beside / 2), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("having", "label", "overruled"),
+    [(4, "Ingredients", False), (5, "x" * 60, False), (5, "Ingredients", True)],
+)
+def test_what_is_rare_or_long_or_overruled_is_no_label(having, label, overruled) -> None:
+    assert settled(labelled(label, having=having), 1.0, overruled=overruled) == 1.0
+
+
+def test_labels_do_not_vouch_for_each_other() -> None:
+    bodies = [
+        f"<div class=text><p class=label>Tags</p><p class=label>Date</p></div><p>{prose(n)}</p>"
+        for n in range(4)
+    ]
+    assert settled(bodies, 5.0, beside=0.0) == pytest.approx(5.0 - 0.3)
+
+
+def test_a_constant_that_is_no_heading_is_the_templates() -> None:
+    company = 1.5 * np.tanh(1.5)
+    assert settled(labelled("Read more")) == pytest.approx(-0.3 + company - 3, abs=1e-3)
+    assert settled(labelled("Read more", tag="h2")) == pytest.approx(-0.3 + company, abs=1e-3)
+    # on 9 of 10 pages its share of the others is 8 of 9; four pages are too few to tell
+    assert settled(labelled("Read more", having=9)) == pytest.approx(-0.3 + company, abs=1e-3)
+    assert settled(labelled("Read more", pages=5)) == pytest.approx(-0.3 + company - 3, abs=1e-3)
+    assert settled(labelled("Read more", pages=4)) == pytest.approx(-0.3 + company, abs=1e-3)
+
+
+def test_a_constant_of_half_of_the_pages_is_none() -> None:
+    bodies = labelled("Read more", pages=5) + [f"<p>{prose('other', n)}</p>" for n in range(5)]
+    assert settled(bodies) == pytest.approx(-0.3 + 1.5 * np.tanh(1.5), abs=1e-3)
+
+
+# a page is never emptied
+
+
+def test_a_page_that_the_vote_would_empty_is_judged_by_itself() -> None:
+    site = site_of([f"<h1>{n}</h1><p>{prose(n)}</p><p>{prose(n, 2)}</p>" for n in range(6)])
+    prior = np.where(where(site, lambda slot: slot.endswith("/p")), 0.9, 0.1).astype(np.float32)
+    everything = Rule("everything", 6.0, lambda site, prior: site.pages == 3)
+    voted = vote(site, prior, prior, rules=(everything,))
+    third = site.pages == 3
+    assert voted[third] == pytest.approx(prior[third], abs=1e-5)
+    assert ((voted > 0.5) == (prior > 0.5)).all()
+
+
+@pytest.mark.parametrize(
+    ("kept", "alone", "is_emptied"),
+    [(0, 250, True), (60, 250, False), (59, 250, True), (0, 199, False), (0, 200, True)],
+)
+def test_what_counts_as_emptied(kept, alone, is_emptied) -> None:
+    site = site_of([f"<p>{'k' * max(kept, 1)}</p><p>{'a' * alone}</p>"])
+    prior = array(0.4, 0.9)
+    odds = array(1.0 if kept else -1.0, -1.0)
+    assert votes.emptied(site, prior, odds).tolist() == [is_emptied] * 2
+
+
+def test_listings_may_be_empty() -> None:
+    links = "".join(f"<li><a href=/{n}>{prose('teaser', n)}</a></li>" for n in range(9))
+    site = site_of([f"<p>{prose(n)}</p>" for n in range(5)] + [f"<p>{prose()}</p><ul>{links}</ul>"])
+    prior = np.where(where(site, lambda slot: slot.endswith("/p")), 0.9, 0.1).astype(np.float32)
+    assert set(site.pages[votes.emptied(site, prior, -np.ones(len(prior)))]) == {0, 1, 2, 3, 4}
+
+
+# folders
+
+
+def page_prior(site) -> np.ndarray:
+    """Return what a sound prior would say: paragraphs are content, list items are not."""
+    return np.where(where(site, lambda slot: slot.endswith("/p")), 0.9, 0.1).astype(np.float32)
+
+
+def article(number: int) -> str:
+    return (
+        f"<title>Story {number}</title><ul><li><a href=/>Home</a><li><a href=/b>News</a></ul>"
+        f"<div class=text><h1>Story {number}</h1>"
+        + "".join(f"<p>{prose(number, part)}</p>" for part in range(4))
+        + "</div>"
+    )
+
+
+@pytest.mark.parametrize(("pages", "copies"), [(2, 2), (5, 2), (10, 2), (3, 4), (1, 6)])
+def test_articles_that_exist_several_times_are_kept(pages, copies) -> None:
+    site = site_of([article(number) for number in range(pages) for _ in range(copies)])
+    prior = page_prior(site)
+    kept = vote(site, prior, prior) > 0.5
+    assert kept[prior > 0.5].all()
+    assert "Home" not in {text for text, keeps in zip(texts_of(site), kept, strict=True) if keeps}
+
+
+def test_a_site_of_pages_without_blocks_is_gathered() -> None:
+    from contentspider.page.document import Page
+
+    empty = Page.from_html("")
+    site = gather([empty.content], [empty.hints])
+    assert site.page_count == 0
+
+
+def test_a_learner_takes_other_rules_and_voters() -> None:
+    from contentspider.page.document import Page
+    from contentspider.site.learner import SiteLearner
+    from contentspider.site.rules import RULES
+
+    pages = [Page.from_html(article(number), f"/{number}") for number in range(6)]
+    headings = Rule("no_headings", 20.0, lambda site, prior: site.headings)
+    texts = [
+        SiteLearner(rules=rules).fit(pages).extract(pages[0]).text
+        for rules in (RULES, (*RULES, headings))
+    ]
+    assert ["Story 0" in text for text in texts] == [True, False]
+    everything = Voter("all", 1.0, lambda site, prior: np.full(len(prior), 0.99, dtype=np.float32))
+    kept = SiteLearner(voters=(everything,), rules=()).fit(pages).extract(pages[0]).kept
+    assert kept.all()
