@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.bodies import BODIES_ORDER, BodiesMiddleware
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.middleware import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.pipeline import ContentPipeline
@@ -49,6 +50,9 @@ class Addon:
                     settings["SCHEDULER"],
                 )
         settings.setdefault_in_component_priority_dict("EXTENSIONS", Keeper, 400)
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", BodiesMiddleware, BODIES_ORDER
+        )
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", BlocksMiddleware, BLOCKS_ORDER
         )

@@ -12,8 +12,10 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.bodies import THREAD_BYTES
 from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.settings import CrawlOptions
+from contentspider.page.body import is_binary
 from contentspider.page.document import Page
 
 if TYPE_CHECKING:
@@ -27,15 +29,10 @@ logger = logging.getLogger(__name__)
 PAGE_META_KEY = "contentspider_page"
 ITEMS_META_KEY = "contentspider_items"
 OWN_META_KEYS = (PAGE_META_KEY, ROW_META_KEY, ITEMS_META_KEY, "is_start_request")
-# Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
-THREAD_BYTES = 300_000
 # Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
 MAX_WAITING = 5_000
 # A tree takes about 20 times the memory of its page.
 MAX_LARGE = 2
-# What text hardly holds: control characters but white space and the shifts of old Asian encodings.
-# NUL is UTF-16's.
-CONTROLS = bytes(set(range(1, 32)) - set(b"\t\n\f\r\x0e\x0f\x1b"))
 
 
 class BlocksMiddleware:
@@ -92,28 +89,10 @@ class BlocksMiddleware:
                 keeper.note(row, "failed", f"{type(exception).__name__}: {exception}"[:200])
 
     def _read(self, response: HtmlResponse) -> Page:
-        try:
-            root = response.selector.root if response.body.strip() else None
-        except (UnicodeError, LookupError):  # the page names a codec that is no encoding of text
-            return Page.from_html(response.body, response.url, attributes=self.attributes)
+        root = response.selector.root if response.body.strip() else None
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
         return Page.from_root(root, response.url, self.attributes, self.max_blocks)
-
-
-def is_binary(body: bytes) -> bool:
-    """Tell whether a body is none of HTML, whatever its server calls it.
-
-    >>> [is_binary(body) for body in (b"%PDF-1.4", bytes(range(256)), "<p>é".encode("cp1252"), "<p>日本".encode("iso2022_jp"))]
-    [True, True, False, False]
-    """
-    head = body[:1000]
-    if head.startswith((b"%PDF-", b"PK\x03\x04")):
-        return True
-    # UTF-16 writes such bytes for Asian scripts; it begins with a mark, or its markup is full of
-    # NULs.
-    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff")) or b"<\0" in head or b"\0<" in head
-    return not is_utf16 and len(head.translate(None, CONTROLS)) * 20 < len(head) * 19
 
 
 @dataclass(frozen=True, slots=True)

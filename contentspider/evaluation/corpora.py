@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
+from contentspider.jsonlines import json_lines
 from contentspider.page.files import read_pages
 
 if TYPE_CHECKING:
@@ -80,29 +81,21 @@ class Corpus:
     def gold(self) -> list[GoldPage]:
         """Return the gold pages; their paths have no leading slash."""
         file = self.folder / "gold.jsonl"
-        pages = []
-        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                pages.append(
-                    GoldPage(row["path"].lstrip("/"), row["text"], row.get("optional_text") or "")
-                )
-            except (ValueError, KeyError, AttributeError) as error:
-                raise CorpusError(
-                    f"{file}:{number}: not a gold page ({error!r}); a line is an object with path"
-                    " and text"
-                ) from error
-        return pages
+        return [_gold_page(file, number, line) for number, line in json_lines(file)]
 
     def gold_paths(self) -> list[str]:
         """Return the paths of the gold pages as the gold writes them."""
-        return [
-            json.loads(line)["path"]
-            for line in (self.folder / "gold.jsonl").read_text(encoding="utf-8").splitlines()
-            if line.strip()
-        ]
+        return [json.loads(line)["path"] for _, line in json_lines(self.folder / "gold.jsonl")]
+
+
+def _gold_page(file: Path, number: int, line: bytes) -> GoldPage:
+    try:
+        row = json.loads(line)
+        return GoldPage(row["path"].lstrip("/"), row["text"], row.get("optional_text") or "")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorpusError(
+            f"{file}:{number}: not a gold page ({error!r}); a line is an object with path and text"
+        ) from error
 
 
 def find_corpora(folder: Path) -> list[Corpus]:

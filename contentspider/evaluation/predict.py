@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.serve import SiteServer
+from contentspider.jsonlines import json_lines
 from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def predict_by_crawl(
                 f"{corpus.name}: the crawl failed: {done.stderr.decode(errors='replace')[-500:]}"
             )
         texts: dict[str, str] = {}
-        for line in output.read_text(encoding="utf-8").splitlines():
+        for _, line in json_lines(output):
             item = json.loads(line)
             if file := server.file_of(item["url"]):
                 texts[file.relative_to(server.folder).as_posix()] = item["content"]

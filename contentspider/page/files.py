@@ -6,6 +6,8 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
+from contentspider.page.blocks import MAX_BLOCKS
+from contentspider.page.body import is_binary
 from contentspider.page.document import Page
 
 if TYPE_CHECKING:
@@ -16,8 +18,9 @@ logger = logging.getLogger(__name__)
 
 PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
 HTML_BEGINNING = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|title)\b",
-    re.IGNORECASE | re.DOTALL,
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]|-(?!->))*-->\s*)*"
+    rb"<(?:!doctype\s+html|html|head|title)\b",
+    re.IGNORECASE,
 )
 
 
@@ -46,7 +49,8 @@ def read_pages(
     """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its
     path below it.
 
-    A file that cannot be read is left out with a warning.
+    A file that cannot be read or is no HTML (a PDF, a picture) is left out with a warning, and a
+    page that is cut is one, too.
     """
     for path in html_files(root) if files is None else files:
         try:
@@ -54,8 +58,13 @@ def read_pages(
         except OSError as error:
             logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
             continue
-        yield Page.from_html(
-            body,
-            path.relative_to(root).as_posix().encode("utf-8", "replace").decode(),
-            attributes=attributes,
-        )
+        if is_binary(body):
+            logger.warning("%s is no HTML; it is left out", path)
+            continue
+        url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
+        page = Page.from_html(body, url, attributes=attributes)
+        if page.content.truncated:
+            logger.warning(
+                "%s has more than %d blocks of text; the rest is left out", path, MAX_BLOCKS
+            )
+        yield page

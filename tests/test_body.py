@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from lxml import etree
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response
+from scrapy.settings import Settings
+
+from contentspider.crawl.addon import Addon
+from contentspider.crawl.bodies import BodiesMiddleware
+from contentspider.page.body import limit_attributes, page_encoding
+from contentspider.page.document import Page
+
+NO_TEXT = (
+    "punycode undefined unicode_escape raw_unicode_escape idna base64_codec hex rot13 utf-7 hz"
+)
+
+
+@pytest.mark.parametrize("encoding", NO_TEXT.split())
+def test_what_browsers_do_not_know_is_read_as_what_it_looks_like(encoding: str) -> None:
+    for text in ("<p>naïve œuvre</p>", "<p>日本語</p>"):
+        body = text.encode()
+        assert text_of(Page.from_html(body, content_type=f"text/html; charset={encoding}")) in text
+        assert text_of(Page.from_html(f"<meta charset={encoding}>".encode() + body)) in text
+    body = "<p>naïve œuvre</p>".encode("cp1252")
+    assert page_encoding(body, f"text/html; charset={encoding}") == "cp1252"
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "expected"),
+    [
+        (b"<meta charset=utf-16><p>x", None, "utf-8"),
+        (b"<meta charset=koi8-r><p>x", "text/html; charset=punycode", "koi8-r"),
+        (b"x", "text/html; charset=latin1", "cp1252"),
+        (b"x", "text/html; charset=gb2312", "gb18030"),
+        (b"x", "text/html; charset=x-sjis", "cp932"),
+        (b"x", "text/html; charset=utf-16", "utf-16-le"),
+        (b"\xff\xfex\0", "text/html; charset=utf-8", "utf-16-le"),
+    ],
+)
+def test_encodings_are_named_as_browsers_do(
+    body: bytes, content_type: str | None, expected: str
+) -> None:
+    assert page_encoding(body, content_type) == expected
+
+
+def test_responses_are_read_as_files_are() -> None:
+    body = b"<html><p>text " * 50_000
+    for encoding in NO_TEXT.split():
+        header = {"Content-Type": f"text/html; charset={encoding}"}
+        response = passed_on(HtmlResponse("http://a.example/", headers=header, body=body))
+        assert response.text == body.decode()
+        meta = f"<meta charset={encoding}>".encode() + body
+        response = passed_on(HtmlResponse("http://a.example/", body=meta))
+        assert response.text == meta.decode()
+
+
+def passed_on(response: Response) -> Response:
+    async def process() -> Response:
+        return await BodiesMiddleware().process_response(Request(response.url), response)
+
+    return asyncio.run(process())
+
+
+def test_bodies_are_looked_at_before_scrapy_reads_them() -> None:
+    settings = Settings()
+    Addon().update_settings(settings)
+    order = {**settings.getwithbase("DOWNLOADER_MIDDLEWARES")}[BodiesMiddleware]
+    base = settings["DOWNLOADER_MIDDLEWARES_BASE"]
+    name = "scrapy.downloadermiddlewares"
+    assert base[f"{name}.redirect.MetaRefreshMiddleware"] < order
+    assert order < base[f"{name}.httpcompression.HttpCompressionMiddleware"]
+
+
+def test_other_responses_are_passed_on_as_they_are() -> None:
+    for response in (
+        Response("http://a.example/", body=b"<p>x"),
+        HtmlResponse("http://a.example/", body=b"%PDF-1.4"),
+        HtmlResponse("http://a.example/", body=b"<p id=a class=b>" * 50_000),
+        HtmlResponse("http://a.example/", body="<p>日本".encode("utf-16")),
+        HtmlResponse("http://a.example/", body="<p>日本".encode("cp932"), encoding="cp932"),
+    ):
+        assert passed_on(response) is response
+
+
+def test_tags_with_thousands_of_attributes_are_cut_in_responses() -> None:
+    markup = f"<p {attributes('a{}=1')}>x<a href=/y>z</a>"
+    for encoding in ("utf-8", "utf-16", "iso2022_jp", "cp1252"):
+        header = {"Content-Type": f"text/html; charset={encoding}"}
+        body = markup.encode(encoding)
+        response = passed_on(HtmlResponse("http://a.example/", headers=header, body=body))
+        assert len(response.body) < 20_000
+        assert response.css("a::attr(href)").getall() == ["/y"]
+
+
+def attributes(pattern: str, number: int = 20_000) -> str:
+    return " ".join(pattern.replace("{}", str(index)) for index in range(number))
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<p %s>x",
+        "<p %s",
+        "<p id=%s>x",
+        "<P\t%s/>x",
+        "<\0p %s>x",
+        "<!-- <a b=' --> <p %s>x",
+        "<script>'<a b=\"</script><p %s>x",
+        '<p title="a>b" %s>x',
+    ],
+)
+@pytest.mark.parametrize(
+    "pattern",
+    ["a{}=1", "a{}", "a{}='>'", 'a{} = "</p>"', "</a{}", "<a{}", "--!a{}", "a{}=--></b", "/a{}/"],
+)
+def test_attributes_take_linear_time(markup: str, pattern: str) -> None:
+    body = (markup % attributes(pattern, 40_000)).encode()
+    started = time.process_time()
+    etree.fromstring(limit_attributes(body), etree.HTMLParser(huge_tree=True, encoding="utf-8"))
+    assert time.process_time() - started < 0.5  # uncut they take seconds
+
+
+def test_attributes_within_bounds_stay() -> None:
+    body = b"<p " + b" ".join(b"a%d=1" % number for number in range(999)) + b">x<p class=y>z"
+    assert limit_attributes(body * 3) == body * 3
+    cut = limit_attributes(body.replace(b">x", b" b=2 c=3>x"))
+    assert cut == body.replace(b">x", b" b=2 >x")
+
+
+def test_scripts_and_comments_that_look_like_tags_stay() -> None:
+    words = attributes("word{}")
+    for html in (
+        f"<script>if (a<b) {{ {words} }}</script><p>x",
+        f"<!-- a <b {words} --><p>x",
+        f'<script type=\'application/ld+json\'>{{"headline": "a <b {words}"}}</script><p>x',
+    ):
+        body = html.encode()
+        assert limit_attributes(body) is body
+
+
+def text_of(page: Page) -> str:
+    return page.content.blocks[0].text
