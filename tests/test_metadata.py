@@ -179,6 +179,10 @@ def test_the_address_dates_a_page_that_says_nothing() -> None:
 def test_authors_that_stand_in_the_body() -> None:
     assert read("<h1>A</h1><p>By <a rel='author' href='/ada'>Ada Byron</a>").author == "Ada Byron"
     assert read("<p itemprop='author'>By <b>Ada</b>\n Byron</p>").author == "Ada Byron"
+    both = "<h1>A</h1><a rel='author'>Ada</a> and <a rel='author'>Bob</a>"
+    assert read(both).author == "Ada, Bob"
+    entries = "<h2>A</h2><a rel='author'>Ada</a><h2>B</h2><a rel='author'>Bob</a>"
+    assert read(entries).author == ""
     card = "<div itemprop='author'><img><b itemprop='name'>Ada Byron</b> <i>16 points</i></div>"
     assert read(card).author == "Ada Byron"
 

@@ -155,6 +155,11 @@ VIDEO = {"@type": "VideoObject", "name": "Watch: ferry drone footage"}
             "<title>Ferry back | Port</title><h1>[Update] Ferry back</h1>",
             "[Update] Ferry back",
         ),
+        (
+            "an h1 a section, one of which mentions the title",
+            "<title>Ferry</title><h1>1. What the ferry can carry today</h1><h1>2. Fares</h1>",
+            "Ferry",
+        ),
         ("no title at all", "<h1>The ferry</h1><p>text</p>", "The ferry"),
         ("nothing at all", "<p>text</p>", ""),
         ("only separators", "<title> | - </title><h1></h1>", "-"),

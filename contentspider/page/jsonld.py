@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,15 @@ def _objects(value: object, depth: int = 0) -> Iterator[dict[str, object]]:
 
 def kinds(entry: Mapping[str, object]) -> list[str]:
     """Return the types of a JSON-LD object without their vocabulary's address."""
-    return [re.split(r"[/#:]", kind[-100:])[-1] for kind in strings_of(entry.get("@type"))]
+    kind = entry.get("@type")
+    if isinstance(kind, str):
+        return [_bare(kind)]
+    return [_bare(kind) for kind in strings_of(kind)]
+
+
+@lru_cache(maxsize=500)  # few types make up nearly all, and each object's is asked for repeatedly
+def _bare(kind: str) -> str:
+    return re.split(r"[/#:]", kind[-100:])[-1]
 
 
 def title_key(text: str) -> str:

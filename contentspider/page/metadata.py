@@ -132,7 +132,7 @@ def read_metadata(
         return NOTHING
     said = _by_field(named)
     known = [title, *named.get("og:title", ())]
-    linked = {str(entry["@id"]): entry for entry in entries if "@id" in entry}
+    linked = {str(entry["@id"]): entry for entry in entries[:MAX_VALUES] if "@id" in entry}
     about, page = main_entity(entries, known)
     both = [entry for entry in (about, page) if entry]
     published = _first_date(
@@ -185,20 +185,13 @@ def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
 
     Those count that stand near the headline, or all if they agree on the day.
     """
-    headline = next((mark.place for mark in marks if mark.kind == "headline"), None)
     dates = [
         (mark, date)
         for mark in marks[:MAX_VALUES]
         if mark.kind == "date" and (date := parse_date(mark.text))
     ]
-    if headline is not None:
-        near = [
-            (mark, date)
-            for mark, date in dates
-            if headline - NEAR_BEFORE <= mark.place <= headline + NEAR_AFTER
-        ]
-    else:
-        near = []
+    headline = _headline(marks)
+    near = [(mark, date) for mark, date in dates if _is_near(mark.place, headline)]
     if not near and len({date[:10] for mark, date in dates if not _is_modified(mark)}) == 1:
         near = dates
     published = [date for mark, date in near if not _is_modified(mark)]
@@ -226,7 +219,7 @@ def _author(
     for texts in (
         stated,
         said.get("author", []),
-        [mark.text for mark in marks if mark.kind == "author"][:1],
+        _marked_authors(marks),
     ):
         names = dict.fromkeys(
             name
@@ -238,6 +231,23 @@ def _author(
         if author := ", ".join(names)[:MAX_NAME_CHARS].rstrip(", "):
             return author
     return ""
+
+
+def _marked_authors(marks: Sequence[Mark]) -> list[str]:
+    """Return who is marked as the author near the headline; else who is on all of the page."""
+    headline = _headline(marks)
+    authors = [(mark.place, mark.text) for mark in marks if mark.kind == "author"]
+    near = [text for place, text in authors if _is_near(place, headline)]
+    # The entries of a list have an author each.
+    return near or ([authors[0][1]] if len({text.strip() for _, text in authors}) == 1 else [])
+
+
+def _headline(marks: Sequence[Mark]) -> int | None:
+    return next((mark.place for mark in marks if mark.kind == "headline"), None)
+
+
+def _is_near(place: int, headline: int | None) -> bool:
+    return headline is not None and headline - NEAR_BEFORE <= place <= headline + NEAR_AFTER
 
 
 def _image(
@@ -312,6 +322,8 @@ def _is_front(address: str) -> bool:
 
 
 def _keywords(about: Mapping[str, object] | None, said: Mapping[str, list[str]]) -> tuple[str, ...]:
+    if not about and "keywords" not in said:
+        return ()
     texts = [*said.get("keywords", ()), *strings_at([about] if about else [], "keywords")]
     words: list[str] = []
     for text in texts[:MAX_VALUES]:

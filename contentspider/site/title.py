@@ -26,6 +26,8 @@ MAX_PARTS = 8
 # A name that makes up this share of its host's is the site's; less is in many hosts by chance.
 HOST_SHARE = 0.6
 MIN_KEY_CHARS = 4
+# A heading that says more than the title; one that is so much longer only mentions what it says.
+LONGER = 3
 
 
 def page_title(page: Page) -> str:
@@ -90,9 +92,10 @@ def _inside(
         # "Article - Site" below <h1>Site</h1>: the article's heading is another.
         is_end = len(parts) > 1 and key == title_key(parts[-1])
         return (_opening(headings, parts) if is_end else None) or block
-    if len(opening) >= MIN_KEY_CHARS:
-        return next((block for key, block in own if opening in key), None)
-    return None
+    if len(opening) < MIN_KEY_CHARS:
+        return None
+    longer = (block for key, block in own if opening in key and len(key) <= LONGER * len(opening))
+    return next(longer, None)
 
 
 class _Site:
