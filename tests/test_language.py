@@ -91,6 +91,12 @@ def test_a_page_that_names_its_language_is_not_guessed_at(monkeypatch: pytest.Mo
     assert page_language(silent, silent.content.blocks) == "de"
 
 
+def test_the_language_of_a_theme_is_not_that_of_another_script() -> None:
+    for named, text, expected in (("en-US", "ko", "ko"), ("en", "en", "en"), ("zh", "ja", "zh")):
+        page = Page.from_html(f'<html lang="{named}"><p>{SENTENCES[text]} “quoted”')
+        assert page_language(page, page.content.blocks) == expected
+
+
 def test_code_tells_no_language() -> None:
     page = Page.from_html(
         "<pre>for item in every list of the things that we have seen: print(item)</pre>"

@@ -19,7 +19,7 @@ def hint_elements(etree._Element root not None):
     they are about, it, and how many elements stand before them.
 
     These are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical one,
-    ``script`` of JSON-LD, ``base``; and in the body the headline (``h1``), ``date`` (``time`` and
+    ``script`` of JSON-LD; and in the body the headline (``h1``), ``date`` (``time`` and
     the like, with their ``itemprop`` and classes) and ``author`` (``rel`` or ``itemprop``).
     """
     root.text  # raises if there is no node behind the element
@@ -53,8 +53,6 @@ def hint_elements(etree._Element root not None):
                         found.append(("script", about, etree.textOf(node) or "", place))
                 elif name[0] == c"t" and strcmp(name, "title") == 0:
                     found.append(("title", "", etree.textOf(node) or "", place))
-                elif name[0] == c"b" and strcmp(name, "base") == 0:
-                    found.append(("base", "", attribute_of(node, "href"), place))
                 elif name[0] == c"h" and name[1] == c"1" and name[2] == 0:
                     found.append(("headline", "", "", place))
                 elif marks < MAX_MARKS and node.properties is not NULL:

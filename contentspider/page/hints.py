@@ -87,7 +87,6 @@ def read_head(root: _Element) -> tuple[Hints, Metadata]:
     named: dict[str, list[str]] = {}
     title = ""
     canonical: str | None = None
-    base: str | None = None
     entries: list[dict[str, object]] = []
     budget = MAX_JSON_LD_CHARS
     marks: list[Mark] = []
@@ -100,8 +99,6 @@ def read_head(root: _Element) -> tuple[Hints, Metadata]:
         elif kind == "link":
             if canonical is None and "canonical" in about.lower().split():
                 canonical = text.strip()
-        elif kind == "base":
-            base = text if base is None and text else base
         elif kind != "script":
             marks.append(Mark(kind, about, text, place))
         elif about.strip().lower() == "application/ld+json" and len(text) <= budget:
@@ -127,4 +124,4 @@ def read_head(root: _Element) -> tuple[Hints, Metadata]:
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
     )
-    return hints, read_metadata(title, named, entries, marks, base or "", canonical or "")
+    return hints, read_metadata(title, named, entries, marks, canonical or "")

@@ -76,8 +76,8 @@ NAMES = {
 NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
 
 # A language is told from this much text: more costs time (a millisecond a thousand characters) and
-# changes nothing; below the least a name or a menu entry is guessed from.
-SAMPLE_CHARS = 1_000
+# tells no more of the corpora's pages; below the least a name or a menu entry is guessed from.
+SAMPLE_CHARS = 600
 MIN_CHARS = 20
 # Scripts that name their language. Cyrillic, Arabic, Devanagari and Latin letters are shared.
 SCRIPTS = (
@@ -124,19 +124,25 @@ def detect_language(text: str) -> str:
     (py3langid), without which they stay empty. Only the first `SAMPLE_CHARS` characters are read.
     """
     sample = text[:SAMPLE_CHARS]
-    letters = sum(map(str.isalpha, sample))
-    if letters < MIN_CHARS:
-        # Ten characters of Chinese say as much as a line of English.
-        return _by_script(sample, letters) if letters * 4 >= MIN_CHARS else ""
-    if found := _by_script(sample, letters):
+    if found := script_language(sample):
         return found
-    classify = _classifier()
+    classify = _classifier() if sum(map(str.isalpha, sample)) >= MIN_CHARS else None
     # It tells Wu and Egyptian Arabic apart, which pages call Chinese and Arabic.
     return langcodes.standardize_tag(classify(sample)[0], macro=True) if classify else ""
 
 
-def _by_script(sample: str, letters: int) -> str:
+def script_language(text: str) -> str:
+    """Return the tag of the language whose script *text* is written in, empty if several use it.
+
+    >>> [script_language(text) for text in ("여객선은 돌아온다", "フェリーは戻ります", "Паром")]
+    ['ko', 'ja', '']
+    """
+    sample = text[:SAMPLE_CHARS]
     if sample.isascii():
+        return ""
+    letters = sum(map(str.isalpha, sample))
+    # Few characters of Chinese say as much as a line of English.
+    if letters * 4 < MIN_CHARS:
         return ""
     counts = Counter({tag: len(script.findall(sample)) for tag, script in SCRIPTS})
     asian = counts["zh"] + counts["ja"]

@@ -72,14 +72,13 @@ NEAR_BEFORE, NEAR_AFTER = 15, 40
 class Metadata:
     """What a page says of itself; a field is empty if it does not say it.
 
-    *title* is that of the page's main entity or of Open Graph, *site_name* its site's; *base* is the address of
-    ``<base>``, by which *image* is to be resolved; both are as the page writes them. Dates are ISO
-    8601. *section* is the way from the front page to this one, outermost first.
+    *title* is that of the page's main entity or of Open Graph, *site_name* its site's, *image* an
+    address as the page writes it. Dates are ISO 8601. *section* is the way from the front page to
+    this one, outermost first.
     """
 
     title: str = ""
     site_name: str = ""
-    base: str = ""
     published_at: str = ""
     modified_at: str = ""
     author: str = ""
@@ -119,16 +118,15 @@ def read_metadata(
     named: Mapping[str, list[str]],
     entries: Sequence[dict[str, object]],
     marks: Sequence[Mark],
-    base: str = "",
     canonical: str = "",
 ) -> Metadata:
     """Return what a page says of itself.
 
-    *title* is its ``<title>``, *base* and *canonical* the addresses of ``<base>`` and of its
-    canonical link, *named* the contents of its meta elements by their lower-case names,
-    *entries* the objects of its JSON-LD, *marks* what is marked in its body, in document order.
+    *title* is its ``<title>``, *named* the contents of its meta elements by their lower-case names,
+    *entries* the objects of its JSON-LD, *marks* what is marked in its body in document order,
+    *canonical* the address of its canonical link.
     """
-    if not (named or entries or marks or base):
+    if not (named or entries or marks):
         return NOTHING
     said = _by_field(named)
     known = [title, *named.get("og:title", ())]
@@ -147,7 +145,6 @@ def read_metadata(
     return Metadata(
         title=_title(about, named),
         site_name=_site_name(said, entries, linked),
-        base=base.strip()[:MAX_ADDRESS_CHARS],
         published_at=published,
         modified_at=modified,
         author=_author(about, said, marks, linked),

@@ -12,7 +12,7 @@ from w3lib.url import canonicalize_url
 
 from contentspider.page.blocks import PREFORMATTED_TAGS
 from contentspider.page.dates import MAX_ADDRESS_CHARS, date_in_address
-from contentspider.page.language import SAMPLE_CHARS, detect_language
+from contentspider.page.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.output import HEADING_TAGS, to_markdown, to_text
 from contentspider.site.title import page_title
 
@@ -40,7 +40,11 @@ def page_language(page: Page, blocks: Sequence[Block]) -> str:
     """Return the language that the page names as a tag of BCP 47; else the one that *blocks*, its
     content, are written in, empty if that cannot be told.
     """
-    return page.hints.language or detect_language(_sample(blocks))
+    named = page.hints.language
+    if not named:
+        return detect_language(_sample(blocks))
+    # Themes come with ``lang="en"``, whatever is written with them.
+    return script_language(_sample(blocks)) or named if named.startswith("en") else named
 
 
 def _sample(blocks: Sequence[Block]) -> str:
@@ -70,7 +74,7 @@ def absolute_url(page: Page, address: str) -> str:
     if not address or not address.isprintable() or len(address) > MAX_ADDRESS_CHARS:
         return ""
     try:
-        whole = urljoin(urljoin(page.url, page.metadata.base), address)
+        whole = urljoin(urljoin(page.url, page.content.base), address)
         parts = urlsplit(whole)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:  # half an IPv6 address
