@@ -258,12 +258,12 @@ WRONG: list[object] = [
 
 def check_bounds(found: dict[str, Any]) -> None:
     assert len(found["author"]) <= 200
-    assert len(found["title"]) <= 2_000
+    assert len(found["title"]) <= 500
     assert len(found["image"]) <= 2_000
     assert len(found["canonical"]) <= 2_000
     assert len(found["section"]) <= 10
     assert len(found["keywords"]) <= 50
-    texts = [found[name] for name in ("author", "image", "canonical", "published_at")]
+    texts = [found[name] for name in ("title", "author", "image", "canonical", "description")]
     for text in (*texts, *found["section"], *found["keywords"]):
         assert isinstance(text, str)
         assert not text or text.isprintable()

@@ -178,3 +178,8 @@ def test_pages_of_a_folder_need_no_host() -> None:
     html = "<title>Ferry - Port</title><h1><a href='../index.html'>Port</a></h1><h2>Ferry</h2>"
     assert title(html, "2024/ferry.html") == "Ferry"
     assert title("<title>Ferry | Port</title><a href='http://[::1'>Port</a>", "") == "Ferry | Port"
+
+
+def test_a_title_is_bounded_and_on_one_line() -> None:
+    assert title("<h1>" + "A" * 100_000 + "</h1>") == "A" * 500
+    assert title("<title>Ferry\x1b[31m\n back\u202e</title>") == "Ferry [31m back"

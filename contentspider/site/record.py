@@ -12,7 +12,9 @@ from w3lib.url import canonicalize_url
 
 from contentspider.page.blocks import PREFORMATTED_TAGS
 from contentspider.page.dates import MAX_ADDRESS_CHARS, date_in_address
+from contentspider.page.hints import MAX_HINT_CHARS
 from contentspider.page.language import SAMPLE_CHARS, detect_language, script_language
+from contentspider.page.metadata import tidy
 from contentspider.page.output import HEADING_TAGS, to_markdown, to_text
 from contentspider.site.title import page_title
 
@@ -102,7 +104,7 @@ def page_fields(
         "url": page.url,
         "site": site,
         "title": page_title(page),
-        "description": page.hints.descriptions[0] if page.hints.descriptions else "",
+        "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
         "language": page_language(page, blocks),
         "content": content,
         "content_markdown": to_markdown(blocks),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from contentspider.page.jsonld import title_key
+from contentspider.page.metadata import MAX_TITLE_CHARS, tidy
 from contentspider.page.output import HEADING_TAGS
 
 if TYPE_CHECKING:
@@ -35,8 +36,12 @@ def page_title(page: Page) -> str:
 
     It is the heading that a title in the head confirms, an ``h1`` before others; else the title of
     the page's main entity (JSON-LD, Open Graph); else ``<title>``. A heading that only names the
-    site (it links to the front page, say) is none.
+    site (it links to the front page, say) is none. At most `MAX_TITLE_CHARS` characters.
     """
+    return tidy(_choose(page), MAX_TITLE_CHARS)
+
+
+def _choose(page: Page) -> str:
     stated = page.metadata.title
     whole = page.hints.titles[0] if page.hints.titles else stated
     blocks = page.content.blocks[:MAX_BLOCKS]
