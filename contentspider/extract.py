@@ -12,7 +12,7 @@ from contentspider.site.folder import MANIFEST
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
-from contentspider.site.record import page_fields
+from contentspider.site.record import page_fields, page_id
 from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
@@ -77,13 +77,21 @@ def extract_paths(
 ) -> Iterator[dict[str, object]]:
     """Yield the items of every site in *paths*: a folder is a site, single files of one folder are
     one, too. With *models* they are filtered by stored models, see `extract_site`.
+
+    Of several sites, ``url`` begins with the folder as it was given: each has an ``index.html``.
     """
     options = options or LearningOptions()
     singles: dict[Path, list[Path]] = {}
+    sites: list[tuple[Path, list[Path]]] = []
     for path in paths:
         if path.is_dir():
-            yield from extract_site(path, list(html_files(path)), options, models)
+            sites.append((path, list(html_files(path))))
         else:
             singles.setdefault(path.parent, []).append(path)
-    for folder, files in singles.items():
-        yield from extract_site(folder, files, options, models)
+    sites += singles.items()
+    for root, files in sites:
+        for item in extract_site(root, files, options, models):
+            if len(sites) > 1:
+                item["url"] = (root / str(item["url"])).as_posix()
+                item["id"] = page_id(str(item["url"]))
+            yield item

@@ -17,6 +17,7 @@ from parsel import Selector
 
 from contentspider.crawl.items import FieldMap
 from contentspider.crawl.links import _known_address, page_links
+from contentspider.crawl.outcome import Outcome
 from contentspider.crawl.sites import SiteKeys
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.serve import SiteServer
@@ -115,7 +116,11 @@ def test_a_site_that_fails_from_the_middle_on_keeps_what_was_read(
         if path in ("/", *(f"/{n}" for n in range(1, 10)))
         else (500, "text/html", b"broken")
     )
-    done = run("crawl", site.url, "--own-site", "-s", "RETRY_ENABLED=False", cwd=tmp_path)
+    done = run(
+        "crawl", site.url, "--own-site", "-s", "RETRY_ENABLED=False", cwd=tmp_path, check=False
+    )
+    assert done.returncode == Outcome.INCOMPLETE
+    assert "10 pages could not be read for reasons that may pass" in done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 10
     assert "10 failed" in done.stderr
 
@@ -124,10 +129,10 @@ def test_an_unreachable_address_is_said_and_fails(tmp_path: Path, site: Site) ->
     done = run(
         "crawl", "http://127.0.0.1:9/", "-s", "RETRY_ENABLED=False", cwd=tmp_path, check=False
     )
-    assert done.returncode == 1
+    assert done.returncode == Outcome.NOTHING_READ
     assert "http://127.0.0.1:9/ could not be read" in done.stderr
     done = run("crawl", site.url + "/none", "--own-site", cwd=tmp_path, check=False)
-    assert done.returncode == 1
+    assert done.returncode == Outcome.NOTHING_READ
     assert "the server answered 404" in done.stderr
 
 
@@ -195,8 +200,15 @@ def test_a_failed_learning_is_said_once_and_its_items_pass_unfiltered(
     small_site(site, 8)
     (tmp_path / "prior.npz").write_bytes(b"no prior")
     done = run(
-        "crawl", site.url, "--own-site", "-s", "CONTENTSPIDER_PRIOR_FILE=prior.npz", cwd=tmp_path
+        "crawl",
+        site.url,
+        "--own-site",
+        "-s",
+        "CONTENTSPIDER_PRIOR_FILE=prior.npz",
+        cwd=tmp_path,
+        check=False,
     )
+    assert done.returncode == Outcome.INCOMPLETE
     items = read_jsonl(tmp_path / "pages.jsonl")
     assert len(items) == 8
     assert {item["model_version"] for item in items} == {"unfiltered"}
@@ -325,7 +337,7 @@ def test_limits(tmp_path: Path, site: Site) -> None:
     small_site(site, 30)
     done = run("crawl", site.url, "--own-site", "--max-pages", "7", cwd=tmp_path)
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 7
-    assert "not every model was saved: the crawl was cut short" in done.stderr
+    assert "(1 learned for this crawl, 0 saved: the crawl was cut short" in done.stderr
     assert not (tmp_path / "models").exists()
     site.add("/1", article(1, "<a href=/deep>deep</a>"))
     site.add("/deep", article(99))

@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 
 from contentspider.crawl.links import MAX_LINKS
+from contentspider.crawl.outcome import Outcome
 from contentspider.crawl.traps import (
     BARREN_PAGES,
     SeenTexts,
@@ -58,7 +59,8 @@ def crawl(site: HostileSite, folder: Path, *options: str) -> tuple[str, list[str
     """Crawl the site; return what was said, and the other pages' paths after checking that each
     good page came once.
     """
-    done = run("crawl", site.url, *OPTIONS, *options, cwd=folder)
+    done = run("crawl", site.url, *OPTIONS, *options, cwd=folder, check=False)
+    assert done.returncode in (Outcome.COMPLETE, Outcome.INCOMPLETE), done.stderr[-3000:]
     paths = [
         str(item["url"]).removeprefix(site.url) or "/"
         for item in read_jsonl(folder / "pages.jsonl")
@@ -95,7 +97,7 @@ def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Pa
     chunks = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
     handlers["/cut-chunks"] = lambda exchange: exchange.raw(chunks + b"5\r\n<p>ab\r\n5000\r\nabc")
     handlers["/no-chunks"] = lambda exchange: exchange.raw(chunks + b"ZZ\r\n<p>ab\r\n")
-    handlers["/bomb"] = lambda exchange: exchange.send(bomb(100), "Content-Encoding: gzip")
+    handlers["/bomb"] = lambda exchange: exchange.send(bomb(40), "Content-Encoding: gzip")
     handlers["/self"] = lambda exchange: exchange.redirect("/self")
     handlers["/circle"] = lambda exchange: exchange.redirect("/circle2")
     handlers["/circle2"] = lambda exchange: exchange.redirect("/circle")
@@ -135,7 +137,8 @@ def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Pa
 
     hostile.otherwise = otherwise
     good_site(hostile, sorted(failed | {"/binary", "/pdf", "/large", "/reload", "/busy"}))
-    said, others = crawl(hostile, tmp_path)
+    # On a busy machine 2 seconds are not enough for some that answer.
+    said, others = crawl(hostile, tmp_path, "-s", "DOWNLOAD_TIMEOUT=6")
     assert set(others) == {"/large", "/reload", "/busy"}
     count, reasons = re.search(r"(\d+) failed \((.*)\)", said).groups()
     assert int(count) == len(failed) == 18
@@ -158,14 +161,14 @@ def test_a_start_that_never_answers_or_leads_nowhere_is_said(
     done = run(
         "crawl", hostile.url, *OPTIONS, "-s", "DOWNLOAD_TIMEOUT=0.5", cwd=tmp_path, check=False
     )
-    assert done.returncode == 1
+    assert done.returncode == Outcome.NOTHING_READ
     assert (
         f"contentspider: {hostile.url} could not be read: it took longer than DOWNLOAD_TIMEOUT"
         in done.stderr
     )
     hostile.otherwise = lambda exchange: exchange.redirect("/")
     done = run("crawl", hostile.url, *OPTIONS, cwd=tmp_path, check=False)
-    assert done.returncode == 1
+    assert done.returncode == Outcome.NOTHING_READ
     assert "could not be read: it redirects without end" in done.stderr
 
 

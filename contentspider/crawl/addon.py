@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.bodies import BODIES_ORDER, BodiesMiddleware
+from contentspider.crawl.headers import HeadersMiddleware
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.middleware import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.pipeline import ContentPipeline
@@ -21,6 +22,8 @@ logger = logging.getLogger(__name__)
 # Below 550, so that responses come decompressed and redirected; above the cache, so that it stays
 # lean.
 BLOCKS_ORDER = 540
+# Before Scrapy's, which leave a header alone that is there.
+HEADERS_ORDER = 390
 # Next to the spider, so that nothing between the callback and us replaces an item.
 PAGES_ORDER = 950
 # First, so that a held item, which comes a second time, meets no other pipeline twice.
@@ -55,6 +58,9 @@ class Addon:
         )
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", BlocksMiddleware, BLOCKS_ORDER
+        )
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", HeadersMiddleware, HEADERS_ORDER
         )
         settings.setdefault_in_component_priority_dict(
             "SPIDER_MIDDLEWARES", PagesMiddleware, PAGES_ORDER

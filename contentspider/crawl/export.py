@@ -1,127 +1,95 @@
-"""What a crawl's ledger has, for people and for files: ``contentspider status`` and ``contentspider
-replay``.
-"""
+"""The items of a crawl, from its ledger to files, and one by one to standard output."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import re
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scrapy.exporters import CsvItemExporter, JsonItemExporter, XmlItemExporter
-from scrapy.utils.project import data_path
+from itemadapter import ItemAdapter
+from scrapy import signals
 
-from contentspider.crawl.keeper import FINISHED
 from contentspider.crawl.ledgers import crawl_ledger
+from contentspider.crawl.scope import crawl_name
 from contentspider.errors import ContentSpiderError
-from contentspider.storage.database import is_in_use
 from contentspider.storage.ledger import Ledger
+from contentspider.terminal import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from collections.abc import Iterator
 
-# Written as the ledger has them.
-LINES = (".jsonl", ".jl")
-EXPORTERS: dict[str, Callable[..., Any]] = {
-    ".json": JsonItemExporter,
-    ".csv": CsvItemExporter,
-    ".xml": XmlItemExporter,
-}
+    from scrapy.crawler import Crawler
+
+    from contentspider.storage.formats import Output
 
 
 def find_crawl(name: str) -> Path:
-    """Return the ledger of a crawl, given by its name or its file; raises `ContentSpiderError` if
-    there is none.
+    """Return the ledger of a crawl, given by what it crawls, its name or its file; raises
+    `ContentSpiderError` if there is none.
     """
-    folder = Path(data_path("contentspider"))
+    folder = crawl_ledger(name).parent
     for path in (Path(name), crawl_ledger(name), folder / name):
         if path.is_file():
             return path
-    known = ", ".join(sorted(path.stem for path in folder.glob("*.sqlite"))) or "none"
+    known = sorted(path.stem for path in folder.glob("*.sqlite"))
+    try:
+        asked = crawl_name([name])
+    except (ContentSpiderError, ValueError):
+        asked = ""
+    # Without the digest of a scope or a path: it is one of the site's, if there is only one.
+    fitting = [stem for stem in known if stem == asked] or [
+        stem
+        for stem in known
+        if asked and re.fullmatch(f"{re.escape(asked)}-.+-[0-9a-f]{{8}}", stem)
+    ]
+    if len(fitting) == 1:
+        return folder / f"{fitting[0]}.sqlite"
     raise ContentSpiderError(
-        f"{name}: no such file or folder, and no crawl of that name in {folder}; there are: {known}"
+        f"{printable(name)}: no such file or folder, and no crawl of that name in {folder}; there"
+        f" are: {', '.join(fitting or known) or 'none'}"
     )
 
 
-def check_format(output: str) -> None:
-    """Raise `ContentSpiderError` if the ending of a file names no format."""
-    if Path(output).suffix.lower() not in (*LINES, *EXPORTERS):
-        raise ContentSpiderError(
-            f"-o {output}: its ending names no format; use one of {', '.join((*LINES, *EXPORTERS))}"
-        )
+def export_items(crawl: Path, outputs: list[Output]) -> int:
+    """Write all released items of a ledger to *outputs*, and return their number.
 
-
-def export_items(crawl: Path, output: Path) -> int:
-    """Write all released items of a ledger to a file, in the format of its ending, and return their
-    number.
-
-    The file is written beside its place and then put there: a failure leaves what was there before.
+    Each is put in its place when it is whole; if no item is out, nothing is written.
     """
-    check_format(output.name)
     ledger = Ledger(crawl, read_only=True)
-    partial = output.with_name(f".{output.name}.partial")
-    try:
-        written = 0
-        with partial.open("wb") as file:
-            if output.suffix.lower() in LINES:
-                for line in ledger.items.lines():
-                    file.write(line + b"\n")
-                    written += 1
-            else:
-                # Not every item has every field, and a CSV's columns are said first.
-                columns = list(
-                    dict.fromkeys(
-                        name for line in ledger.items.lines() for name in json.loads(line)
-                    )
-                )
-                exporter = EXPORTERS[output.suffix.lower()](
-                    file, encoding="utf-8", fields_to_export=columns or None
-                )
-                exporter.start_exporting()
-                for line in ledger.items.lines():
-                    exporter.export_item(json.loads(line))
-                    written += 1
-                exporter.finish_exporting()
-        partial.replace(output)
-    except OSError as error:
-        raise ContentSpiderError(f"{output} cannot be written: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)
-        ledger.close()
-    return written
 
+    def records() -> Iterator[dict[str, Any]]:
+        return map(json.loads, ledger.items.lines())
 
-def crawl_status(crawl: Path) -> str:
-    """Return what a running or dead crawl has done so far, in lines."""
-    is_running = is_in_use(crawl)
-    ledger = Ledger(crawl, read_only=True)
     try:
-        runs = ledger.runs.all()
-        lines = [f"{crawl}"]
-        for run in runs:
-            if run.ended:
-                how = f"ended {run.ended}: {run.reason}"
-            elif is_running and run is runs[-1]:
-                how = f"is running (process {run.pid})"
-            else:
-                how = "ended without notice: it was killed, or the power was lost"
-            lines.append(f"run {run.number}, started {run.started}, {how}")
-        held = ledger.items.held_counts()
-        lines += ["", f"items: {ledger.items.count()} out, {sum(held.values())} held"]
-        lines += [
-            f"  {count} of {site} held until it has been learned" for site, count in held.items()
-        ]
-        lines += ["addresses:"]
-        for state, count in ledger.frontier.states().items():
-            lines.append(f"  {count} {state}")
-            if state in ("failed", "skipped"):
-                lines += [
-                    f"    {number} {reason or ''} (such as {url})"
-                    for reason, number, url in ledger.frontier.reasons(state)[:10]
-                ]
-        if runs and not is_running and runs[-1].reason != FINISHED:
-            lines += ["", "It is not finished: the same command with --resume goes on with it."]
-        return "\n".join(lines)
+        written = ledger.items.count()
+        if written:
+            for output in outputs:
+                output.write(records)
+        return written
     finally:
         ledger.close()
+
+
+class LinesToStdout:
+    """Writes each item of a crawl to standard output when it comes out, a JSON line each; the crawl
+    is stopped if nobody reads them any more.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        crawler.signals.connect(self.write, signal=signals.item_scraped)
+
+    def write(self, item: Any) -> None:
+        """Write an item."""
+        line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
+        try:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # What Python flushes at its end has no reader either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._stopping = asyncio.get_running_loop().create_task(self._crawler.stop_async())

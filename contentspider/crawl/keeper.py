@@ -358,6 +358,7 @@ class Keeper:
                     type(item).__name__,
                     error,
                 )
+                self.stats.inc_value("contentspider/items/lost")
                 if mark:
                     self._settle(mark, None, f"not JSON: {error}")
                 return
@@ -376,6 +377,7 @@ class Keeper:
 
     def erred(self, item: Any, failure: Failure) -> None:
         """Record that one of the pipelines failed on an item."""
+        self.stats.inc_value("contentspider/items/lost")
         mark = passing.get()
         if mark and mark.item is item:
             self._settle(mark, None, f"failed in a pipeline: {failure.value!r}")

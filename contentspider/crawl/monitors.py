@@ -134,3 +134,7 @@ class ContentMonitorSuite(MonitorSuite):
     """
 
     monitors = (ExtractionMonitor, ContentRatioMonitor, TemplateDriftMonitor, ErrorRateMonitor)
+
+    def on_monitors_failed(self, result: object) -> None:
+        """Count the failure, which decides the exit code of ``contentspider crawl``."""
+        self._crawler.stats.inc_value("contentspider/monitors/failed")

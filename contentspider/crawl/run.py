@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import gc
+import json
 import logging
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
+from scrapy.utils.log import get_scrapy_root_handler
 
 from contentspider.crawl import project
-from contentspider.crawl.export import LINES, check_format, export_items
+from contentspider.crawl.export import LinesToStdout, export_items
 from contentspider.crawl.ledgers import crawl_ledger
+from contentspider.crawl.outcome import Left, Outcome, decide
 from contentspider.crawl.scope import crawl_name, with_scheme
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.spider import SiteSpider
+from contentspider.crawl.summary import summary
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerBusyError, is_in_use
+from contentspider.storage.formats import STDOUT, Output, replacing
+from contentspider.storage.ledger import Ledger
+from contentspider.terminal import SafeFormatter, printable
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
-    from scrapy.crawler import Crawler
+    from scrapy import Spider
 
 # With Python's own (700, 10, 10) a page's objects outlive the young generations while the page
 # waits for its turn, and full collections take a tenth of the CPU (docs/results.md).
@@ -35,6 +44,14 @@ OWN_SITE = {
     "DOWNLOAD_DELAY": 0,
     "AUTOTHROTTLE_ENABLED": False,
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+}
+DEFAULT_OUTPUT = "pages.jsonl"
+# Options that are a setting each, if they are given.
+OPTION_SETTINGS = {
+    "user_agent": "USER_AGENT",
+    "delay": "DOWNLOAD_DELAY",
+    "timeout": "DOWNLOAD_TIMEOUT",
+    "log_file": "LOG_FILE",
 }
 
 
@@ -46,66 +63,151 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
     """
     settings = Settings()
     settings.setmodule(project, priority="project")
-    outputs = options.output or ["pages.jsonl"]
-    settings.setdict(
-        {
-            "CONTENTSPIDER_MODELS_DIR": options.models,
-            "CONTENTSPIDER_RELEARN": options.relearn,
-            "CONTENTSPIDER_RESUME": options.resume,
-            "CONTENTSPIDER_CRAWL": options.name,
-            "CONTENTSPIDER_OUTPUT_FILE": next(
-                (output for output in outputs if _is_streamed(output)), ""
-            ),
-            "FEEDS": {
-                output: {"overwrite": not options.resume} for output in outputs if "://" in output
-            },
-            "LOG_LEVEL": options.log_level,
-        },
-        priority="cmdline",
-    )
+    feeds = [output for output in options.output if "://" in output]
+    found: dict[str, Any] = {
+        "CONTENTSPIDER_MODELS_DIR": options.models,
+        "CONTENTSPIDER_RELEARN": options.relearn,
+        "CONTENTSPIDER_RESUME": options.resume,
+        "CONTENTSPIDER_CRAWL": options.name,
+        "CONTENTSPIDER_OUTPUT_FILE": next(
+            (str(output.path) for output in local_outputs(options) if output.kind == "jsonl"), ""
+        ),
+        "CONTENTSPIDER_HEADERS": _headers(options),
+        "FEEDS": {feed: {"overwrite": not options.resume} for feed in feeds},
+        "LOG_LEVEL": options.log_level,
+    }
     if options.own_site:
-        settings.setdict(OWN_SITE, priority="cmdline")
+        found |= OWN_SITE
+    for option, setting in OPTION_SETTINGS.items():
+        if (value := getattr(options, option)) is not None:
+            found[setting] = value
+    if options.concurrency:
+        found |= {
+            "CONCURRENT_REQUESTS": max(options.concurrency, 16),
+            "CONCURRENT_REQUESTS_PER_DOMAIN": options.concurrency,
+            "AUTOTHROTTLE_TARGET_CONCURRENCY": options.concurrency,
+        }
+    settings.setdict(found, priority="cmdline")
     settings.setdict(dict(options.set), priority="cmdline")
     return settings
 
 
-def _is_streamed(output: str) -> bool:
-    return "://" not in output and Path(output).suffix.lower() in LINES
+def _headers(options: argparse.Namespace) -> dict[str, str]:
+    cookies = "; ".join(options.cookie)
+    return dict(options.header) | ({"Cookie": cookies} if cookies else {})
 
 
-def _check(addresses: list[str], settings: Settings) -> None:
-    """Raise an error that names the first address or setting which cannot work."""
-    try:
-        CrawlOptions.from_settings(settings)
-        keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
-    except ValueError as error:
-        raise ContentSpiderError(str(error)) from error
-    for address in addresses:
+def local_outputs(options: argparse.Namespace) -> list[Output]:
+    """Return the files and folders of ``-o``; raises `ContentSpiderError` if one cannot be."""
+    return [
+        Output.parse(output, options.format)
+        for output in options.output
+        if "://" not in output and output != STDOUT
+    ]
+
+
+def start_addresses(options: argparse.Namespace) -> list[str]:
+    """Return the addresses of the command line and of the files of ``-i``; raises
+    `ContentSpiderError` if there are none, or one is none.
+    """
+    found = list(options.urls)
+    for name in options.input:
         try:
-            parts = urlsplit(with_scheme(address))
-            usable = (
-                parts.scheme in ("http", "https")
-                and bool(parts.hostname)
-                and bool(keys.key(with_scheme(address)))
-            )
-        except ValueError:
-            usable = False
-        if not usable:
+            with sys.stdin if name == STDOUT else Path(name).open(encoding="utf-8-sig") as file:
+                lines = [line.strip() for line in file]
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise ContentSpiderError(f"-i {name} cannot be read: {reason}") from error
+        found += [line for line in lines if line and not line.startswith("#")]
+    if not found:
+        raise ContentSpiderError(
+            "there is no address to start from; give one like https://example.org, or a file of"
+            " them with -i"
+        )
+    for address in found:
+        if not _is_address(address):
             raise ContentSpiderError(
-                f"{address!r} is no address of a website; give one like https://example.org"
+                f"{printable(address)!r} is no address of a website; give one like"
+                " https://example.org"
             )
+    return found
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(with_scheme(text))
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and not any(char.isspace() for char in text)
+            and bool(SiteKeys().key(with_scheme(text)))
+        )
+    except ValueError:
+        return False
 
 
 def crawl(options: argparse.Namespace) -> int:
-    """Run the crawl, print a summary, and return the exit code: 1 if no page could be read."""
+    """Run the crawl, print a summary, and return the exit code (`Outcome`)."""
+    options.output = options.output or [DEFAULT_OUTPUT]
+    addresses = start_addresses(options)
+    outputs = local_outputs(options)
     settings = crawl_settings(options)
-    for output in options.output or ["pages.jsonl"]:
-        if "://" in output:
-            continue
-        check_format(output)
-        if not Path(output).resolve().parent.is_dir():
-            raise ContentSpiderError(f"-o {output}: its folder does not exist")
-    _check(options.urls, settings)
+    _check(settings)
+    if not settings["CONTENTSPIDER_CRAWL"]:
+        name = crawl_name(addresses, options.scope, options.include, options.exclude)
+        settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
+    ledger = crawl_ledger(settings["CONTENTSPIDER_CRAWL"])
+    if is_in_use(ledger):
+        raise LedgerBusyError(
+            f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
+            " this one another name (--name)"
+        )
+    if options.proxy:
+        # Where Scrapy looks for it; what the environment excepts is meant for the user's own.
+        os.environ |= {"http_proxy": options.proxy, "https_proxy": options.proxy, "no_proxy": ""}
+    gc.set_threshold(*GC_THRESHOLDS)
+    process = AsyncCrawlerProcess(settings)
+    _show_progress(settings)
+    crawler = process.create_crawler(SiteSpider)
+    # Not before: a crawler makes the log's handler anew.
+    crawler.signals.connect(_make_log_safe, signal=signals.spider_opened)
+    crawler.signals.connect(freeze_loaded, signal=signals.spider_opened)
+    to_stdout = LinesToStdout(crawler) if STDOUT in options.output else None
+    process.crawl(
+        crawler,
+        url=" ".join(addresses),
+        max_pages=options.max_pages,
+        max_depth=options.max_depth,
+        sitemaps=not options.no_sitemaps,
+        scope=options.scope,
+        include=options.include,
+        exclude=options.exclude,
+    )
+    process.start()
+    del to_stdout  # signals hold no one
+    left = _left(ledger)
+    assert crawler.stats
+    stats = crawler.stats.get_stats()
+    outcome, reasons = decide(stats, left)
+    failures = getattr(crawler.spider, "failures", {})
+    for line in summary(stats, outcome, reasons, left, failures, options.output, options.models):
+        sys.stderr.write(printable(line) + "\n")
+    if ledger.is_file():
+        streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
+        later = [output for output in outputs if str(output.path) != streamed]
+        if not export_items(ledger, later) and any(output.path.exists() for output in later):
+            sys.stderr.write("no item is out: what was there before is left as it was\n")
+    if options.stats:
+        _write_stats(Path(options.stats), outcome, reasons, stats)
+    return outcome
+
+
+def _check(settings: Settings) -> None:
+    """Raise an error that names the first setting or folder which cannot work."""
+    try:
+        CrawlOptions.from_settings(settings)
+    except ValueError as error:
+        raise ContentSpiderError(str(error)) from error
     if not settings.getbool("CONTENTSPIDER_ENABLED", True) or not settings.getbool(
         "CONTENTSPIDER_DURABLE"
     ):
@@ -113,41 +215,31 @@ def crawl(options: argparse.Namespace) -> int:
             "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"
             " scrapy crawl site does without the latter"
         )
-    if not settings["CONTENTSPIDER_CRAWL"]:
-        settings.set("CONTENTSPIDER_CRAWL", crawl_name(options.urls), priority="cmdline")
-    ledger = crawl_ledger(settings["CONTENTSPIDER_CRAWL"])
-    if is_in_use(ledger):
-        raise LedgerBusyError(
-            f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
-            " this one another name (--name)"
+    models = Path(settings["CONTENTSPIDER_MODELS_DIR"]).resolve()
+    there = next(folder for folder in (models, *models.parents) if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise ContentSpiderError(
+            f"--models {settings['CONTENTSPIDER_MODELS_DIR']}: {there} cannot be written; give a"
+            " folder that you may write to"
         )
-    gc.set_threshold(*GC_THRESHOLDS)
-    process = AsyncCrawlerProcess(settings)
-    if options.log_level in (
-        "WARNING",
-        "ERROR",
-    ):  # the log leaves progress out, its reader still wants it
+
+
+def _make_log_safe(spider: Spider) -> None:
+    """Let the log hold nothing that steers a terminal, and no password."""
+    settings, handler = spider.crawler.settings, get_scrapy_root_handler()
+    if handler is not None:
+        handler.setFormatter(SafeFormatter(settings["LOG_FORMAT"], settings["LOG_DATEFORMAT"]))
+
+
+def _show_progress(settings: Settings) -> None:
+    """Show progress whatever the level of the log."""
+    if settings["LOG_LEVEL"] in ("WARNING", "ERROR"):
+        # The log leaves progress out, its reader still wants it.
         progress = logging.getLogger("contentspider.crawl.progress")
         progress.addHandler(logging.StreamHandler())
         progress.setLevel(logging.INFO)
         # A host that is not there is said by the spider, in a line, not by robots.txt's traceback.
         logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
-    crawler = process.create_crawler(SiteSpider)
-    crawler.signals.connect(freeze_loaded, signal=signals.spider_opened)
-    process.crawl(
-        crawler,
-        url=" ".join(options.urls),
-        max_pages=options.max_pages,
-        max_depth=options.max_depth,
-        sitemaps=not options.no_sitemaps,
-    )
-    process.start()
-    code = _summarise(crawler, options)
-    streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
-    for output in options.output or []:
-        if "://" not in output and output != streamed:
-            export_items(ledger, Path(output))
-    return code
 
 
 def freeze_loaded() -> None:
@@ -161,67 +253,28 @@ def freeze_loaded() -> None:
     gc.freeze()
 
 
-def _summarise(crawler: Crawler, options: argparse.Namespace) -> int:
-    assert crawler.stats
-    get = crawler.stats.get_value
-    items = get("item_scraped_count", 0)
-    kept, dropped = get("contentspider/chars/kept", 0), get("contentspider/chars/dropped", 0)
-    failures = getattr(crawler.spider, "failures", {})
-    tell = sys.stderr.write
-    for address, reason in failures.items():
-        tell(f"contentspider: {address} could not be read: {reason}\n")
-    if any(name.startswith("feedexport/failed_count") for name in crawler.stats.get_stats()):
-        tell("contentspider: the items could not be written; the log above says why\n")
-        return 1
-    if reason := get("contentspider/ledger/failed"):
-        tell(
-            f"contentspider: {reason}; the crawl was stopped. Once that is mended, the same command"
-            " with --resume goes on: nothing is lost\n"
-        )
-        return 1
-    if not items and get("contentspider/ledger/resumed"):
-        tell("nothing was left to do: the crawl had read every page that it found\n")
-        return 0
-    if not items:
-        if not failures:
-            tell(
-                "contentspider: no page was read; is the address that of an HTML page, and does"
-                " robots.txt allow it? --log-level INFO says more\n"
-            )
-        return 1
-    reasons = _counts(crawler, "contentspider/pages/unread/")
-    tell(
-        f"{get('contentspider/pages/tagged', 0)} pages read, {get('contentspider/pages/failed', 0)}"
-        f" failed{f' ({reasons})' if reasons else ''},"
-        f" {get('contentspider/pages/skipped/duplicate', 0)} duplicates; {items} items\n{kept:,}"
-        f" characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)\nitems: "
-        f" {', '.join(options.output or ['pages.jsonl'])}\nmodels: {options.models}/"
-        f" ({get('contentspider/sites/learned', 0)} learned,"
-        f" {get('contentspider/models/loaded', 0)} loaded)\n"
-    )
-    if traps := _counts(crawler, "contentspider/links/"):
-        tell(f"links taken for traps: {traps} (docs/stats.md says what these are)\n")
-    if get("contentspider/sites/learned", 0) > get("contentspider/models/saved", 0):
-        tell(
-            "not every model was saved: the crawl was cut short (or the folder cannot be written);"
-            " the next one learns the site again\n"
-        )
-    if get("finish_reason") != "finished":
-        tell(
-            f"the crawl was stopped ({get('finish_reason')}): the same command with --resume goes"
-            " on with it\n"
-        )
-    return 0
+def _left(path: Path) -> Left:
+    """Return what the crawl has left, by what its ledger has on the disk."""
+    if not path.is_file():
+        return Left()
+    ledger = Ledger(path, read_only=True)
+    try:
+        states = ledger.frontier.states()
+        queued = sum(states.get(state, 0) for state in ("queued", "taken", "remembered"))
+        return Left(queued, sum(ledger.items.held_counts().values()))
+    finally:
+        ledger.close()
 
 
-def _counts(crawler: Crawler, prefix: str) -> str:
-    """Return the stats that begin with *prefix* in a few words, the largest first."""
-    assert crawler.stats
-    found = {
-        name.removeprefix(prefix).replace("_", " "): count
-        for name, count in crawler.stats.get_stats().items()
-        if name.startswith(prefix)
+def _write_stats(
+    path: Path, outcome: Outcome, reasons: list[str], stats: Mapping[str, Any]
+) -> None:
+    told = {
+        "outcome": outcome.name.lower(),
+        "exit_code": int(outcome),
+        "reasons": reasons,
+        "stats": dict(sorted(stats.items())),
     }
-    return ", ".join(
-        f"{count:,} {name}" for name, count in sorted(found.items(), key=lambda pair: -pair[1])
-    )
+    with replacing(path) as file:
+        text = json.dumps(told, indent=2, ensure_ascii=False, default=str)
+        file.write((text + "\n").encode("utf-8", "replace"))

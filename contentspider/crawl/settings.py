@@ -182,6 +182,12 @@ SETTINGS = (
         "True goes on with the crawl of that name if it was not finished.",
     ),
     Setting(
+        "CONTENTSPIDER_HEADERS",
+        {},
+        "Headers (cookies, authorisation) that are sent to the sites of the start addresses, and to"
+        " no others.",
+    ),
+    Setting(
         "CONTENTSPIDER_KEEP_CRAWLS",
         3,
         "Ledgers of earlier crawls that are kept beside the current one.",

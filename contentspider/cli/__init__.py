@@ -1,0 +1,65 @@
+"""The command line, ``contentspider COMMAND``: a module a group of commands."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import contentspider
+from contentspider.cli import crawl, evaluate, extract, models, report
+from contentspider.errors import ContentSpiderError
+from contentspider.terminal import SafeFormatter, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_FAILED = 1
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="contentspider",
+        description=(
+            "Learn websites' main content from their own pages, and crawl them into clean items."
+        ),
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"contentspider {contentspider.__version__}"
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for group in (crawl, extract, report, models, evaluate):
+        group.add_to(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    options = build_parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # texts of all the world, whatever the terminal knows
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    if options.command != "crawl":
+        handler = logging.StreamHandler()
+        handler.setFormatter(SafeFormatter("%(levelname)s: %(message)s"))
+        logging.basicConfig(level=logging.INFO, handlers=[handler])
+    try:
+        code: int = options.run(options)
+        return code
+    except ContentSpiderError as error:
+        print(printable(f"contentspider: {error}"), file=sys.stderr)
+    except BrokenPipeError:
+        # Its reader is gone: nothing to flush at exit.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(printable(f"contentspider: {where}{error.strerror or error}"), file=sys.stderr)
+    except KeyboardInterrupt:
+        print("contentspider: stopped", file=sys.stderr)
+    return EXIT_FAILED

@@ -1,0 +1,111 @@
+"""What ``contentspider crawl`` says when a crawl has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.crawl.outcome import LIMITS, Left, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+GO_ON = "the same command with --resume goes on with it"
+
+
+def summary(
+    stats: Mapping[str, Any],
+    outcome: Outcome,
+    reasons: Sequence[str],
+    left: Left,
+    failures: Mapping[str, str],
+    outputs: Sequence[str],
+    models: str,
+) -> list[str]:
+    """Return what is to be said of a crawl, in lines: its counts, and how it came out.
+
+    *failures* are the start addresses that could not be read, with the reason.
+    """
+    lines = [
+        f"contentspider: {address} could not be read: {reason}"
+        for address, reason in failures.items()
+    ]
+    items = stats.get("item_scraped_count", 0)
+    if outcome is Outcome.ERROR:
+        lines += [f"contentspider: {reason}" for reason in reasons]
+        if stats.get("contentspider/ledger/failed"):
+            lines.append(
+                "contentspider: the crawl was stopped. Once that is mended, the same command with"
+                " --resume goes on: nothing is lost"
+            )
+        return lines
+    if items:
+        lines += _counts_of_items(stats, items, outputs, models)
+    if outcome is Outcome.NOTHING_READ and not failures:
+        lines.append(
+            "contentspider: no page was read; is the address that of an HTML page, and does"
+            " robots.txt allow it? --log-level INFO says more"
+        )
+    elif outcome is Outcome.COMPLETE and not items:
+        lines.append("nothing was left to do: the crawl had read every page that it found")
+    elif outcome is Outcome.INTERRUPTED:
+        lines.append(
+            f"the crawl was stopped ({left.queued:,} addresses are in the queue, {left.held:,}"
+            f" items held): {GO_ON}"
+        )
+    elif outcome is Outcome.INCOMPLETE:
+        lines.append(f"the crawl is incomplete: {'; '.join(reasons)}. {GO_ON.capitalize()}")
+    elif outcome is Outcome.MONITOR_FAILED:
+        lines.append(f"contentspider: {'; '.join(reasons)}; the log above says which")
+    elif items and (reason := stats.get("finish_reason")) in LIMITS:
+        lines.append(f"the crawl was stopped by its limit ({reason}): {GO_ON}")
+    return lines
+
+
+def _counts_of_items(
+    stats: Mapping[str, Any], items: int, outputs: Sequence[str], models: str
+) -> list[str]:
+    kept, dropped = (stats.get(f"contentspider/chars/{name}", 0) for name in ("kept", "dropped"))
+    reasons = _by_kind(stats, "contentspider/pages/unread/")
+    read, failed, copies = (
+        stats.get(f"contentspider/pages/{name}", 0)
+        for name in ("tagged", "failed", "skipped/duplicate")
+    )
+    why = f" ({reasons})" if reasons else ""
+    share = kept / max(kept + dropped, 1)
+    lines = [
+        f"{read} pages read, {failed} failed{why}, {copies} duplicates; {items} items",
+        f"{kept:,} characters kept, {dropped:,} dropped ({share:.0%} kept)",
+        f"items:  {', '.join(outputs)}",
+        _models(stats, models),
+    ]
+    if traps := _by_kind(stats, "contentspider/links/"):
+        lines.append(f"links taken for traps: {traps} (docs/stats.md says what these are)")
+    return lines
+
+
+def _models(stats: Mapping[str, Any], models: str) -> str:
+    learned, loaded, saved = (
+        stats.get(f"contentspider/{name}", 0)
+        for name in ("sites/learned", "models/loaded", "models/saved")
+    )
+    if learned <= saved:
+        return f"models: {models}/ ({learned} learned, {loaded} loaded)"
+    why = (
+        "the log above says why"
+        if stats.get("finish_reason") == "finished"
+        else "the crawl was cut short, and the next one will learn from more pages"
+    )
+    return f"models: {models}/ ({learned} learned for this crawl, {saved} saved: {why})"
+
+
+def _by_kind(stats: Mapping[str, Any], prefix: str) -> str:
+    """Return the stats that begin with *prefix* in a few words, the largest first."""
+    found = {
+        name.removeprefix(prefix).replace("_", " "): count
+        for name, count in stats.items()
+        if name.startswith(prefix)
+    }
+    return ", ".join(
+        f"{count:,} {name}" for name, count in sorted(found.items(), key=lambda pair: -pair[1])
+    )

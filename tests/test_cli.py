@@ -1,0 +1,286 @@
+"""The command line's flags and messages, in crawls of sites on loopback."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider.crawl.outcome import Outcome
+from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
+from tests.test_crawl import article, small_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Answer = tuple[int, str, bytes]
+
+QUICK = ["--own-site", "--no-sitemaps"]
+
+
+def name_of(site: Site) -> str:
+    return site.url.removeprefix("http://").replace(":", "-")
+
+
+def test_a_site_that_is_down_leaves_yesterdays_files(site: Site, tmp_path: Path) -> None:
+    small_site(site, 3)
+    outputs = [part for kind in ("csv", "json", "md") for part in ("-o", f"out.{kind}")]
+    command = ["crawl", site.url, *QUICK, *outputs, "--resume", "-s", "RETRY_ENABLED=False"]
+    run(*command, cwd=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("out.*")}
+    assert len(before) == 3
+    site.answer = lambda path: (503, "text/plain", b"down")
+    done = run(*command, cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.NOTHING_READ
+    assert "no item is out: what was there before is left as it was" in done.stderr
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("out.*")} == before
+    assert not list(tmp_path.glob(".*partial"))
+
+
+def test_flags_reach_the_server_and_no_other(site: Site, tmp_path: Path) -> None:
+    asked: list[dict[str, str]] = []
+    with serve() as other:
+        small_site(site, 2)
+        site.add("/1", f"<meta http-equiv=refresh content='0; url={other.url}/'>")
+        other.add("/", article(5))
+        for server in (site, other):
+            handler: Any = server.server.RequestHandlerClass
+            answer = handler.do_GET
+
+            def do_get(self: Any, answer: Callable[[Any], None] = answer) -> None:
+                asked.append({**self.headers, "path": self.path, "port": self.headers["Host"]})
+                answer(self)
+
+            handler.do_GET = do_get
+        run(
+            "crawl", site.url, "--no-sitemaps", "--delay", "0", "--concurrency", "2",
+            "--timeout", "20", "-H", "X-Key: secret:1", "-H", "Accept-Language:fr",
+            "--cookie", "a=1", "--cookie", "b=2", "--user-agent", "Mine/1.0",
+            "--log-file", "log.txt", "--log-level", "INFO", "--stats", "stats.json",
+            cwd=tmp_path,
+        )  # fmt: skip
+        ours = [request for request in asked if site.url.endswith(request["port"])]
+        theirs = [request for request in asked if other.url.endswith(request["port"])]
+    assert {request["path"] for request in ours} >= {"/", "/1"}
+    for request in ours:
+        assert request["X-Key"] == "secret:1"
+        assert request["Cookie"] == "a=1; b=2"
+        assert request["Accept-Language"] == "fr"
+    assert {request["User-Agent"] for request in ours + theirs} == {"Mine/1.0"}
+    assert not any("X-Key" in request or "Cookie" in request for request in theirs)
+    log = (tmp_path / "log.txt").read_text()
+    assert "Spider closed" in log
+    assert "secret" not in log
+    told = json.loads((tmp_path / "stats.json").read_text())
+    assert (told["outcome"], told["exit_code"]) == ("complete", 0)
+    assert told["stats"]["finish_reason"] == "finished"
+
+
+def test_requests_go_by_the_proxy(site: Site, tmp_path: Path) -> None:
+    pages = site.answer
+    site.add("/", article(1))
+    site.answer = lambda path: pages(path.removeprefix("http://shop.example"))
+    run("crawl", "http://shop.example/", *QUICK, "--proxy", site.url, cwd=tmp_path)
+    (item,) = read_jsonl(tmp_path / "pages.jsonl")
+    assert item["url"] == "http://shop.example/"
+
+
+def test_start_addresses_come_from_files_and_from_standard_input(
+    site: Site, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        site.add(f"/{number}", article(number))
+    only = QUICK
+    lines = f"\ufeff# ours\n\n  {site.url}/1  \n{site.url}/2\n"
+    (tmp_path / "urls.txt").write_text(lines)
+    run("crawl", "-i", "urls.txt", *only, cwd=tmp_path)
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) == 2
+    command = [sys.executable, "-m", "contentspider", "crawl", "-i", "-", *only, "-o", "-"]
+    done = subprocess.run(
+        command, input=lines.lstrip("\ufeff"), capture_output=True, cwd=tmp_path, text=True,
+        timeout=TIMEOUT, check=True,
+    )  # fmt: skip
+    assert len([json.loads(line) for line in done.stdout.splitlines()]) == 2
+    (tmp_path / "none.txt").write_text("# nothing\n")
+    done = run("crawl", "-i", "none.txt", cwd=tmp_path, check=False)
+    assert (done.returncode, "no address to start from" in done.stderr) == (1, True)
+
+
+def test_a_reader_that_goes_away_ends_the_crawl_in_order(site: Site, tmp_path: Path) -> None:
+    small_site(site, 30)
+    command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK, "-o", "-"]
+    command += ["-s", "CONTENTSPIDER_LEARN_PAGES=3"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert process.returncode in (Outcome.INTERRUPTED, Outcome.COMPLETE)
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
+
+
+def test_a_crawl_of_a_path_stays_below_it_and_is_found_again(site: Site, tmp_path: Path) -> None:
+    links = "".join(f"<a href={path}>x</a>" for path in ("/docs/1", "/docs/print/1", "/2", "/"))
+    for number, path in enumerate(("/docs/", "/docs/1", "/docs/print/1", "/2", "/")):
+        site.add(path, article(number, links))
+    start = site.url + "/docs/"
+    run("crawl", start, *QUICK, "--scope", "path", "--exclude", "*/print/*", cwd=tmp_path)
+    urls = {str(item["url"]) for item in read_jsonl(tmp_path / "pages.jsonl")}
+    assert urls == {start, start + "1"}
+    assert "items: 2 out" in run("status", site.url, cwd=tmp_path).stdout, (
+        "the only one of the site"
+    )
+    run("crawl", site.url, *QUICK, "--scope", "host", cwd=tmp_path)
+    done = run("status", site.url, cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.ERROR
+    assert done.stderr.count(name_of(site) + "-") == 2, "which of the two is meant?"
+    done = run("crawl", site.url, "--scope", "planet", cwd=tmp_path, check=False)
+    assert "the scope 'planet' is unknown; use one of 'domain'" in done.stderr
+
+
+def test_pages_go_to_files_of_their_own_and_to_text(site: Site, tmp_path: Path) -> None:
+    small_site(site, 3)
+    run(
+        "crawl", site.url, *QUICK, "-o", "pages/", "-o", "all.txt", "--format", "html", cwd=tmp_path
+    )
+    files = sorted(path.name for path in (tmp_path / "pages").iterdir())
+    assert len(files) == 3
+    assert all(name.startswith("127.0.0.1-") and name.endswith(".html") for name in files)
+    assert (tmp_path / "all.txt").read_text().count("=" * 80) == 2
+    assert not (tmp_path / "pages.jsonl").exists()
+    run("replay", site.url, "-o", "again.md", cwd=tmp_path)
+    assert (tmp_path / "again.md").read_text().count("\n---\n") == 2
+    for crawl in (site.url, site.url + "/", name_of(site)):
+        assert "items: 3 out, 0 held" in run("status", crawl, cwd=tmp_path).stdout
+
+
+def test_what_is_left_after_two_ctrl_c_is_said(site: Site, tmp_path: Path) -> None:
+    small_site(site, 60)
+    answer, seen = site.answer, 0
+    command = [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK]
+    with subprocess.Popen(
+        [*command, "--log-level", "INFO"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    ) as process:
+
+        def interrupting(path: str) -> Answer:
+            nonlocal seen
+            seen += 1
+            if seen == 30:
+                process.send_signal(signal.SIGINT)
+            return answer(path)
+
+        site.answer = interrupting
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if "Received SIGINT" in line and said.count("Received SIGINT") == 1:
+                process.send_signal(signal.SIGINT)
+    assert process.returncode == Outcome.INTERRUPTED
+    assert "items held): the same command with --resume goes on with it" in said
+    assert "nothing was left to do" not in said
+    assert "no page was read" not in said
+
+
+def test_nothing_that_steers_a_terminal_is_printed(site: Site, tmp_path: Path) -> None:
+    steering = "\x9b31m\u202e"
+    for number in range(4):
+        site.add(
+            f"/{number}" if number else "/",
+            article(number, "<a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>")
+            .replace("<p>", f"<p>{steering} ")
+            .replace("Home", f"Home {steering}"),
+        )
+    done = run("crawl", site.url, *QUICK, "--log-level", "INFO", cwd=tmp_path)
+    shown = run("models", "show", name_of(site), cwd=tmp_path)
+    assert not {"\x9b", "\u202e"} & {*done.stderr, *shown.stdout}
+    assert "\ufffd31m" in shown.stdout
+
+
+def test_a_password_is_never_said(site: Site, tmp_path: Path) -> None:
+    address = site.url.replace("://", "://me:hunter2@") + "/none"
+    done = run("crawl", address, *QUICK, "--log-level", "DEBUG", cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.NOTHING_READ
+    assert "could not be read" in done.stderr
+    assert "hunter2" not in done.stderr
+    done = run("crawl", "ftp://me:hunter2@host/", cwd=tmp_path, check=False)
+    assert "'ftp://***@host/' is no address of a website" in done.stderr
+
+
+def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
+    pytest.importorskip("spidermon")
+    site.add("/", "<html><body><a href=/1><img src=x.png></a></body></html>")
+    settings = [
+        'EXTENSIONS={"spidermon.contrib.scrapy.extensions.Spidermon": 500}',
+        "SPIDERMON_ENABLED=True",
+        "SPIDERMON_SPIDER_CLOSE_MONITORS=contentspider.crawl.monitors.ContentMonitorSuite",
+        "RETRY_ENABLED=False",
+    ]
+    options = [part for setting in settings for part in ("-s", setting)]
+    done = subprocess.run(
+        [sys.executable, "-m", "contentspider", "crawl", site.url, *QUICK, *options],
+        capture_output=True,
+        cwd=tmp_path,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == Outcome.MONITOR_FAILED, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["crawl"], 1, "no address to start from"),
+        (["crawl", "example.org", "-i", "none.txt"], 1, "-i none.txt cannot be read"),
+        (["crawl", "example.org", "-H", "no header"], 2, "is not NAME:VALUE"),
+        (["crawl", "example.org", "-H", "a:b\nc:d"], 2, "is more than a line"),
+        (["crawl", "example.org", "--delay", "-1"], 2, "is not a number of seconds"),
+        (["crawl", "example.org", "--concurrency", "0"], 2, "is not a number of 1 or more"),
+        (["crawl", "example.org", "--models", "file"], 1, "cannot be written"),
+        (["crawl", "example.org", "-o", "folder.csv"], 1, "it is a folder"),
+        (["crawl", "exa mple.org"], 1, "is no address of a website"),
+        (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGE=9"], 1, "LEARN_PAGES?"),
+        (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGES=abc"], 1, "LEARN_PAGES='abc'"),
+        (["status", "example.org"], 1, "no crawl of that name"),
+        (["extract", "folder.csv", "-o", "x.parquet"], 1, "names no format"),
+    ],
+)
+def test_mistakes_are_a_line(arguments: list[str], code: int, message: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder.csv").mkdir()
+    done = run(*arguments, cwd=tmp_path, check=False)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert code == 2 or done.stderr.count("\n") == 1
+
+
+def test_extract_writes_every_format_and_tells_folders_apart(tmp_path: Path) -> None:
+    for folder in ("a", "b/a"):
+        (tmp_path / folder).mkdir(parents=True)
+        for number in range(3):
+            (tmp_path / folder / f"{number}.html").write_text(article(number))
+    run("extract", "a", "b/a", "-o", "out.csv", cwd=tmp_path)
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["url"] for row in rows) == sorted(
+        f"{folder}/{number}.html" for folder in ("a", "b/a") for number in range(3)
+    )
+    assert len({row["id"] for row in rows}) == 6
+    run("extract", "a", "-o", "out.json", cwd=tmp_path)
+    items = json.loads((tmp_path / "out.json").read_text())
+    assert [item["url"] for item in items] == ["0.html", "1.html", "2.html"]
+    run("extract", "a", "-o", "pages/", "--format", "txt", cwd=tmp_path)
+    assert len(list((tmp_path / "pages").glob("*.txt"))) == 3
+    (tmp_path / "empty").mkdir()
+    run("extract", "empty", "-o", "out.json", cwd=tmp_path, check=False)
+    assert json.loads((tmp_path / "out.json").read_text()) == items, "and it is left as it was"

@@ -1,0 +1,154 @@
+"""What is written of items, and what of it could harm its reader."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from lxml import etree
+
+from contentspider.errors import ContentSpiderError
+from contentspider.storage.formats import PAGE_KINDS, Output, page_file, replacing
+from contentspider.terminal import SafeFormatter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTILE = "a\x00b\x1b[2J\x0b\ufffe\ud83d\u2028<b>&amp;</b> \r]]>"
+ITEMS: list[dict[str, Any]] = [
+    {"url": "https://e.org/1", "title": "One", "content": "=1+1", "content_markdown": "# One"},
+    {"url": "https://e.org/2", "title": "Two", "content": HOSTILE, "tags": ["x", "y"]},
+    {"url": "https://e.org/3", "title": None, "content": "", "my field": {"a": 1}, "n": -1},
+]
+
+
+def write(name: str, folder: Path, items: list[dict[str, Any]] = ITEMS, **options: str) -> str:
+    output = Output.parse(f"{folder}/{name}", **options)
+    assert output.write(lambda: items) == len(items)
+    return "" if output.is_folder else (folder / name).read_bytes().decode()
+
+
+def test_xml_is_well_formed_whatever_the_text(tmp_path: Path) -> None:
+    root = etree.fromstring(write("out.xml", tmp_path).encode())
+    assert [item.findtext("url") for item in root] == [item["url"] for item in ITEMS]
+    content = root[1].findtext("content")
+    assert content is not None
+    assert content.endswith("<b>&amp;</b> \r]]>")
+    assert "\x1b" not in content
+    assert [entry.text for entry in root[1].iterfind("tags/value")] == ["x", "y"]
+    assert root[2].findtext("my_field/a") == "1"
+
+
+def test_csv_cells_are_no_formulas(tmp_path: Path) -> None:
+    starts = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "plain"]
+    write("out.csv", tmp_path, [{"url": start, "n": -1} for start in starts])
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["url"] for row in rows] == [*("'" + start for start in starts[:-1]), "plain"]
+    assert {row["n"] for row in rows} == {"-1"}, "a number is none"
+    rows = list(csv.DictReader(write("all.csv", tmp_path).splitlines(keepends=True)))
+    assert list(rows[0]) == ["url", "title", "content", "content_markdown", "tags", "my field", "n"]
+
+
+def test_json_and_lines_hold_all_that_utf_8_can(tmp_path: Path) -> None:
+    expected = [
+        {key: value.replace("\ud83d", "?") if isinstance(value, str) else value}
+        for item in ITEMS
+        for key, value in item.items()
+    ]
+    for items in (
+        json.loads(write("out.json", tmp_path)),
+        [json.loads(line) for line in write("out.jsonl", tmp_path).split("\n")[:-1]],
+    ):
+        assert [{key: value} for item in items for key, value in item.items()] == expected
+    assert json.loads(write("none.json", tmp_path, [])) == []
+
+
+def test_markdown_and_text_tell_pages_apart(tmp_path: Path) -> None:
+    markdown = write("out.md", tmp_path)
+    assert markdown.startswith("<https://e.org/1>\n\n# One\n\n---\n\n<https://e.org/2>\n\n")
+    text = write("out.txt", tmp_path)
+    assert text.startswith("https://e.org/1\nOne\n\n=1+1\n\n" + "=" * 80 + "\n")
+    assert not {"\x1b", "\x00", "\x0b"} & {*markdown, *text}
+
+
+@pytest.mark.parametrize("kind", PAGE_KINDS)
+def test_a_folder_has_a_file_a_page_and_nothing_outside(kind: str, tmp_path: Path) -> None:
+    urls = [
+        "https://e.org/a",
+        "https://e.org/a/",
+        "https://e.org/A",
+        "https://e.org/a?b",
+        "https://e.org/../../../etc/passwd",
+        "https://e.org/%2e%2e%2f%00x",
+        "https://e.org/" + "x" * 3_000,
+        "https://e.org/" + "%E4%BD%A0" * 300,
+        "../x",
+        "..",
+        "",
+        "con",
+        "\ud83d",
+        "http://[x",
+    ]
+    write("pages/", tmp_path, [{"url": url, "content": f"<script>{url}"} for url in urls],
+          page_kind=kind)  # fmt: skip
+    files = list(tmp_path.rglob("*"))
+    assert len(files) == 1 + len(urls)
+    assert all(file.parent == tmp_path / "pages" for file in files if file.is_file())
+    assert all(file.suffix == "." + kind for file in files if file.is_file())
+    if kind == "html":
+        assert not any("<script" in file.read_text() for file in files if file.is_file())
+    before = sorted(files)
+    write("pages/", tmp_path, [{"url": urls[0], "content": "new"}], page_kind=kind)
+    assert sorted(tmp_path.rglob("*")) == before, "a page has the same file again"
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "out.csv").write_text("yesterday's")
+
+    def broken() -> Any:
+        yield ITEMS[0]
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(ContentSpiderError, match="No space left on device"):
+        Output.parse(f"{tmp_path}/out.csv").write(broken)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+    assert (tmp_path / "out.csv").read_text() == "yesterday's"
+    with pytest.raises(KeyError), replacing(tmp_path / "out.csv"):
+        raise KeyError
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("out.parquet", "names no format"),
+        ("none/out.csv", "its folder does not exist"),
+        ("folder.csv", "it is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_is_said(name: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ContentSpiderError, match=message):
+        Output.parse(f"{tmp_path}/{name}")
+
+
+def test_a_read_only_folder_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write everywhere
+    with pytest.raises(ContentSpiderError, match="is read-only for you"):
+        Output.parse(f"{tmp_path}/out.csv")
+
+
+def test_names_of_files_are_stable() -> None:
+    assert page_file("https://example.org/a/b?c=1", "md").startswith("example.org-a-b-c-1-")
+
+
+def test_logs_steer_no_terminal_and_tell_no_password() -> None:
+    record = logging.makeLogRecord(
+        {"msg": "%s \x1b]0;x\x07\x9b2J \u202e", "args": ("http://me:secret@e.org/\x1b[2J",)}
+    )
+    told = SafeFormatter("%(message)s").format(record)
+    assert told == "http://***@e.org/\ufffd[2J \ufffd]0;x\ufffd\ufffd2J \ufffd"

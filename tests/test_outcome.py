@@ -1,0 +1,59 @@
+"""How a crawl came out, by its stats and by what is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contentspider.cli import build_parser
+from contentspider.crawl.outcome import MEANINGS, Left, Outcome, decide
+from tests.conftest import ROOT
+
+GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
+
+
+@pytest.mark.parametrize(
+    ("stats", "left", "expected"),
+    [
+        ({}, Left(), Outcome.COMPLETE),
+        ({"contentspider/pages/unread/status_404": 3}, Left(), Outcome.COMPLETE),
+        ({"finish_reason": "max_pages"}, Left(queued=9), Outcome.COMPLETE),
+        ({"item_scraped_count": 0}, Left(), Outcome.NOTHING_READ),
+        (
+            {"item_scraped_count": 0, "contentspider/ledger/resumed": 1},
+            Left(),
+            Outcome.COMPLETE,
+        ),
+        ({"contentspider/pages/unread/unreachable": 144}, Left(), Outcome.INCOMPLETE),
+        ({"contentspider/pages/unread/status_503": 1}, Left(), Outcome.INCOMPLETE),
+        ({"contentspider/sites/failed": 1}, Left(), Outcome.INCOMPLETE),
+        ({"contentspider/items/lost": 1}, Left(), Outcome.INCOMPLETE),
+        ({"spider_exceptions/count": 1}, Left(), Outcome.INCOMPLETE),
+        ({"finish_reason": "memusage_exceeded"}, Left(), Outcome.INCOMPLETE),
+        ({}, Left(queued=1), Outcome.INCOMPLETE),
+        ({}, Left(held=1), Outcome.INCOMPLETE),
+        ({"finish_reason": "shutdown"}, Left(queued=1), Outcome.INTERRUPTED),
+        ({"finish_reason": None, "item_scraped_count": 0}, Left(held=20), Outcome.INTERRUPTED),
+        ({"contentspider/monitors/failed": 2}, Left(), Outcome.MONITOR_FAILED),
+        ({"contentspider/ledger/failed": "disk full"}, Left(), Outcome.ERROR),
+        ({"feedexport/failed_count/FileFeedStorage": 1}, Left(), Outcome.ERROR),
+    ],
+)
+def test_a_crawl_comes_out_as_its_stats_say(
+    stats: dict[str, Any], left: Left, expected: Outcome
+) -> None:
+    outcome, reasons = decide(GOOD | stats, left)
+    assert outcome is expected
+    assert bool(reasons) == (outcome is not Outcome.COMPLETE)
+
+
+def test_exit_codes_are_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["crawl", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    text = (ROOT / "docs" / "commands.md").read_text()
+    assert set(MEANINGS) == set(Outcome)
+    for outcome, meaning in MEANINGS.items():
+        assert f"{outcome.value} {meaning}" in told
+        assert f"| {outcome.value} | {meaning} |" in text
