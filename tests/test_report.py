@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.page.document import Page
+from contentspider.report.render import render_report
+from contentspider.report.summary import summarise
+from contentspider.site.learner import SiteLearner
 from tests.conftest import TIMEOUT, run
 from tests.test_site import prose
 
@@ -61,9 +67,7 @@ def test_a_report_shows_what_is_kept_and_dropped_and_runs_nothing(
     assert "<script" not in html
     assert "&lt;script&gt;" in html
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", html), "self-contained"
-    first, *others = [
-        float(value) for value in re.findall(r'<summary><span class="n(?: low)?">([\d.]+)<', html)
-    ]
+    first, *others = [float(value) for value in re.findall(r"confidence</span> ([\d.]+)<", html)]
     assert others == sorted(others)
     assert first <= others[0]
     page = (tmp_path / "report.html").as_uri()
@@ -92,3 +96,43 @@ def test_what_cannot_be_reported_is_said(tmp_path: Path) -> None:
     assert "no such file or folder" in run("report", "nothing", cwd=tmp_path, check=False).stderr
     (tmp_path / "empty").mkdir()
     assert "no pages with text" in run("report", "empty", cwd=tmp_path, check=False).stderr
+    site = tmp_path / "blank"
+    site.mkdir()
+    (site / "index.html").write_text("<html><body> </body></html>")
+    done = run("report", "blank", cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "no pages with text" in done.stderr
+
+
+def test_pages_without_text_are_no_report() -> None:
+    learner = SiteLearner("e.org")
+    page = Page.from_html(f"<article><h1>One</h1><p>{prose(1)}</p></article>", "https://e.org/")
+    with pytest.raises(NotEnoughTextError, match="nothing to report"):
+        summarise(learner, learner.fit([page]), [Page.from_html("", "https://e.org/")])
+
+
+def test_a_sample_is_said_to_be_one_and_numbers_are_labelled() -> None:
+    learner = SiteLearner("e.org")
+    pages = [
+        Page.from_html(
+            f"<article><h1>One</h1><p>{prose(number)}</p><p>{'x' * 3_000}</p></article>",
+            f"https://e.org/{number}",
+        )
+        for number in range(3)
+    ]
+    model = learner.fit(pages)
+    html = render_report(summarise(learner, model, pages, total=313))
+    assert "a sample of 3 of the site's 313 pages" in html
+    for label in ("confidence", "characters kept", "dropped"):
+        assert html.count(f'<span class="label">{label}</span>') == 3
+    assert "width=device-width" in html
+    assert "sample of" not in render_report(summarise(learner, model, pages))
+
+
+def test_a_report_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    learner = SiteLearner("e.org")
+    page = Page.from_html(f"<article><h1>One</h1><p>{prose(1)}</p></article>", "https://e.org/")
+    report = summarise(learner, learner.fit([page]), [page])
+    with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[report\]'"):
+        render_report(report)

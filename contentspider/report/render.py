@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from typing import TYPE_CHECKING
-
-from jinja2 import Environment, StrictUndefined
 
 from contentspider.errors import ContentSpiderError
 from contentspider.page.files import read_pages
@@ -13,6 +12,7 @@ from contentspider.page.rendered import read_rendered
 from contentspider.report.summary import summarise
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
+from contentspider.storage.formats import replacing
 from contentspider.storage.ledger import Ledger
 from contentspider.storage.models import ModelStore
 
@@ -25,16 +25,23 @@ if TYPE_CHECKING:
 
 
 def render_report(report: SiteReport) -> str:
-    """Return the report as HTML."""
+    """Return the report as HTML; raises `ContentSpiderError` if Jinja2 is not installed."""
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError as error:
+        raise ContentSpiderError(
+            "the report needs Jinja2: pip install 'contentspider[report]'"
+        ) from error
     source = files("contentspider.report").joinpath("page.html").read_text(encoding="utf-8")
-    text = (
-        Environment(autoescape=True, undefined=StrictUndefined)
-        .from_string(source)
-        .render(report=report)
-    )
-    return text.encode(
-        "utf-8", "replace"
-    ).decode()  # half an emoji is no text that could be written
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    return environment.from_string(source).render(report=report)
+
+
+def _write(report: SiteReport, output: Path) -> int:
+    text = render_report(report)
+    with replacing(output) as file:
+        file.write(text.encode("utf-8", "replace"))  # half an emoji is no text
+    return len(report.pages)
 
 
 def write_report(source: Path, output: Path, options: LearningOptions) -> int:
@@ -44,16 +51,21 @@ def write_report(source: Path, output: Path, options: LearningOptions) -> int:
     *source* is a folder of HTML files or a file of rendered pages; of more pages than the learner takes, a sample is shown.
     """
     learner = SiteLearner(source.resolve().name, options)
-    pages = learner.sample(_read(source, options.needs_attributes))
+    read = 0
+
+    def pages_read() -> Iterator[Page]:
+        nonlocal read
+        for page in _read(source, options.needs_attributes):
+            read += 1
+            yield page
+
+    pages = learner.sample(pages_read())
     if not pages:
         raise ContentSpiderError(
             f"{source} has no pages with text: give a folder of HTML files, a file of rendered"
             " pages (.jsonl, .jsonl.gz), or a crawl"
         )
-    output.write_text(
-        render_report(summarise(learner, learner.fit(pages), pages)), encoding="utf-8"
-    )
-    return len(pages)
+    return _write(summarise(learner, learner.fit(pages), pages, read), output)
 
 
 def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> int:
@@ -72,15 +84,14 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
                 " show"
             )
         pages = [page for page in ledger.pages.sample(chosen) if page.content.blocks]
+        records = map(json.loads, ledger.items.lines())
+        total = sum(record.get("site") == chosen for record in records)
     finally:
         ledger.close()
     model = ModelStore(models).load(chosen)
     options = LearningOptions(model.labels, model.features) if model else LearningOptions()
     learner = SiteLearner(chosen, options)
-    output.write_text(
-        render_report(summarise(learner, model or learner.fit(pages), pages)), encoding="utf-8"
-    )
-    return len(pages)
+    return _write(summarise(learner, model or learner.fit(pages), pages, total), output)
 
 
 def _read(source: Path, attributes: bool) -> Iterator[Page]:

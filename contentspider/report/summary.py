@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.errors import NotEnoughTextError
 from contentspider.site.blocks import TEMPLATE_SHARE, gather, group_mean
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class PageReport:
 @dataclass(frozen=True, slots=True)
 class SiteReport:
     """All that a report shows; *clusters* by score, *pages* from the least sure; histograms have
-    `BINS` bins of 0 to 1.
+    `BINS` bins of 0 to 1. *total* is the number of the site's pages, of which *pages* may be a
+    sample; *more_clusters* that of clusters that are not shown.
     """
 
     site: str
@@ -72,6 +74,8 @@ class SiteReport:
     types: dict[str, int]
     confidences: list[int]
     kept_shares: list[int]
+    total: int
+    more_clusters: int
 
 
 def _short(text: str) -> str:
@@ -84,21 +88,24 @@ def _histogram(values: Sequence[float]) -> list[int]:
     return [int(count) for count in counts]
 
 
-def summarise(learner: SiteLearner, model: SiteModel, pages: Sequence[Page]) -> SiteReport:
+def summarise(
+    learner: SiteLearner, model: SiteModel, pages: Sequence[Page], total: int = 0
+) -> SiteReport:
     """Return the report of a site's *pages* as *model* filters them; *learner* gives the clusters'
-    scores.
+    scores. They may be a sample of *total* pages.
 
-    Raises ValueError if no page has any text.
+    Raises `NotEnoughTextError` if no page has any text.
     """
     pages = [page for page in pages if page.content.blocks]
     if not pages:
-        raise ValueError("none of the pages has any text")
+        raise NotEnoughTextError("none of the pages has any text: there is nothing to report")
     extractions = [model.extract(page) for page in pages]
     kept = np.concatenate([extraction.kept for extraction in extractions])
+    clusters, more_clusters = _clusters(learner, model, pages, kept)
     return SiteReport(
         site=model.site,
         model=model,
-        clusters=_clusters(learner, model, pages, kept),
+        clusters=clusters,
         pages=sorted(_pages(model, pages), key=lambda page: (page.confidence, page.url)),
         types=dict(Counter(extraction.page_type for extraction in extractions).most_common()),
         confidences=_histogram([extraction.confidence for extraction in extractions]),
@@ -108,6 +115,8 @@ def summarise(learner: SiteLearner, model: SiteModel, pages: Sequence[Page]) -> 
                 for extraction in extractions
             ]
         ),
+        total=max(total, len(pages)),
+        more_clusters=more_clusters,
     )
 
 
@@ -120,7 +129,8 @@ def _clusters(
     model: SiteModel,
     pages: list[Page],
     kept: np.ndarray[tuple[int], np.dtype[np.bool_]],
-) -> list[ClusterReport]:
+) -> tuple[list[ClusterReport], int]:
+    """Return the clusters of the highest scores, and how many there are besides."""
     site = gather([page.content for page in pages], [page.hints for page in pages])
     probabilities, _ = learner.label(pages, site)
     decided = np.concatenate([model.probabilities(page) for page in pages])
@@ -158,7 +168,7 @@ def _clusters(
                 dropped_examples=examples[False],
             )
         )
-    return found
+    return found, len(members) - len(found)
 
 
 def _pages(model: SiteModel, pages: list[Page]) -> list[PageReport]:
