@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.page.features import tokens
+from contentspider.page.text import tokens
 
 if TYPE_CHECKING:
     import numpy as np

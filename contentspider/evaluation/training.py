@@ -12,7 +12,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import CorpusError
 from contentspider.page.document import Page
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor, tokens
+from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.names import HEADINGS
+from contentspider.page.text import tokens
 from contentspider.site.prior import Prior
 from contentspider.site.trees import Trees
 
@@ -33,7 +35,6 @@ NAMELESS_SHARE = 0.3
 NAME_COLUMNS = [
     index for index, name in enumerate(FEATURE_NAMES) if name.startswith(("own_", "near_", "far_"))
 ]
-HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
 
 
 def _matched(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.page.features import HEADINGS
+from contentspider.page.names import HEADINGS
 from contentspider.site.clusters import cluster_slots
 from contentspider.site.copies import originals
 from contentspider.site.relevance import contrasts

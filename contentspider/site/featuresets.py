@@ -12,8 +12,8 @@ import re
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.page.features import HEADINGS, NOISE_PHRASES
-from contentspider.page.names import NAME_GROUPS, name_groups, step_tag
+from contentspider.page.names import HEADINGS, NAME_GROUPS, name_groups, step_tag
+from contentspider.page.phrases import NOISE_PHRASES
 from contentspider.site.rows import MAX_GROUPS, Group, SlotFeatures
 from contentspider.site.slots import step_names
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.page.features import HEADINGS, text_weight
+from contentspider.page.names import HEADINGS
+from contentspider.page.text import text_weight
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,8 +16,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from contentspider.page.features import SENTENCE_END
 from contentspider.page.names import step_tag
+from contentspider.page.text import SENTENCE_END
 from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.page.features import HEADINGS
 from contentspider.page.hints import squeeze
-from contentspider.page.names import NAME_GROUPS, name_groups
+from contentspider.page.names import HEADINGS, NAME_GROUPS, name_groups
 from contentspider.site.blocks import (
     SENTENCE_CHARS,
     TEMPLATE_SHARE,

@@ -1,0 +1,44 @@
+"""What boilerplate says of itself, in the web's most frequent languages: ``data/phrases.json``.
+
+The file groups phrases by what they tell (``related``, ``comment``, ...), and in a group by
+language. A phrase is a regular expression, matched without regard to case: anywhere in a text, or
+only where it *begins_text* (behind anything that is no letter or digit; *after_a_number* allows for
+"12 comments"), and as *whole_words* or as the beginning of longer ones.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from typing import Any
+
+
+def read_data(name: str) -> Any:
+    """Return what a JSON file of the package's data says."""
+    return json.loads(files("contentspider.page").joinpath("data", name).read_text("utf-8"))
+
+
+def compile_phrases(
+    phrases: dict[str, list[str]], *, begins_text: bool, after_a_number: bool, whole_words: bool
+) -> re.Pattern[str]:
+    r"""Return the pattern that finds any of the *phrases*, which are given by language.
+
+    >>> compile_phrases(
+    ...     {"en": ["by"], "de": ["von"]}, begins_text=True, after_a_number=False, whole_words=True
+    ... ).pattern
+    '^\\W*(?:by|von)\\b'
+    """
+    every = "|".join(phrase for language in phrases.values() for phrase in language)
+    return re.compile(
+        (r"^\W*" if begins_text else "")
+        + (r"(?:\d+ )?" if after_a_number else "")
+        + f"(?:{every})"
+        + (r"\b" if whole_words else ""),
+        re.IGNORECASE,
+    )
+
+
+NOISE_PHRASES: dict[str, re.Pattern[str]] = {
+    name: compile_phrases(**group) for name, group in read_data("phrases.json").items()
+}

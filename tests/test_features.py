@@ -1,0 +1,301 @@
+"""Features: each one's value on small pages, by its name."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from contentspider.page.document import Page
+from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.features import texts as texts_module
+from contentspider.page.names import NAME_GROUPS, PathNames, name_groups
+from contentspider.page.phrases import NOISE_PHRASES, compile_phrases, read_data
+from contentspider.page.text import text_weight, tokens
+
+LONG = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world today."
+
+
+def log(number: float) -> float:
+    return math.log1p(number)
+
+
+def values(html: str, feature: str) -> list[float]:
+    page = Page.from_html(html)
+    rows = FeatureExtractor().features(page.content, page.hints)
+    assert rows.dtype == np.float32
+    return rows[:, FEATURE_NAMES.index(feature)].tolist()
+
+
+def test_names_are_unique_and_a_page_without_blocks_has_no_rows() -> None:
+    assert len(FEATURE_NAMES) == len(set(FEATURE_NAMES)) == 278
+    empty = Page.from_html("")
+    assert FeatureExtractor().features(empty.content, empty.hints).shape == (0, 278)
+
+
+@pytest.mark.parametrize(
+    ("feature", "text", "expected"),
+    [
+        ("log_chars", "tea pot", log(7)),
+        ("log_chars", "茶茶", log(6)),
+        ("log_words", "a tea pot", log(3)),
+        ("word_chars", "a tea pot", 3),
+        ("link_share", "<a href=/>tea</a> pot!!", 1 / 3),
+        ("links", "<a href=/>tea</a> <a href=/b>pot</a>", log(2)),
+        ("punctuation", "a.b;cdefg!", 0.3),
+        ("commas", "a,b、cdefg，", 0.3),
+        ("ends_sentence", "Tea.", 1),
+        ("ends_sentence", "Tea", 0),
+        ("digit_share", "12 cups of", 0.2),
+        ("upper_share", "Tea ÄÖ", 0.5),
+        ("starts_upper", "Tea", 1),
+        ("starts_upper", "tea", 0),
+        ("date", "on 3.4.2021", 1 / 1.11),
+        ("date", "at noon", 0),
+        ("separators", "a | b › c ", 2 / 9),
+        ("ends_colon", "Tea:", 1),
+        ("ends_colon", "Tea: a", 0),
+        ("question", "Tea? Yes", 1),
+        ("question", "Tea!", 0),
+        ("bold_share", "<b>tea</b> pot!!", 1 / 3),
+        ("starts_digit", "1 cup", 1),
+        ("starts_digit", "a cup 1", 0),
+        ("url", "see www.example.org", 1),
+        ("url", "see it", 0),
+        ("spans", "<a href=/>tea</a> is <code>hot</code> now", 0.5),
+        ("says_related", "Read more", 1),
+        ("says_comment", "12 comments", 1),
+        ("says_share", "Tweet", 1),
+        ("says_legal", "Tea © 2020", 1),
+        ("says_form", "Our newsletter", 1),
+        ("says_byline", "By A. Nobody", 1),
+        ("says_move", "Next page", 1),
+        ("says_ad", "An advertisement", 1),
+    ],
+)
+def test_what_a_text_by_itself_gives(feature, text, expected) -> None:
+    assert values(f"<p>{text}</p>", feature) == [pytest.approx(expected, rel=1e-5)]
+
+
+def test_what_boilerplate_says_it_says_soon_and_shortly() -> None:
+    assert values(f"<p>{'x' * 79}©</p><p>{'x' * 80}©</p><p>©{'x' * 399}</p>", "says_legal") == [
+        1,
+        0,
+        0,
+    ]
+
+
+def test_what_the_place_of_a_text_gives() -> None:
+    html = "<table><tr><td>a</td></tr></table><ul><li>b</li><li>b</li></ul><p>b</p>"
+    assert values(html, "in_row") == [1, 0, 0, 0]
+    assert values(html, "in_item") == [0, 1, 1, 0]
+    assert values(html, "repeats_on_page") == [0, 2, 2, 2]
+    assert values("<p>x</p>" * 9, "repeats_on_page") == [5] * 9
+
+
+def test_texts_that_are_known_have_the_same_features(monkeypatch) -> None:
+    page = Page.from_html(f"<p>Tea</p><p>Tea</p><p>{LONG}</p>")
+    extractor = FeatureExtractor()
+    first = extractor.features(page.content, page.hints)
+    np.testing.assert_array_equal(extractor.features(page.content, page.hints), first)
+    monkeypatch.setattr(texts_module, "MAX_KEPT_TEXTS", 0)
+    np.testing.assert_array_equal(extractor.features(page.content, page.hints), first)
+
+
+# six blocks: two of them prose, between two h1
+ARTICLE = (
+    f"<nav><a href=/>Home</a></nav><main><h1>Tea</h1><p>{LONG}</p><h2>Related</h2><p>{LONG} {LONG}"
+    "</p></main><h1>End</h1>"
+)
+SIZES = np.array([4, 3, len(LONG), 7, 2 * len(LONG) + 1, 3])
+TOTAL, PROSE = SIZES.sum(), SIZES[2] + SIZES[4]
+
+
+@pytest.mark.parametrize(
+    ("feature", "expected"),
+    [
+        ("index_share", [0, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6]),
+        ("index_log", [log(number) for number in range(6)]),
+        ("from_end_log", [log(5 - number) for number in range(6)]),
+        ("chars_before", (np.cumsum(SIZES) - SIZES) / TOTAL),
+        ("long_before", [0, 0, 0, SIZES[2] / PROSE, SIZES[2] / PROSE, 1]),
+        ("depth", [1, 2, 2, 2, 2, 1]),
+        ("after_h1", [0, 1, 1, 1, 1, 1]),
+        ("from_h1", [-log(1), 0, log(1), log(2), log(3), 0]),
+        ("since_heading", [0, 0, log(1), 0, log(1), 0]),
+        ("heading_level", [0, 1, 1, 2, 2, 1]),
+        ("heading_related", [0, 0, 0, 1, 1, 0]),
+        ("heading_comment", [0] * 6),
+        ("first_of_path", [1, 1, 1, 1, 0, 1]),
+        ("path_blocks_log", [log(1), log(1), log(2), log(1), log(2), log(1)]),
+        ("path_char_share", [4, 3, PROSE, 7, PROSE, 3] / TOTAL),
+        ("path_link_share", [1, 0, 0, 0, 0, 0]),
+        ("path_mean_chars", [log(4), log(3), log(PROSE / 2), log(7), log(PROSE / 2), log(3)]),
+        ("position_in_parent", [0, 0, 0, 0, 1, 0]),
+        ("in_first_long_container", [0, 1, 1, 1, 1, 0]),
+        ("h1_before", [0, 1, 1, 1, 1, 2]),
+        ("long_h1_before", [0, 0, 0, 0, 0, 1]),
+        ("page_blocks", [log(6)] * 6),
+        ("page_chars", [log(TOTAL)] * 6),
+        ("page_link_share", [4 / TOTAL] * 6),
+        ("page_long_share", [PROSE / TOTAL] * 6),
+        ("page_h1", [2] * 6),
+        ("char_share_0", SIZES / TOTAL),
+        ("char_share_1", [1, *[(TOTAL - 7) / TOTAL] * 4, 1]),
+        ("char_share_2", [1] * 6),
+        ("link_share_0", [1, 0, 0, 0, 0, 0]),
+        ("link_share_1", [4 / TOTAL, 0, 0, 0, 0, 4 / TOTAL]),
+        ("blocks_0", [log(1)] * 6),
+        ("blocks_1", [log(6), *[log(4)] * 4, log(6)]),
+        ("mean_chars_1", [log(TOTAL / 6), *[log((TOTAL - 7) / 4)] * 4, log(TOTAL / 6)]),
+        ("long_share_1", [PROSE / TOTAL, *[PROSE / (TOTAL - 7)] * 4, PROSE / TOTAL]),
+        ("position_0", [0] * 6),
+        ("position_1", [0, 0, 1 / 3, 2 / 3, 1, 1]),
+        ("sibling_0", [0, 0, 0, 0, 1, 0]),
+        ("in_trunk", [0, 1, 1, 1, 1, 0]),
+        ("trunk_depth", [0, 1, 1, 1, 1, 0]),
+        ("trunk_share", [(TOTAL - 7) / TOTAL] * 6),
+        ("trunk_before", [log(1), 0, 0, 0, 0, 0]),
+        ("trunk_after", [0, 0, 0, 0, 0, log(1)]),
+        ("trunk_link_share", [0] * 6),
+        ("in_stem", [0, 0, 0, 0, 1, 0]),
+        ("stem_share", [SIZES[4] / TOTAL] * 6),
+        ("log_chars_-2", [-1, -1, *[log(size) for size in SIZES[:4]]]),
+        ("log_chars_+1", [*[log(size) for size in SIZES[1:]], -1]),
+        ("link_share_-1", [-1, 1, 0, 0, 0, 0]),
+        ("same_path_+2", [0, 0, 1, 0, 0, 0]),
+        ("heading_+1", [1, 0, 2, 0, 1, -1]),
+        ("ends_sentence_-1", [-1, 0, 0, 1, 0, 1]),
+        ("window_sentence", [2 / 6] * 6),
+        ("window_links", [4 / TOTAL] * 6),
+        ("window_chars", [np.log1p(SIZES).mean()] * 6),
+        ("wide_links", [4 / TOTAL] * 6),
+        ("wide_chars", [np.log1p(SIZES).mean()] * 6),
+        ("tag_h1", [0, 1, 0, 0, 0, 1]),
+        ("tag_p", [0, 0, 1, 0, 1, 0]),
+        ("tag_other", [1, 0, 0, 0, 0, 0]),
+        ("inside_main", [0, 1, 1, 1, 1, 0]),
+    ],
+)
+def test_where_a_block_stands(feature, expected) -> None:
+    assert values(ARTICLE, feature) == pytest.approx(list(expected), rel=1e-4, abs=1e-6)
+
+
+def test_windows_end_after_five_and_twenty_blocks() -> None:
+    html = "<p>Tea.</p>" + "<p>Tea</p>" * 30
+    near = values(html, "window_sentence")
+    assert near[:7] == pytest.approx([1 / 6, 1 / 7, 1 / 8, 1 / 9, 1 / 10, 1 / 11, 0])
+    html = f"<p>{LONG}</p>" + "<p>Tea</p>" * 30
+    wide = values(html, "wide_chars")
+    assert wide[20] > wide[21] == pytest.approx(log(3))
+
+
+def test_a_page_without_headings_or_prose_says_so() -> None:
+    html = "<p>Tea</p><p>Milk</p>"
+    assert values(html, "after_h1") == [-1, -1]
+    assert values(html, "from_h1") == [-9, -9]
+    assert values(html, "long_before") == [0, 0]
+    assert values(html, "in_first_long_container") == [0, 0]
+    assert values(html, "same_path_-2") == [-1, -1]
+    assert values(html, "same_path_-1") == [0, 1]
+
+
+def test_what_is_shared_with_the_hints() -> None:
+    html = (
+        "<title>Green tea</title><meta name=description content='Tea, and milk, and sugar'>"
+        "<p>Tea pots of clay</p><p>Nothing</p>"
+    )
+    expected = {
+        "in_title": 1 / 4,
+        "of_title": 1 / 2,
+        "in_description": 1 / 4,
+        "of_description": 1 / 4,
+    }
+    for feature, value in expected.items():
+        assert values(html, feature) == pytest.approx([value, 0])
+
+
+def test_names_count_by_how_near_they_are() -> None:
+    row = dict(
+        zip(
+            FEATURE_NAMES[-3 * len(NAME_GROUPS) :],
+            PathNames().row("body.footer/div.nav/div.share/div.ad/div/p#comments")[
+                -3 * len(NAME_GROUPS) :
+            ],
+            strict=True,
+        )
+    )
+    found = {name: value for name, value in row.items() if value}
+    assert found == pytest.approx(
+        {"own_comment": 1, "near_ad": 1, "far_share": 1, "far_nav": 1 / 2, "far_footer": 1 / 3}
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "groups"),
+    [
+        ("div.comments", {"comment"}),
+        ("div.commentList", {"comment", "list"}),
+        ("div#relatedPosts[navigation]", {"related", "nav"}),
+        ("nav", set()),
+        ("div.unrelated", set()),
+    ],
+)
+def test_what_ids_classes_and_roles_say(step, groups) -> None:
+    assert {NAME_GROUPS[index] for index in name_groups(step)} == groups
+
+
+def test_kept_paths_are_bounded(monkeypatch) -> None:
+    from contentspider.page import names
+
+    monkeypatch.setattr(names, "MAX_KEPT", 3)
+    rows = PathNames()
+    for number in range(10):
+        rows.row(f"body/div.part-{number}/p")
+    assert len(rows._rows) <= 3
+
+
+# phrases by language
+
+
+@pytest.mark.parametrize(
+    ("group", "text", "is_there"),
+    [
+        ("related", "» Ähnliche Artikel", True),
+        ("related", "Not related", False),
+        ("related", "Read: the news", True),
+        ("comment", "3 комментария", True),
+        ("comment", "No comments", False),
+        ("share", "Share this", True),
+        ("share", "Shareholders", False),
+        ("legal", "Alle Rechte vorbehalten", True),
+        ("form", "メンバー登録", True),
+        ("byline", "von A. B.", True),
+        ("byline", "vonnöten", False),
+        ("move", "次へ", True),
+        ("ad", "Publicité", True),
+    ],
+)
+def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
+    assert bool(NOISE_PHRASES[group].search(text)) == is_there
+
+
+def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
+    data = read_data("phrases.json")
+    assert list(data) == list(NOISE_PHRASES)
+    for name, group in data.items():
+        for phrases in group["phrases"].values():
+            for phrase in phrases:
+                alone = compile_phrases(**{**group, "phrases": {"": [phrase]}})
+                assert alone.pattern.strip("^$"), (name, phrase)
+    numbered = compile_phrases(
+        {"en": ["notes"]}, begins_text=True, after_a_number=True, whole_words=False
+    )
+    assert numbered.search("12 notes")
+    assert not numbered.search("my notes")
+
+
+def test_tokens_and_lengths_of_texts_without_spaces() -> None:
+    assert tokens("Green tea_pot, 茶です") == ["green", "tea", "pot", "茶", "で", "す"]
+    assert [text_weight(text) for text in ("tea", "é", "茶")] == [3, 1, 3]
