@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from contentspider.cli import build_parser
 from contentspider.crawl.outcome import Outcome
-from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
+from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl, run, serve
 from tests.test_crawl import article, small_site
 
 if TYPE_CHECKING:
@@ -26,6 +28,15 @@ QUICK = ["--own-site", "--no-sitemaps"]
 
 def name_of(site: Site) -> str:
     return site.url.removeprefix("http://").replace(":", "-")
+
+
+def test_every_option_of_a_crawl_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["crawl", "--help"])
+    options = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
+    assert len(options) > 20
+    text = (ROOT / "docs" / "commands.md").read_text()
+    assert not {option for option in options if f"`{option}" not in text}
 
 
 def test_a_site_that_is_down_leaves_yesterdays_files(site: Site, tmp_path: Path) -> None:
