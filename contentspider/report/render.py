@@ -48,7 +48,8 @@ def write_report(source: Path, output: Path, options: LearningOptions) -> int:
     """Learn a site from its saved pages, write its report to *output*, and return of how many pages
     it is.
 
-    *source* is a folder of HTML files or a file of rendered pages; of more pages than the learner takes, a sample is shown.
+    *source* is a folder of HTML files or a file of rendered pages; of more pages than the learner
+    takes, a sample is shown.
     """
     learner = SiteLearner(source.resolve().name, options)
     read = 0

@@ -30,8 +30,8 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class ClusterReport:
-    """A cluster of slots: its share in the global score of Algorithm 1, the classifier's mean probability, and
-    examples.
+    """A cluster of slots: its share in the global score of Algorithm 1, the classifier's mean
+    probability, and examples.
     """
 
     slots: list[str]
