@@ -20,6 +20,7 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"contentspider/pages/unread/status_404": 3}, Left(), Outcome.COMPLETE),
         ({"finish_reason": "max_pages"}, Left(queued=9), Outcome.COMPLETE),
         ({"item_scraped_count": 0}, Left(), Outcome.NOTHING_READ),
+        ({"item_scraped_count": 0}, Left(held=20), Outcome.INCOMPLETE),
         (
             {"item_scraped_count": 0, "contentspider/ledger/resumed": 1},
             Left(),

@@ -43,6 +43,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 # XML 1.0 can hold no other characters, and nobody wants them in a text.
 NO_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MAX_STEM_BYTES = 120
+HEAD_FIELDS = ("url", "title", "language")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,14 +229,12 @@ def _text(record: Record) -> str:
 
 
 def _html(record: Record) -> str:
-    url, title = escape(_url(record)), escape(str(record.get("title") or ""))
-    language = escape(str(record.get("language") or ""))
-    body = record.get("content_html")
-    if body is None:
-        lines = str(record.get("content") or "").split("\n")
-        body = "\n".join(f"<p>{escape(line)}</p>" for line in lines)
+    url, title, language = (escape(str(record.get(name) or "")) for name in HEAD_FIELDS)
+    lang = f' lang="{language}"' if language else ""
+    lines = str(record.get("content") or "").split("\n")
+    body = "\n".join(f"<p>{escape(line)}</p>" for line in lines)
     return _clean(
-        f"<!DOCTYPE html>\n<html{f' lang={chr(34)}{language}{chr(34)}' if language else ''}>\n"
+        f"<!DOCTYPE html>\n<html{lang}>\n"
         f'<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f'<link rel="canonical" href="{url}">\n</head>\n<body>\n{body}\n</body>\n</html>\n'
     )
