@@ -45,18 +45,21 @@ def _choose(page: Page) -> str:
     stated = page.metadata.title
     whole = page.hints.titles[0] if page.hints.titles else stated
     blocks = page.content.blocks[:MAX_BLOCKS]
-    headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADING_TAGS]
-    first = [(key, block) for key, block in headings if key and block.tag == "h1"]
+    first = [(title_key(block.text), block) for block in blocks if block.tag == "h1"]
+    first = [(key, block) for key, block in first if key]
     if not whole:
         return _text(first[0][1]) if first else ""
-    site = _Site(page, blocks)
+    site = _Site(page, [whole, stated, *(block.text for _, block in first)])
     own = [(key, block) for key, block in first if not site.is_named(key)]
     if stated and (key := title_key(stated)):
         for heading, block in own:
             if heading == key:
                 return _text(block)
     parts = site.without_name(whole)
-    if found := _opening(own, parts) or _inside(own, parts, headings):
+    if found := _opening(own, parts):
+        return _text(found)
+    headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADING_TAGS]
+    if found := _inside(own, parts, headings):
         return _text(found)
     if stated and not site.is_named(key := title_key(stated)):
         # What <title> knows nothing of may be one title on all of the site's pages.
@@ -108,15 +111,21 @@ class _Site:
     host.
     """
 
-    def __init__(self, page: Page, blocks: Sequence[Block]) -> None:
+    def __init__(self, page: Page, claims: Iterable[str]) -> None:
         address = urlsplit(page.url)
         host = address.hostname or ""
         self._hosts = [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
         self._names = {title_key(page.metadata.site_name)} - {""}
+        # Whether a link leads to the front page takes time to see: only what may be a name is asked.
+        asked = {part.strip().casefold() for text in claims for part in (text, *_split(text)[::2])}
+        longest = max(map(len, asked))
         self._names.update(
             title_key(block.text)
-            for block in blocks
-            if block.links and _links_up(block, page.url, address.path)
+            for block in page.content.blocks[:MAX_BLOCKS]
+            if block.links
+            and len(block.text) <= longest
+            and block.text.casefold() in asked
+            and _links_up(block, page.url, address.path)
         )
 
     def is_named(self, key: str) -> bool:
@@ -130,19 +139,24 @@ class _Site:
         """Return a title's parts and, between them, separators, without the site's name at its
         ends.
         """
-        parts: list[str] = []
-        end = 0
-        for match in SEPARATOR.finditer(title):
-            if len(parts) < 2 * MAX_PARTS:
-                parts += [title[end : match.start()], match[0]]
-                end = match.end()
-        parts.append(title[end:])
+        parts = _split(title)
         kept = list(parts)
         while len(kept) > 1 and (not kept[-1] or self.is_named(title_key(kept[-1]))):
             del kept[-2:]
         while len(kept) > 1 and (not kept[0] or self.is_named(title_key(kept[0]))):
             del kept[:2]
         return parts if self.is_named(title_key(kept[0])) else kept
+
+
+def _split(title: str) -> list[str]:
+    """Return the parts of a title and, between them, its separators."""
+    parts: list[str] = []
+    end = 0
+    for match in SEPARATOR.finditer(title):
+        if len(parts) < 2 * MAX_PARTS:
+            parts += [title[end : match.start()], match[0]]
+            end = match.end()
+    return [*parts, title[end:]]
 
 
 def _links_up(block: Block, address: str, path: str) -> bool:
