@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -50,22 +51,24 @@ def _choose(page: Page) -> str:
     if not whole:
         return _text(first[0][1]) if first else ""
     site = _Site(page, [whole, stated, *(block.text for _, block in first)])
+    said = title_key(stated)
+    for key, block in first:
+        # Most pages: what is said of them is their heading, and it is no link.
+        if key == said and not (site.is_named(key) if block.links else site.is_called(key)):
+            return _text(block)
     own = [(key, block) for key, block in first if not site.is_named(key)]
-    if stated and (key := title_key(stated)):
-        for heading, block in own:
-            if heading == key:
-                return _text(block)
     parts = site.without_name(whole)
     if found := _opening(own, parts):
         return _text(found)
     headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADING_TAGS]
     if found := _inside(own, parts, headings):
         return _text(found)
-    if stated and not site.is_named(key := title_key(stated)):
+    if said and not site.is_named(said):
         # What <title> knows nothing of may be one title on all of the site's pages.
-        if not _shares(key, title_key(whole)) and (found := _opening(headings, parts)):
+        is_known = _shares(said, title_key(whole))
+        if not is_known and (found := _opening(headings, parts)):
             return _text(found)
-        if _shares(key, title_key(whole)) or site.is_named(title_key(whole)):
+        if is_known or site.is_named(title_key(whole)):
             return "".join(site.without_name(stated))
     if found := _opening(headings, parts):
         return _text(found)
@@ -111,29 +114,38 @@ class _Site:
     host.
     """
 
-    def __init__(self, page: Page, claims: Iterable[str]) -> None:
+    def __init__(self, page: Page, claims: Sequence[str]) -> None:
         address = urlsplit(page.url)
         host = address.hostname or ""
         self._hosts = [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
         self._names = {title_key(page.metadata.site_name)} - {""}
-        # Whether a link leads to the front page takes time to see: only what may be a name is asked.
-        asked = {part.strip().casefold() for text in claims for part in (text, *_split(text)[::2])}
-        longest = max(map(len, asked))
-        self._names.update(
-            title_key(block.text)
-            for block in page.content.blocks[:MAX_BLOCKS]
-            if block.links
-            and len(block.text) <= longest
-            and block.text.casefold() in asked
-            and _links_up(block, page.url, address.path)
-        )
+        self._page, self._path, self._claims = page, address.path, claims
 
-    def is_named(self, key: str) -> bool:
-        """Tell whether a title's key is the site's name."""
+    def is_called(self, key: str) -> bool:
+        """Tell whether a title's key is what the page or its host call the site."""
         return key in self._names or (
             len(key) >= MIN_KEY_CHARS
             and any(key in host and len(key) >= HOST_SHARE * len(host) for host in self._hosts)
         )
+
+    def is_named(self, key: str) -> bool:
+        """Tell whether a title's key is the site's name, or what links to its front page."""
+        return self.is_called(key) or key in self._linked
+
+    @cached_property
+    def _linked(self) -> set[str]:
+        # Whether a link leads to the front page takes time to see: only what may be a name is asked.
+        parts = [part for text in self._claims for part in (text, *_split(text)[::2])]
+        asked = {part.strip().casefold() for part in parts}
+        longest = max(map(len, asked))
+        return {
+            title_key(block.text)
+            for block in self._page.content.blocks[:MAX_BLOCKS]
+            if block.links
+            and len(block.text) <= longest
+            and block.text.casefold() in asked
+            and _links_up(block, self._page.url, self._path)
+        }
 
     def without_name(self, title: str) -> list[str]:
         """Return a title's parts and, between them, separators, without the site's name at its
