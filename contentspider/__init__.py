@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from contentspider.crawl.addon import Addon as Addon
     from contentspider.crawl.items import ContentItem as ContentItem
+    from contentspider.crawl.links import links as links
     from contentspider.page.document import Page as Page
     from contentspider.site.learner import SiteLearner as SiteLearner
     from contentspider.site.model import Extraction as Extraction
@@ -26,6 +27,7 @@ _HOMES = {
     "Prior": "contentspider.site.prior",
     "SiteLearner": "contentspider.site.learner",
     "SiteModel": "contentspider.site.model",
+    "links": "contentspider.crawl.links",
 }
 
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
 from contentspider.crawl.guard import RefusedError
-
-if TYPE_CHECKING:
-    from twisted.python.failure import Failure
 
 # What is not read since it must not be: no failures.
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
@@ -31,15 +27,15 @@ KINDS = {
 }
 
 
-def why(failure: Failure) -> tuple[str, str]:
+def why(error: BaseException | None) -> tuple[str, str]:
     """Return the kind of a failure, and what went wrong in a few words."""
-    response = getattr(failure.value, "response", None)
+    response = getattr(error, "response", None)
     if response is not None and hasattr(response, "status"):
         return f"status_{response.status}", f"the server answered {response.status}"
-    text = re.sub(r"\s+", " ", str(failure.value)).strip()[:200]
-    if isinstance(failure.value, RefusedError):
-        return failure.value.kind, text
-    if isinstance(failure.value, IgnoreRequest):
+    text = re.sub(r"\s+", " ", str(error)).strip()[:200]
+    if isinstance(error, RefusedError):
+        return error.kind, text
+    if isinstance(error, IgnoreRequest):
         if text == "Forbidden by robots.txt":
             return (
                 "robots",
@@ -52,5 +48,5 @@ def why(failure: Failure) -> tuple[str, str]:
             return "redirects", "it redirects without end"
         if "DOWNLOAD_MAXSIZE" in text:
             return "too_large", "it unpacks to more than DOWNLOAD_MAXSIZE"
-    name = type(failure.value).__name__
+    name = type(error).__name__
     return KINDS.get(name, ("other", text or name))

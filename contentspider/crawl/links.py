@@ -7,13 +7,15 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+    from scrapy.http import Response
 
 # Session ids, endless filters: an address this long is no page that anyone links to.
 MAX_URL_CHARS = 2_000
@@ -25,21 +27,50 @@ FROM_ROOT = re.compile(r"(?:https?:)?//[^/?#]|/[^/]|/$")
 NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+# The names by which pages and headers speak to us.
+ROBOT_NAMES = ("robots", "contentspider")
+FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 BLANKS = str.maketrans("", "", "\t\r\n")
 
 
-def page_links(root: _Element, url: str) -> list[str]:
-    """Return the absolute http(s) addresses that a page links to, without fragments or repeats.
-
-    Links to files that are no pages (images, archives, documents) are left out; at most
-    `MAX_LINKS`.
+class Head(NamedTuple):
+    """What a page says of its links: the address that they are relative to, what robots are to do,
+    and which feeds it has.
     """
-    base = url
-    for element in root.iter("base"):
-        if href := element.get("href"):
+
+    base: str
+    robots: list[str]
+    feeds: list[str]
+
+
+def read_head(root: _Element, url: str) -> Head:
+    """Return what the page at *url* says of its links, wherever it says it."""
+    base, robots, feeds = "", [], []
+    for element in root.iter("base", "meta", "link"):
+        if element.tag == "meta":
+            name = element.get("name")
+            if name and name.strip().lower() in ROBOT_NAMES:
+                robots.append(element.get("content") or "")
+        elif element.tag == "link":
+            if (element.get("type") or "").strip().lower() in FEED_TYPES:
+                feeds.append(element.get("href") or "")
+        elif not base and (href := element.get("href")):
             with suppress(ValueError):
                 base = urljoin(url, href.strip())
-        break
+    base = base or url
+    return Head(base, robots, [link for link in (absolute(base, feed) for feed in feeds) if link])
+
+
+def page_links(
+    root: _Element, url: str, head: Head | None = None, nofollow: bool = False
+) -> list[str]:
+    """Return the absolute http(s) addresses that a page links to, without fragments or repeats.
+
+    Links to files that are no pages (images, archives, documents) are left out, with *nofollow*
+    also those that ask robots not to follow them; at most `MAX_LINKS`. *head* is what `read_head`
+    has read of the page, if it has.
+    """
+    base = (head or read_head(root, url)).base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:
         folder = base  # it has no path
@@ -48,6 +79,8 @@ def page_links(root: _Element, url: str) -> list[str]:
     for element in root.iter("a", "area"):
         href = (element.get("href") or "").strip().translate(BLANKS)
         if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
+            continue
+        if nofollow and (rel := element.get("rel")) and "nofollow" in rel.lower().split():
             continue
         # Most links mean the same on all pages of a site, or of a folder, which have most of them
         # in common.
@@ -64,6 +97,18 @@ def page_links(root: _Element, url: str) -> list[str]:
     return list(found)
 
 
+def links(response: Response) -> list[str]:
+    """Return the addresses of the pages that an HTML response links to, for ``response.follow_all``.
+
+    They are absolute, each once, without fragments; what is no address of a page on the web
+    (``javascript:``, ``mailto:``, pictures, archives) is left out. Of what is not HTML, none.
+    """
+    if not isinstance(response, HtmlResponse) or not response.body.strip():
+        return []
+    root = response.selector.root
+    return page_links(root, response.url) if hasattr(root, "iter") else []
+
+
 def _address(base: str, href: str) -> str:
     """Return the address of a page that *href* means, empty if it is none."""
     try:
@@ -77,6 +122,14 @@ def _address(base: str, href: str) -> str:
         and not parts.path.lower().endswith(SKIPPED_SUFFIXES)
     )
     return address if is_page else ""
+
+
+def absolute(base: str, address: str) -> str:
+    """Return the clean absolute form of an address, empty if it is none."""
+    try:
+        return clean_address(urljoin(base, address.strip()))
+    except ValueError:
+        return ""
 
 
 def clean_address(address: str) -> str:

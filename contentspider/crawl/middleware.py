@@ -58,7 +58,7 @@ class BlocksMiddleware:
         """Tag the response if it is HTML and was answered with success."""
         if (
             isinstance(response, HtmlResponse)
-            and response.status == 200
+            and 200 <= response.status < 300
             and not is_binary(response.body)
         ):
             if len(response.body) > THREAD_BYTES:

@@ -1,5 +1,5 @@
-"""Scrapy's components made to bear what sites do: pages that reload themselves, and a robots.txt
-without end.
+"""Scrapy's components made to bear what sites do: redirects to what is no address, and pages that
+reload themselves.
 """
 
 from __future__ import annotations
@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
-from scrapy.robotstxt import ProtegoRobotParser
 
 from contentspider.crawl.guard import RefusedError
 
 if TYPE_CHECKING:
     from scrapy import Spider
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
-
-# RFC 9309 asks for 500 KiB at least, and Google reads no more; each request looks through all
-# rules.
-MAX_ROBOTS_BYTES = 512_000
 
 
 class SafeRedirectMiddleware(RedirectMiddleware):
@@ -58,12 +52,3 @@ class RefreshMiddleware(MetaRefreshMiddleware):
         ):
             return response
         return refreshed
-
-
-class BoundedRobots(ProtegoRobotParser):
-    """Reads the first `MAX_ROBOTS_BYTES` of a robots.txt."""
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> BoundedRobots:
-        """Return the parser of a robots.txt."""
-        return cls(robotstxt_body[:MAX_ROBOTS_BYTES], crawler.spider)

@@ -1,5 +1,7 @@
 """Settings of the Scrapy project that ``scrapy.cfg`` names, and of ``contentspider crawl``."""
 
+from contentspider import __version__
+
 BOT_NAME = "contentspider"
 SPIDER_MODULES = ["contentspider.crawl.spider"]
 ADDONS = {"contentspider.Addon": 500}
@@ -8,7 +10,8 @@ CONTENTSPIDER_DURABLE = True
 
 # Polite on the open web; for a site of one's own: contentspider crawl --own-site.
 ROBOTSTXT_OBEY = True
-USER_AGENT = "contentspider (Scrapy)"
+# Name yourself to the sites that you crawl: "mybot/1.0 (+https://example.org/bot; me@example.org)".
+USER_AGENT = f"contentspider/{__version__} (Scrapy)"
 CONCURRENT_REQUESTS_PER_DOMAIN = 4
 DOWNLOAD_DELAY = 0.25
 AUTOTHROTTLE_ENABLED = True
@@ -19,8 +22,10 @@ DOWNLOAD_TIMEOUT = 60
 DOWNLOAD_MAXSIZE = 30_000_000
 # The spider counts what failed, and says why.
 RETRY_GIVE_UP_LOG_LEVEL = "INFO"
-ROBOTSTXT_PARSER = "contentspider.crawl.patience.BoundedRobots"
+ROBOTSTXT_PARSER = "contentspider.crawl.robots.BoundedRobots"
 DOWNLOADER_MIDDLEWARES = {
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "contentspider.crawl.robots.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "contentspider.crawl.patience.SafeRedirectMiddleware": 600,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,

@@ -154,6 +154,12 @@ SETTINGS = (
         choices=("domain", "host"),
     ),
     Setting(
+        "CONTENTSPIDER_OBEY_META_ROBOTS",
+        True,
+        "The site spider makes no item of what a page (meta robots, X-Robots-Tag) marks noindex, and"
+        " follows no links marked nofollow.",
+    ),
+    Setting(
         "CONTENTSPIDER_ITEM_FIELDS",
         {},
         "Item classes of yours and which of their fields take ours: {'my.Item': {'content':"

@@ -24,13 +24,16 @@ from contentspider.crawl.guard import (
 )
 from contentspider.crawl.items import ContentItem
 from contentspider.crawl.keeper import ROW_META_KEY, Keeper
-from contentspider.crawl.links import MAX_LINKS, clean_address, page_links
+from contentspider.crawl.links import MAX_LINKS, Head, clean_address, page_links, read_head
 from contentspider.crawl.middleware import PAGE_META_KEY
+from contentspider.crawl.robots import RobotsUnreadError, header_directives, meta_directives
 from contentspider.crawl.scope import Scope, with_scheme
 from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
     MAX_SITEMAPS,
     SITEMAP_DEPTH,
+    is_feed,
+    read_feed,
     read_sitemap,
 )
 from contentspider.crawl.sites import SiteKeys
@@ -51,6 +54,8 @@ logger = logging.getLogger(__name__)
 
 START_META_KEY = "contentspider_start"
 MAX_RECENT = 50_000
+# Feeds that a start page names: its own, its sections', and one in each language.
+MAX_FEEDS = 20
 
 
 class SiteSpider(Spider):
@@ -69,6 +74,7 @@ class SiteSpider(Spider):
     scope: Scope
     duplicates: Duplicates
     traps: Traps
+    obeys_pages: bool
 
     def __init__(
         self,
@@ -122,6 +128,7 @@ class SiteSpider(Spider):
         """Return the spider of a crawler; sites are told apart as in the pipeline."""
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
+        spider.obeys_pages = crawler.settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
         spider.scope = Scope(spider.start_urls, spider.keys, *spider.asked)
         crawler.signals.connect(spider.opened, signal=signals.spider_opened)
         spider.traps = Traps(crawler)
@@ -199,15 +206,26 @@ class SiteSpider(Spider):
             elif level < SITEMAP_DEPTH:
                 yield from self._sitemap_requests(address, level + 1)
 
+    def parse_feed(self, response: Response) -> Iterator[Request]:
+        """Follow the pages that a feed names."""
+        for address in read_feed(response):
+            if self.is_own(address):
+                yield from self._page_request(address, 1)
+
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the page's item and requests for the pages that it links to."""
+        is_start = START_META_KEY in response.meta
+        if is_start and "redirect_urls" in response.meta:
+            self._move(response.url, response.meta["redirect_urls"][0])
+        if is_start and is_feed(response):
+            yield from self.parse_feed(response)
+            self._skip(response, "feed")
+            return
         page = response.meta.get(PAGE_META_KEY)
         if not isinstance(response, HtmlResponse) or page is None:
             self._skip(response, "not_html")
             return
-        if response.meta.get(START_META_KEY) and "redirect_urls" in response.meta:
-            self._move(response.url, response.meta["redirect_urls"][0])
-        if not self.is_own(response.url):
+        if not self.is_own(response.url) and not is_start:
             self._skip(response, "offsite_redirect")
             return
         if self.max_pages and self.pages >= self.max_pages:
@@ -216,25 +234,46 @@ class SiteSpider(Spider):
             return
         # A page without any markup has no tree.
         root = response.selector.root if response.body.strip() else None
+        head = read_head(root, response.url) if root is not None and hasattr(root, "iter") else None
+        robots = self._directives(response, head)
+        yield from self._items(response, page, robots)
+        if root is None or head is None:
+            return
+        if is_start and self.sitemaps:
+            for address in head.feeds[:MAX_FEEDS]:
+                yield from self._feed_requests(address)
+        depth = response.meta.get("depth", 0) + 1
+        if "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth):
+            yield from self._link_requests(root, response, page, head)
+        if self.max_pages and self.pages >= self.max_pages:
+            self.is_limited = True
+            raise CloseSpider("max_pages")
+
+    def _directives(self, response: Response, head: Head | None) -> set[str]:
+        """Return what a page asks of robots, if that is to be obeyed."""
+        if not self.obeys_pages:
+            return set()
+        found = header_directives(response.headers.getlist("X-Robots-Tag"))
+        if head is not None and head.robots:
+            found |= meta_directives(head.robots)
+        return found | {"noindex", "nofollow"} if "none" in found else found
+
+    def _items(self, response: Response, page: Page, robots: set[str]) -> Iterator[ContentItem]:
+        """Yield the page's item, unless the page must not be kept or has come out."""
+        if "noindex" in robots:
+            self._skip(response, "noindex")
+            return
         # A session id that the server put in by a redirect is no part of the page's address.
         url = clean_address(response.url)
         url = without_session(url) if "redirect_urls" in response.meta else url
         address = self.duplicates.claim(url, page, response.meta.get(ROW_META_KEY))
-        if address:
-            self.pages += 1
-            item = ContentItem.from_response(response)
-            item.url, item.id = address, page_id(address)
-            yield item
-        else:
+        if not address:
             self._skip(response, "duplicate")
-        if root is None or not hasattr(root, "iter"):
             return
-        depth = response.meta.get("depth", 0) + 1
-        if not self.max_depth or depth <= self.max_depth:
-            yield from self._link_requests(root, response, page)
-        if self.max_pages and self.pages >= self.max_pages:
-            self.is_limited = True
-            raise CloseSpider("max_pages")
+        self.pages += 1
+        item = ContentItem.from_response(response)
+        item.url, item.id = address, page_id(address)
+        yield item
 
     def _move(self, address: str, moved_from: str) -> None:
         """Let where a start address has moved belong to the crawl, now and when it goes on."""
@@ -244,9 +283,9 @@ class SiteSpider(Spider):
             self.keeper.ledger.runs.set_fact("moved", [*moved, [address, moved_from]])
 
     def _link_requests(
-        self, root: _Element, response: HtmlResponse, page: Page
+        self, root: _Element, response: HtmlResponse, page: Page, head: Head
     ) -> Iterator[Request]:
-        links = page_links(root, response.url)
+        links = page_links(root, response.url, head, nofollow=self.obeys_pages)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
         for link in self.traps.follow(
@@ -260,6 +299,10 @@ class SiteSpider(Spider):
 
     def _page_request(self, address: str, priority: int) -> Iterator[Request]:
         yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
+
+    def _feed_requests(self, address: str) -> Iterator[Request]:
+        if self.scope.has_site(address):
+            yield Request(address, callback=self.parse_feed, errback=self.ignore, priority=5)
 
     def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
         if not self.scope.has_site(address):
@@ -293,19 +336,20 @@ class SiteSpider(Spider):
     def start_failed(self, failure: Failure) -> None:
         """Note why a start address could not be read."""
         request = failure.request  # type: ignore[attr-defined]
-        kind, reason = why(failure)
+        kind, reason = why(failure.value)
         self.failures[request.url] = reason
         logger.error("%s could not be read: %s", request.url, reason)
-        self._count_failed(kind)
+        self._fail(request, kind, failure.value)
 
     def page_failed(self, failure: Failure) -> None:
         """Count a page that could not be read."""
-        kind, reason = why(failure)
+        kind, reason = why(failure.value)
         if kind in SKIPPED_KINDS:
             self._count(f"skipped/{kind}")
             return
-        logger.info("%s could not be read: %s", failure.request.url, reason)  # type: ignore[attr-defined]
-        self._count_failed(kind)
+        request = failure.request  # type: ignore[attr-defined]
+        logger.info("%s could not be read: %s", request.url, reason)
+        self._fail(request, kind, failure.value)
 
     def request_dropped(self, request: Request) -> None:
         """Count a page that redirects to itself: Scrapy drops the second request for it without a
@@ -313,15 +357,17 @@ class SiteSpider(Spider):
         """
         if request.callback == self.parse and request.url in request.meta.get("redirect_urls", ()):
             logger.info("%s could not be read: it redirects to itself", request.url)
-            self._count_failed("redirects")
+            self._fail(request, "redirects")
 
-    def _count_failed(self, kind: str) -> None:
+    def _fail(self, request: Request, kind: str, error: BaseException | None = None) -> None:
         self._count("failed")
         self._count(f"unread/{kind}")
+        if isinstance(error, RobotsUnreadError):  # it was not skipped for good
+            self.keeper.note(request.meta.get(ROW_META_KEY), "failed", str(error))
 
     def ignore(self, failure: Failure) -> None:
         """Do without a robots.txt or sitemap that is not there."""
-        logger.debug("%s is not there: %s", failure.request.url, why(failure)[1])  # type: ignore[attr-defined]
+        logger.debug("%s is not there: %s", failure.request.url, why(failure.value)[1])  # type: ignore[attr-defined]
 
 
 def _several(texts: str | Iterable[str]) -> list[str]:

@@ -1,0 +1,121 @@
+"""What a site says to robots: its robots.txt, and what its pages say in their heads and headers."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.utils.httpobj import urlparse_cached
+
+from contentspider.crawl.failures import why
+from contentspider.crawl.guard import RefusedError
+from contentspider.crawl.links import ROBOT_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+# RFC 9309 asks for 500 KiB at least, and Google reads no more; each request looks through all
+# rules.
+MAX_ROBOTS_BYTES = 512_000
+TOO_MANY_REQUESTS = 429
+SERVER_ERRORS = range(500, 600)
+# Directives whose value stands after a colon, as an agent's name stands before one.
+VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+MAX_DIRECTIVES_CHARS = 2_000
+
+
+class RobotsUnreadError(RefusedError):
+    """A request to a host whose robots.txt could not be read: it may be sent another day."""
+
+
+class BoundedRobots(ProtegoRobotParser):
+    """Reads the first `MAX_ROBOTS_BYTES` of a robots.txt."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> BoundedRobots:
+        """Return the parser of a robots.txt."""
+        return cls(robotstxt_body[:MAX_ROBOTS_BYTES], crawler.spider)
+
+
+class RobotsMiddleware(RobotsTxtMiddleware):
+    """Obeys robots.txt as RFC 9309 has it: one that the server fails to give forbids everything for
+    now, one that is not there (4xx) nothing.
+
+    Its pages fail for that reason: a crawl that goes on later asks again.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._unread: dict[str, tuple[str, str]] = {}
+
+    async def process_request(self, request: Request, spider: Spider | None = None) -> None:
+        """Refuse what robots.txt forbids, and all of a host whose robots.txt could not be read."""
+        await super().process_request(request)
+        if not self._unread or request.meta.get("dont_obey_robotstxt"):
+            return
+        unread = self._unread.get(urlparse_cached(request).netloc)
+        if unread is not None:
+            kind, reason = unread
+            raise RobotsUnreadError(
+                kind, f"{reason} (its robots.txt, without which nothing may be fetched for now)"
+            )
+
+    async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
+        if response.status in SERVER_ERRORS or response.status == TOO_MANY_REQUESTS:
+            self._note(
+                netloc, f"status_{response.status}", f"the server answered {response.status}"
+            )
+            response = response.replace(body=b"")
+        elif not 200 <= response.status < 300:
+            response = response.replace(body=b"")  # the page of an error has no rules
+        await super()._parse_robots(response, netloc, request)
+
+    def _robots_error(self, exc: Exception, netloc: str) -> None:
+        if not isinstance(exc, IgnoreRequest):  # else it leads where nobody should go: no rules
+            self._note(netloc, *why(exc))
+        super()._robots_error(exc, netloc)
+
+    def _note(self, netloc: str, kind: str, reason: str) -> None:
+        self._unread[netloc] = kind, reason
+        logger.warning(
+            "%s: robots.txt could not be read: %s. Nothing is fetched there for now: go on later"
+            " with --resume (CONTENTSPIDER_RESUME)",
+            netloc,
+            reason,
+        )
+
+
+def meta_directives(contents: Iterable[str]) -> set[str]:
+    """Return the directives in the contents of a page's metas for robots, in lower case."""
+    return {
+        word.strip().lower()
+        for content in contents
+        for word in content[:MAX_DIRECTIVES_CHARS].split(",")
+    }
+
+
+def header_directives(values: Iterable[bytes]) -> set[str]:
+    """Return the directives in X-Robots-Tag headers that are for every robot, or for us.
+
+    >>> sorted(header_directives([b"noarchive, contentspider: noindex", b"otherbot: nofollow"]))
+    ['noarchive', 'noindex']
+    """
+    found = set()
+    for value in values:
+        agent = ""
+        for word in value[:MAX_DIRECTIVES_CHARS].decode("latin-1").lower().split(","):
+            name, colon, rest = word.partition(":")
+            if colon and name.strip() not in VALUED:
+                agent, word = name.strip(), rest
+            if agent in ("", *ROBOT_NAMES):
+                found.add(word.strip())
+    return found

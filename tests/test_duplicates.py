@@ -1,0 +1,119 @@
+"""Which pages are one: wrong canonical links lose no page, copies come out once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.crawl.duplicates import Duplicates, plain_form
+from contentspider.crawl.sites import SiteKeys
+from contentspider.page.document import Page
+from contentspider.storage.ledger import Ledger
+from tests.conftest import Site, read_jsonl, run
+from tests.test_crawl import article
+from tests.test_site import prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Keeper:
+    """What `Duplicates` asks of a keeper."""
+
+    def __init__(self, path: Path) -> None:
+        self.ledger = Ledger(path)
+
+    def fail(self, error: Exception) -> None:
+        raise error
+
+
+@pytest.fixture
+def duplicates(tmp_path: Path) -> Iterator[Duplicates]:
+    keeper = Keeper(tmp_path / "x.sqlite")
+    yield Duplicates(keeper, SiteKeys().key)  # type: ignore[arg-type]
+    keeper.ledger.close()
+
+
+def claim(
+    duplicates: Duplicates, address: str, text: str, canonical: str = "", title: str = "A"
+) -> str:
+    """Return the path that a page comes out under."""
+    link = f"<link rel=canonical href='{canonical}'>" if canonical else ""
+    page = Page.from_html(f"<title>{title}</title>{link}<p>{text}</p>", "https://e.org" + address)
+    return duplicates.claim(page.url, page, None).removeprefix("https://e.org")
+
+
+TEXT = [prose(number) for number in range(10)]
+
+
+def test_a_wrong_canonical_takes_no_address_and_no_page(duplicates: Duplicates) -> None:
+    assert claim(duplicates, "/list?page=2", TEXT[2], "/list") == "/list?page=2"
+    assert claim(duplicates, "/list?page=3", TEXT[3], "/list") == "/list?page=3"
+    assert claim(duplicates, "/list", TEXT[1], "/list") == "/list"
+
+
+def test_a_forums_first_pages_survive_links_to_last_ones(duplicates: Duplicates) -> None:
+    for topic in range(3):
+        last = f"/topic/{topic}?start=40"
+        assert claim(duplicates, last, TEXT[topic], f"/topic/{topic}") == last
+    for topic in range(3):
+        first = f"/topic/{topic}"
+        assert claim(duplicates, first, TEXT[topic + 5], first) == first
+
+
+def test_a_form_of_an_address_comes_out_as_its_canonical_one(duplicates: Duplicates) -> None:
+    assert claim(duplicates, "/a/index.html?utm_source=x", TEXT[0], "https://www.e.org/a/") == (
+        "https://www.e.org/a/"
+    )
+    assert claim(duplicates, "/a", TEXT[0], "https://www.e.org/a/") == ""
+    assert claim(duplicates, "/b?x=1&utm_medium=y", TEXT[1], "/b?x=1") == "/b?x=1"
+    assert claim(duplicates, "/c?x=1", TEXT[2], "/c") == "/c?x=1"
+
+
+def test_one_text_is_one_page_of_a_site(duplicates: Duplicates) -> None:
+    assert len(TEXT[0]) > 200
+    assert claim(duplicates, "/print/1", TEXT[0]) == "/print/1"
+    assert claim(duplicates, "/1", TEXT[0], "/1") == ""
+    assert claim(duplicates, "/2", TEXT[0], title="B") == "/2", "a title is text of its own"
+    page = Page.from_html(f"<title>A</title><p>{TEXT[0]}</p>", "https://other.org/1")
+    assert duplicates.claim(page.url, page, None) == page.url
+
+
+def test_a_short_text_proves_nothing(duplicates: Duplicates) -> None:
+    assert claim(duplicates, "/1", "No results.") == "/1"
+    assert claim(duplicates, "/2", "No results.") == "/2"
+    assert claim(duplicates, "/2/index.php", "No results.") == ""
+    assert claim(duplicates, "/3", "No results.", "/4") == "/3"
+    assert claim(duplicates, "/4", "No results.", "/4") == ""
+    assert claim(duplicates, "/5", "", "http://[x") == "/5"
+
+
+def test_forms_of_an_address() -> None:
+    same = ["http://www.e.org:80/a/?b=1&c=2", "https://e.org/a/index.html?c=2&b=1&gclid=x&_ga=1"]
+    assert {plain_form(one) for one in same} == {"e.org/a?b=1&c=2"}
+    assert plain_form("https://e.org/a?ref=1&sid=2") == "e.org/a?ref=1&sid=2"
+    assert plain_form("https://e.org:8443/") == "e.org:8443"
+
+
+def test_a_crawl_swaps_no_addresses(tmp_path: Path, site: Site) -> None:
+    def page(number: int, canonical: str, links: str = "") -> str:
+        head = f"<link rel=canonical href='{canonical}'><title>"
+        return article(number, links).replace("<title>", head)
+
+    links = "<a href=/list?page=2>2</a><a href=/copy>3</a><a href=/1>1</a>"
+    port = site.url.rpartition(":")[2]
+    site.add("/", page(0, "/", links))
+    site.add("/list?page=2", page(2, "/list", "<a href=/list>first</a>"))
+    site.add("/list", page(1, "/list"))
+    site.add("/1", article(5, f"<a href=http://127.0.0.1:{port}/1#x>1</a>"))
+    site.pages["/copy"] = site.pages["/1"]
+    run("crawl", site.url, "--own-site", "--no-sitemaps", cwd=tmp_path)
+    items = {
+        str(item["url"]).removeprefix(site.url).strip("/"): str(item["content"])
+        for item in read_jsonl(tmp_path / "pages.jsonl")
+    }
+    assert set(items) == {"", "list?page=2", "list", "copy"}
+    assert prose((2, 1)) in items["list?page=2"]
+    assert prose((1, 1)) in items["list"]

@@ -1,0 +1,211 @@
+"""What a site says to robots is obeyed: robots.txt, metas, headers and links; feeds are read."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from parsel import Selector
+from scrapy.http import HtmlResponse, Response, XmlResponse
+
+from contentspider import links
+from contentspider.crawl.links import page_links, read_head
+from contentspider.crawl.robots import header_directives, meta_directives
+from contentspider.crawl.sitemaps import is_feed, read_feed
+from tests.conftest import Site, read_jsonl, run
+from tests.hostile import Exchange, HostileSite, serve_hostile
+from tests.test_crawl import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def hostile() -> Iterator[HostileSite]:
+    with serve_hostile() as made:
+        yield made
+
+
+def paths(folder: Path, url: str) -> list[str]:
+    items = read_jsonl(folder / "pages.jsonl")
+    return sorted(str(item["url"]).removeprefix(url) or "/" for item in items)
+
+
+def robots_site(hostile: HostileSite) -> None:
+    def meta(number: int, content: str, links: str = "", name: str = "robots") -> str:
+        head = f"<meta name={name} content='{content}'><title>"
+        return article(number, links).replace("<title>", head)
+
+    hostile.add(
+        "/",
+        article(
+            0,
+            "<a href=/noindex>1</a><a href=/nofollow>2</a><a href=/none>3</a><a href=/ours>4</a>"
+            "<a href=/header>5</a><a href=/other>6</a><a rel='ugc NoFollow' href=/rel>7</a>",
+        ),
+    )
+    hostile.add("/noindex", meta(1, "NOINDEX", "<a href=/from-noindex>x</a>"))
+    hostile.add("/from-noindex", article(11))
+    hostile.add("/nofollow", meta(2, "noarchive, nofollow", "<a href=/from-nofollow>x</a>"))
+    hostile.add("/from-nofollow", article(12))
+    hostile.add("/none", meta(3, "none", "<a href=/from-none>x</a>"))
+    hostile.add("/from-none", article(13))
+    hostile.add("/ours", meta(4, "noindex", name="ContentSpider"))
+    hostile.handlers["/header"] = lambda exchange: exchange.send(
+        article(5), "X-Robots-Tag: otherbot: nofollow", "X-Robots-Tag: noindex"
+    )
+    hostile.add("/other", meta(6, "noindex", name="googlebot"))
+    hostile.add("/rel", article(7))
+
+
+@pytest.mark.parametrize("obey", [True, False])
+def test_noindex_and_nofollow(hostile: HostileSite, tmp_path: Path, obey: bool) -> None:
+    robots_site(hostile)
+    setting = ["-s", f"CONTENTSPIDER_OBEY_META_ROBOTS={obey}"]
+    done = run("crawl", hostile.url, "--own-site", *setting, "--log-level", "INFO", cwd=tmp_path)
+    found = paths(tmp_path, hostile.url)
+    if obey:
+        assert found == ["/", "/from-noindex", "/nofollow", "/other"]
+        assert "'contentspider/pages/skipped/noindex': 4" in done.stderr
+        assert "/rel" not in hostile.requests
+    else:
+        assert len(found) == 11
+
+
+def test_directives() -> None:
+    assert meta_directives(["NoIndex , max-snippet:5", "none"]) == {
+        "noindex",
+        "max-snippet:5",
+        "none",
+    }
+    assert header_directives([b"unavailable_after: 25 Jun 2030 15:00:00, noindex"]) >= {"noindex"}
+    assert "noindex" not in header_directives([b"googlebot: nofollow, noindex"])
+    assert header_directives([b"googlebot: x, ContentSpider: noindex"]) == {"noindex"}
+    assert header_directives([b"\xff\0:" * 10_000]) == set()
+
+
+@pytest.mark.parametrize(("status", "reason"), [("503 Busy", "status_503"), ("", "broken")])
+def test_a_robots_txt_that_fails_forbids_everything_for_now(
+    hostile: HostileSite, tmp_path: Path, status: str, reason: str
+) -> None:
+    hostile.add("/", article(0, "<a href=/1>1</a>"))
+    hostile.add("/1", article(1))
+
+    def fail(exchange: Exchange) -> None:
+        if status:
+            exchange.send("no", status=status)
+
+    hostile.handlers["/robots.txt"] = fail
+    options = ["--own-site", "-s", "RETRY_ENABLED=False", "--resume"]
+    done = run("crawl", hostile.url, *options, cwd=tmp_path, check=False)
+    assert done.returncode != 0
+    assert "(its robots.txt, without which nothing may be fetched for now)" in done.stderr
+    assert not {"/", "/1"} & set(hostile.requests)
+    hostile.handlers["/robots.txt"] = lambda exchange: exchange.send("Disallow: x", status="404 No")
+    run("crawl", hostile.url, *options, cwd=tmp_path)
+    assert paths(tmp_path, hostile.url) == ["/", "/1"]
+
+
+@pytest.mark.parametrize("status", ["201 Created", "203 From elsewhere", "206 Partial"])
+def test_other_successes_are_pages(hostile: HostileSite, tmp_path: Path, status: str) -> None:
+    hostile.add("/", article(0, "<a href=/1>1</a><a href=/2>2</a>"))
+    hostile.handlers["/1"] = lambda exchange: exchange.send(article(1), status=status)
+    hostile.handlers["/2"] = lambda exchange: exchange.raw(b"HTTP/1.1 204 No\r\n\r\n")
+    run("crawl", hostile.url, "--own-site", "--no-sitemaps", cwd=tmp_path)
+    assert paths(tmp_path, hostile.url) == ["/", "/1"]
+
+
+RSS = """<?xml version="1.0"?><rss version="2.0"><channel><link>https://e.org/</link>
+<item><title>1</title><link> /a#x </link></item>
+<item><guid>https://e.org/b</guid></item>
+<item><guid isPermaLink="false">urn:1</guid></item>
+<item><link>http://[x</link></item></channel></rss>"""
+ATOM = """<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://e.org/blog/"><link href="/"/>
+<entry><link rel="edit" href="edit"/><link href="c"/></entry>
+<entry><link rel="alternate" href="/d"/></entry></feed>"""
+RDF = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+xmlns="http://purl.org/rss/1.0/"><item><link>https://e.org/e</link></item></rdf:RDF>"""
+
+
+def feed(text: str) -> Response:
+    return XmlResponse("https://e.org/feed", body=text.encode())
+
+
+def test_feeds_name_pages() -> None:
+    assert read_feed(feed(RSS)) == ["https://e.org/a", "https://e.org/b"]
+    assert read_feed(feed(ATOM)) == ["https://e.org/blog/c", "https://e.org/d"]
+    assert read_feed(feed(RDF)) == ["https://e.org/e"]
+    assert all(is_feed(feed(text)) for text in (RSS, ATOM, RDF))
+    assert not is_feed(feed("<html><title>Of &lt;rss>"))
+    for broken in ("", "<rss", "\0", "<rss><item><link>/f</link>", "<?xml encoding='x'?><rss/>"):
+        assert read_feed(feed(broken)) in ([], ["https://e.org/f"])
+
+
+def test_feeds_open_no_files_and_do_not_explode(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("https://e.org/secret")
+    doctype = f"<!DOCTYPE rss [<!ENTITY x SYSTEM 'file://{secret}'>]>"
+    attack = RSS.replace("<rss", doctype + "<rss").replace(" /a#x ", "&x;")
+    assert read_feed(feed(attack)) == ["https://e.org/b"]
+    names = "abcdefghij"
+    entities = "".join(
+        f"<!ENTITY {name} '{f'&{before};' * 10}'>" for before, name in pairwise(names)
+    )
+    bomb = f"<!DOCTYPE rss [<!ENTITY a '{'x' * 100}'>{entities}]>"
+    started = time.process_time()
+    for where in (" &j; ", f" /a?{'&j;'} "):
+        text = RSS.replace("<rss", bomb + "<rss").replace(" /a#x ", where)
+        read_feed(feed(text))
+        read_feed(feed(ATOM.replace("<feed", bomb.replace("rss", "feed") + "<feed")))
+        read_feed(feed(ATOM.replace("<feed", bomb + "<feed").replace('"c"', '"&j;"')))
+    assert time.process_time() - started < 2
+
+
+def test_a_crawl_reads_the_feeds_of_its_start(tmp_path: Path, site: Site) -> None:
+    site.add(
+        "/",
+        article(0, "<a href=/1>1</a>").replace(
+            "<title>",
+            "<link rel=alternate type=application/rss+xml href=/feed>"
+            "<link rel=alternate type='application/atom+xml' href=/atom><title>",
+        ),
+    )
+    head = "<link rel=alternate type=application/rss+xml href=/comments><title>"
+    site.add("/1", article(1).replace("<title>", head))
+    url = f"<link>{site.url}"
+    rss = f"<rss><channel><item>{url}/2</link></item><item>{url}/3</link></item></channel></rss>"
+    site.add("/feed", rss, kind="application/rss+xml")
+    site.add("/atom", ATOM.replace("https://e.org", site.url), kind="text/html")
+    for number, path in enumerate(("/2", "/3", "/blog/c", "/d")):
+        site.add(path, article(2 + number))
+    found = ["/", "/1", "/2", "/3", "/blog/c", "/d"]
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    assert paths(tmp_path, site.url) == found
+    assert "/comments" not in site.requests
+    run("crawl", site.url + "/feed", "--own-site", "--no-sitemaps", cwd=tmp_path)
+    assert set(paths(tmp_path, site.url)) >= {"/2", "/3"}
+
+
+def test_a_page_says_what_to_do_with_its_links() -> None:
+    html = """<base href="/b/"><base href="/c/"><meta name=robots content=noindex><meta name=x>
+    <link rel=alternate type="application/atom+xml" href=feed><link type="text/css" href=x>
+    <a rel=nofollow href=x>1</a><a href=y>2</a><a rel="noopener" href=z>3</a>"""
+    root = Selector(text=html).root
+    head = read_head(root, "https://e.org/a/")
+    assert head == ("https://e.org/b/", ["noindex"], ["https://e.org/b/feed"])
+    everything = [f"https://e.org/b/{name}" for name in "xyz"]
+    assert page_links(root, "https://e.org/a/") == everything
+    assert page_links(root, "https://e.org/a/", nofollow=True) == everything[1:]
+
+
+def test_links_of_a_response_are_addresses_that_can_be_followed() -> None:
+    body = b"""<a href="javascript:void(0)">1</a><a href="mailto:a@b.c">2</a><a href="tel:1">3</a>
+    <a href="http://[x">4</a><a href="/a#b">5</a><a href="  ">6</a><a>7</a><a href="b.zip">8</a>"""
+    response = HtmlResponse("https://e.org/", body=body)
+    assert links(response) == ["https://e.org/a"]
+    assert [request.url for request in response.follow_all(links(response))] == ["https://e.org/a"]
+    assert links(HtmlResponse("https://e.org/", body=b"")) == []
+    assert links(Response("https://e.org/x.pdf", body=b"%PDF")) == []
