@@ -114,6 +114,7 @@ def test_a_crawl_swaps_no_addresses(tmp_path: Path, site: Site) -> None:
         str(item["url"]).removeprefix(site.url).strip("/"): str(item["content"])
         for item in read_jsonl(tmp_path / "pages.jsonl")
     }
-    assert set(items) == {"", "list?page=2", "list", "copy"}
+    assert {"", "list?page=2", "list"} == set(items) - {"1", "copy"}
+    assert len(items) == 4, "one of the two that are one"
     assert prose((2, 1)) in items["list?page=2"]
     assert prose((1, 1)) in items["list"]

@@ -62,12 +62,16 @@ def read_head(root: _Element, url: str) -> Head:
 
 
 def page_links(
-    root: _Element, url: str, head: Head | None = None, nofollow: bool = False
+    root: _Element,
+    url: str,
+    head: Head | None = None,
+    nofollow: bool = False,
+    documents: bool = False,
 ) -> list[str]:
     """Return the absolute http(s) addresses that a page links to, without fragments or repeats.
 
-    Links to files that are no pages (images, archives, documents) are left out, with *nofollow*
-    also those that ask robots not to follow them; at most `MAX_LINKS`. *head* is what `read_head`
+    Links to files that are no pages (images, archives, and PDF files unless *documents* are wanted)
+    are left out, with *nofollow* also those that ask robots not to follow them; at most `MAX_LINKS`. *head* is what `read_head`
     has read of the page, if it has.
     """
     base = (head or read_head(root, url)).base
@@ -86,9 +90,9 @@ def page_links(
         # in common.
         start = root_folder if FROM_ROOT.match(href) else base if NO_PATH.match(href) else folder
         address = (
-            _known_address(start, href)
+            _known_address(start, href, documents)
             if len(start) + len(href) <= MAX_KNOWN_CHARS
-            else _address(start, href)
+            else _address(start, href, documents)
         )
         if address:
             found[address] = None
@@ -109,18 +113,19 @@ def links(response: Response) -> list[str]:
     return page_links(root, response.url) if hasattr(root, "iter") else []
 
 
-def _address(base: str, href: str) -> str:
-    """Return the address of a page that *href* means, empty if it is none."""
+def _address(base: str, href: str, documents: bool) -> str:
+    """Return the address of a page (or of a PDF file, where *documents* are wanted) that *href*
+    means, empty if it is none.
+    """
     try:
         address = clean_address(urljoin(base, href))
         parts = urlsplit(address)
     except ValueError:
         return ""  # an unclosed bracket in the host, for example
-    is_page = (
-        parts.scheme in ("http", "https")
-        and parts.netloc
-        and not parts.path.lower().endswith(SKIPPED_SUFFIXES)
-    )
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        return ""
+    path = parts.path.lower()
+    is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
     return address if is_page else ""
 
 

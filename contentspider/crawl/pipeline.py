@@ -140,7 +140,8 @@ class ContentPipeline:
         state = self._site(self.keys.key(source.page.url))
         key = source.key or self.keeper.key(source.row, source.place)
         if source.held_row is None:
-            if not state.is_ready and not self.closing and self._hold(state, item, source, key):
+            is_unknown = not state.is_ready and not source.page.is_document
+            if is_unknown and not self.closing and self._hold(state, item, source, key):
                 raise DropItem(f"held until {state.key} has been learned", log_level="DEBUG")
             if key is not None and self.ledger.items.has_item(key):
                 raise DropItem(
@@ -173,7 +174,9 @@ class ContentPipeline:
     def _fill(self, item: Any, page: Page, state: SiteState) -> dict[str, object]:
         try:
             extraction = (
-                state.model.extract(page, self.learning.keep_teasers) if state.model else None
+                state.model.extract(page, self.learning.keep_teasers)
+                if state.model and not page.is_document
+                else None
             )
         except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
             self.stats.inc_value(f"contentspider/pages/failed/{type(error).__name__}")
@@ -191,13 +194,16 @@ class ContentPipeline:
         kept = sum(len(block.text) for block in extraction.blocks) if extraction else total
         self.stats.inc_value("contentspider/chars/kept", kept)
         self.stats.inc_value("contentspider/chars/dropped", total - kept)
-        self.stats.inc_value(
-            "contentspider/items/filtered" if extraction else "contentspider/items/unfiltered"
-        )
+        if page.is_document:
+            self.stats.inc_value("contentspider/items/documents")
+        else:
+            self.stats.inc_value(
+                "contentspider/items/filtered" if extraction else "contentspider/items/unfiltered"
+            )
         if extraction and extraction.confidence < LOW_CONFIDENCE:
             self.stats.inc_value("contentspider/pages/low_confidence")
         self.stats.inc_value(f"contentspider/page_type/{values['page_type']}")
-        if self.keeper.is_durable:
+        if self.keeper.is_durable and not page.is_document:
             self.ledger.pages.offer(state.key, page)
         return values
 

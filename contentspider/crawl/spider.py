@@ -12,6 +12,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
+from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.duplicates import Duplicates
 from contentspider.crawl.failures import SKIPPED_KINDS, why
 from contentspider.crawl.guard import (
@@ -38,6 +39,7 @@ from contentspider.crawl.sitemaps import (
 )
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.traps import Traps, without_session
+from contentspider.page.pdf import can_read, is_pdf
 from contentspider.site.record import page_id
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ class SiteSpider(Spider):
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
         self.asked = (scope, _several(include), _several(exclude))
+        self.reads_documents = can_read()
         self.pages = 0
         self.sitemaps_asked = 0
         self.is_limited = False
@@ -114,6 +117,7 @@ class SiteSpider(Spider):
         for middleware, order in (
             (GuardMiddleware, GUARD_ORDER),
             (CredentialsMiddleware, CREDENTIALS_ORDER),
+            (DocumentsMiddleware, DOCUMENTS_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(
                 "DOWNLOADER_MIDDLEWARES", middleware, order
@@ -222,8 +226,8 @@ class SiteSpider(Spider):
             self._skip(response, "feed")
             return
         page = response.meta.get(PAGE_META_KEY)
-        if not isinstance(response, HtmlResponse) or page is None:
-            self._skip(response, "not_html")
+        if page is None:
+            self._skip(response, "pdf" if is_pdf(response.body) else "not_html")
             return
         if not self.is_own(response.url) and not is_start:
             self._skip(response, "offsite_redirect")
@@ -232,6 +236,15 @@ class SiteSpider(Spider):
             self._count("skipped/max_pages")
             self.keeper.put_back(response.meta.get(ROW_META_KEY))  # for a crawl that goes on
             return
+        if isinstance(response, HtmlResponse) and not page.is_document:
+            yield from self._parse_html(response, page)
+        else:
+            yield from self._items(response, page, self._directives(response, None))
+        if self.max_pages and self.pages >= self.max_pages:
+            self.is_limited = True
+            raise CloseSpider("max_pages")
+
+    def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
         # A page without any markup has no tree.
         root = response.selector.root if response.body.strip() else None
         head = read_head(root, response.url) if root is not None and hasattr(root, "iter") else None
@@ -239,15 +252,12 @@ class SiteSpider(Spider):
         yield from self._items(response, page, robots)
         if root is None or head is None:
             return
-        if is_start and self.sitemaps:
+        if START_META_KEY in response.meta and self.sitemaps:
             for address in head.feeds[:MAX_FEEDS]:
                 yield from self._feed_requests(address)
         depth = response.meta.get("depth", 0) + 1
         if "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth):
             yield from self._link_requests(root, response, page, head)
-        if self.max_pages and self.pages >= self.max_pages:
-            self.is_limited = True
-            raise CloseSpider("max_pages")
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:
         """Return what a page asks of robots, if that is to be obeyed."""
@@ -285,7 +295,7 @@ class SiteSpider(Spider):
     def _link_requests(
         self, root: _Element, response: HtmlResponse, page: Page, head: Head
     ) -> Iterator[Request]:
-        links = page_links(root, response.url, head, nofollow=self.obeys_pages)
+        links = page_links(root, response.url, head, self.obeys_pages, self.reads_documents)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
         for link in self.traps.follow(

@@ -28,7 +28,8 @@ COMPRESSION = 3
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page:
-    """A page's address (an URL or a path), its blocks, its hints, and its metadata.
+    """A page's address (an URL or a path), its blocks, its hints, and its metadata; whether it is a
+    document of its own (a PDF file), which has nothing of its site's templates.
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
     <Page '/tea': 1 blocks>
@@ -38,6 +39,7 @@ class Page:
     content: PageBlocks
     hints: Hints
     metadata: Metadata = NOTHING
+    is_document: bool = False
 
     def __repr__(self) -> str:
         return f"<Page {self.url!r}: {len(self.content.blocks)} blocks>"

@@ -95,7 +95,8 @@ def page_fields(
     blocks = extraction.blocks if extraction else page.content.blocks
     content = to_text(blocks)
     metadata = page.metadata
-    page_type = extraction.page_type if extraction else "other"
+    other = "document" if page.is_document else "other"
+    page_type = extraction.page_type if extraction else other
     published = metadata.published_at
     if not published and page_type != "listing":
         published = date_in_address(page.url)

@@ -1,0 +1,109 @@
+"""PDF files become items of their own kind, in a process that may fail without harm."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.page import pdf
+from contentspider.page.pdf import is_pdf, paragraphs_of, read_pdf
+from tests.conftest import Site, read_jsonl, run
+from tests.test_crawl import article, small_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES = [
+    "The first paragraph of the document goes on over two",
+    "lines of it.",
+    "The second one is short.",
+]
+
+
+def make_pdf(pages: list[list[str]], title: str = "A document") -> bytes:
+    """Return a PDF file with the lines of each page."""
+    streams = []
+    for lines in pages:
+        text = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
+        streams.append(zlib.compress(f"BT /F1 12 Tf 72 720 Td {text} ET".encode("latin-1")))
+    kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
+    objects: list[bytes] = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< /Title ({title}) /Author (A. Writer) >>".encode(),
+    ]
+    for number, stream in enumerate(streams):
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {6 + 2 * number} 0 R"
+            " /Resources << /Font << /F1 3 0 R >> >> >>".encode()
+        )
+        head = f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n".encode()
+        objects.append(head + stream + b"\nendstream")
+    body, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n".encode() + content + b"\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    return (
+        body
+        + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}".encode()
+        + f"trailer << /Size {len(objects) + 1} /Root 1 0 R /Info 4 0 R >>\n".encode()
+        + f"startxref\n{len(body)}\n%%EOF\n".encode()
+    )
+
+
+def test_a_pdf_file_is_a_page_of_paragraphs() -> None:
+    pytest.importorskip("pypdf")
+    page = read_pdf(make_pdf([LINES, ["The last <p>."]], "A & B"), "https://e.org/a.pdf")
+    assert page is not None
+    assert page.is_document
+    assert page.hints.titles == ("A & B",)
+    assert [block.text for block in page.content.blocks] == [
+        " ".join(LINES[:2]),
+        LINES[2],
+        "The last <p>.",
+    ]
+
+
+def test_what_cannot_be_read_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_pdf(b"%PDF-1.4 nothing", "x") is None
+    monkeypatch.setattr(pdf, "READ_SECS", 0.01)
+    assert read_pdf(make_pdf([LINES]), "x") is None
+    monkeypatch.setattr(pdf, "MAX_BYTES", 10)
+    assert read_pdf(make_pdf([LINES]), "x") is None
+
+
+def test_pdf_files_are_told_by_their_beginning() -> None:
+    assert is_pdf(b"\xef\xbb\xbf\r\n%PDF-1.7")
+    assert not is_pdf(b"<title>%PDF-1.7")
+    assert paragraphs_of("One.\n\nTwo\n \nThree") == ["One.", "Two", "Three"]
+    assert paragraphs_of("") == []
+
+
+def test_a_crawl_takes_pdf_files_along(tmp_path: Path, site: Site) -> None:
+    pytest.importorskip("pypdf")
+    small_site(site, 6)
+    site.add(
+        "/", article(0, "<a href=/a.PDF>A</a><a href=/b>B</a><a href=/c.pdf>C</a><a href=/1>1")
+    )
+    site.add("/a.PDF", make_pdf([LINES]), kind="application/pdf")
+    site.add("/b", make_pdf([["Another one. " * 3]]), kind="text/html")
+    site.add("/c.pdf", b"%PDF-1.4 broken", kind="application/pdf")
+    done = run(
+        "crawl", site.url, "--own-site", "--no-sitemaps", "--log-level", "INFO", cwd=tmp_path
+    )
+    items = {
+        str(item["url"]).removeprefix(site.url): item
+        for item in read_jsonl(tmp_path / "pages.jsonl")
+    }
+    documents = {path for path, item in items.items() if item["page_type"] == "document"}
+    assert documents == {"/a.PDF", "/b"}
+    assert items["/a.PDF"]["content"] == f"{LINES[0]} {LINES[1]}\n{LINES[2]}"
+    assert items["/a.PDF"]["title"] == "A document"
+    assert items["/a.PDF"]["model_version"] == "unfiltered"
+    assert "'contentspider/items/documents': 2" in done.stderr
+    assert "'contentspider/pages/skipped/pdf': 1" in done.stderr
+    assert items["/1"]["page_type"] != "document"
