@@ -1,11 +1,34 @@
 from __future__ import annotations
 
+import random
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from lxml import etree, html
+from markdown_it import MarkdownIt
+
 from contentspider.page.document import Page
-from contentspider.page.output import to_markdown, to_text
+from contentspider.page.files import read_pages
+from contentspider.page.markdown import to_markdown
+from contentspider.page.markup import to_html
+from contentspider.page.output import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from contentspider.page.blocks import Block
+
+BASE = "https://e.example/d/p.html"
 
 
-def markdown(html: str) -> str:
-    return to_markdown(Page.from_html(html).content.blocks)
+def markdown(html: str, base: str = "") -> str:
+    return to_markdown(Page.from_html(html).content.blocks, base)
+
+
+def markup(html: str, base: str = "") -> str:
+    return to_html(Page.from_html(html).content.blocks, base)
 
 
 def test_structure_survives_in_markdown() -> None:
@@ -36,17 +59,194 @@ def test_code_fences_are_longer_than_what_they_hold() -> None:
 
 
 def test_cells_of_a_row_share_a_line_of_text() -> None:
-    assert (
-        to_text(
-            Page.from_html(
-                "<p>a</p><table><tr><td>b</td><td>c</td></tr><tr><td>d</td></tr></table>"
-            ).content.blocks
-        )
-        == "a\nb\tc\nd"
-    )
+    html = "<p>a</p><table><tr><td>b</td><td>c</td></tr><tr><td>d</td></tr></table>"
+    assert to_text(Page.from_html(html).content.blocks) == "a\nb\tc\nd"
 
 
 def test_code_and_targets_cannot_break_out() -> None:
     assert markdown("<p><code>a`` &lt;img src=x&gt;</code></p>") == "``` a`` <img src=x> ```"
-    assert markdown("<p><a href='/a&#13;b\\'>x</a></p>") == "[x](/a%0Db%5C)"
-    assert markdown("<p>~~~</p><p>1.5 metres</p>") == "\\~~~\n\n1.5 metres"
+    assert markdown("<p><a href='/a&#13;b\\'>x</a></p>") == "[x](/ab%5C)"
+    assert markdown("<p>~~~</p><p>1.5 metres</p>") == "\\~\\~~\n\n1.5 metres"
+
+
+@pytest.mark.parametrize(
+    ("href", "expected"),
+    [
+        ("q.html", "https://e.example/d/q.html"),
+        ("/q", "https://e.example/q"),
+        ("//f.example/q", "https://f.example/q"),
+        ("#a", "https://e.example/d/p.html#a"),
+        ("?a=1&copy;=2", "https://e.example/d/p.html?a=1&copy;=2"),
+        ("mailto:a@e.example", "mailto:a@e.example"),
+        ("JavaScript:x", ""),
+        (" java\tscript:x", ""),
+        ("\x01javascript:x", ""),
+        ("data:text/html,x", ""),
+        ("vbscript:x", ""),
+        ("http://[half", ""),
+        ("file:///etc/passwd", ""),
+    ],
+)
+def test_addresses_are_absolute_and_safe(href: str, expected: str) -> None:
+    body = etree.Element("body")
+    etree.SubElement(etree.SubElement(body, "p"), "a").text = "x"
+    page = Page.from_html(f"<p>y <a href='{href.replace('&', '&amp;')}'>x</a>")
+    found = to_markdown(page.content.blocks, BASE)
+    tokens = [child for token in MarkdownIt().parse(found) for child in token.children or []]
+    links = [token.attrs["href"] for token in tokens if token.type == "link_open"]
+    assert links == ([expected] if expected else [])
+    links = html.fromstring(to_html(page.content.blocks, BASE)).xpath("//a/@href")
+    assert links == ([expected] if expected else [])
+
+
+def test_the_page_says_what_its_addresses_are_relative_to() -> None:
+    page = Page.from_html("<head><base href='/b/'></head><p><a href=c>x</a>", BASE)
+    assert page.base == "https://e.example/b/"
+    assert Page.load(page.dump()).base == page.base
+    assert Page.from_html("<base href='http://[half'><p>x", BASE).base == BASE
+    assert markdown("<p><a href=c>x</a>", "folder/file.html") == "[x](c)"
+
+
+def test_pictures_survive() -> None:
+    html = (
+        "<p>a <img src=i.png alt='an *i*'> b</p><figure><img src=/j.png alt=j></figure><p>c</p>"
+        "<ul><li><img src=k.png alt=k><p>d</li></ul>"
+    )
+    assert markdown(html, BASE) == (
+        "a ![an \\*i\\*](https://e.example/d/i.png) b\n\n![j](https://e.example/j.png)\n\nc\n\n"
+        "- ![k](https://e.example/d/k.png) d"
+    )
+    assert '<p>a <img src="https://e.example/d/i.png" alt="an *i*"> b</p>' in markup(html, BASE)
+    assert markdown("<p>a<img src='javascript:x' alt=x>") == "a"
+    assert markup("<p>a<img src='javascript:x' alt=x>") == "<p>a</p>"
+
+
+def test_blocks_in_a_cell_stay_in_it() -> None:
+    html = (
+        "<table><tr><th><p>x</th><th>y</th><th>z</th></tr>"
+        "<tr><td><p>1</p><p>2</p></td><td></td><td><ul><li>a|b</li></ul></td></tr></table>"
+    )
+    assert markdown(html) == "| x | y | z |\n| --- | --- | --- |\n| 1<br>2 |  | a\\|b |"
+    assert markup(html) == (
+        "<table>\n<tr><th>x</th><th>y</th><th>z</th></tr>\n"
+        "<tr><td><p>1</p><p>2</p></td><td></td><td>a|b</td></tr>\n</table>"
+    )
+    # The longest row gives the number of columns: readers drop cells beyond it.
+    assert markdown("<table><tr><td>a<td>b<tr><td>c<td>d<td>e</table>") == (
+        "| a | b |  |\n| --- | --- | --- |\n| c | d | e |"
+    )
+
+
+def test_tables_that_are_there_for_the_layout_are_no_tables() -> None:
+    paragraphs = "".join(f"<p>Paragraph {number}.</p>" for number in range(10))
+    found = markdown(f"<table><tr><td>menu</td><td>{paragraphs}</td></tr></table>")
+    assert "|" not in found
+    assert found.count("\n\n") == 10
+    assert "|" not in markdown("<table><tr><td>one</td></tr><tr><td>two</td></tr></table>")
+
+
+def test_text_after_a_nested_list_goes_on_with_its_entry() -> None:
+    html = "<ul><li>one<ul><li>two</li></ul>three</li><li>four<pre>code</pre>five</li></ul>"
+    assert markdown(html) == (
+        "- one\n    - two\n\n    three\n- four\n\n    ```\n    code\n    ```\n\n    five"
+    )
+    assert markup(html) == (
+        "<ul><li>\n<p>one</p>\n<ul><li>\n<p>two</p>\n</li></ul>\n<p>three</p>\n</li><li>\n"
+        "<p>four</p>\n<pre>\ncode</pre>\n<p>five</p>\n</li></ul>"
+    )
+
+
+def test_entries_stand_no_deeper_than_lists_that_are_there() -> None:
+    html = "<ul><li><ul><li><ul><li>a</li></ul></li><li>b</li></ul></li><li>c</li></ul>"
+    assert markdown(html) == "- a\n- b\n- c"
+
+
+def test_quotes_are_known_by_their_tag() -> None:
+    assert markdown("<p class=no-blockquote-style>a</p>") == "a"
+    html = "<blockquote><h2>a</h2><p>b</p><ul><li>c</li></ul></blockquote><p>d</p>"
+    assert markdown(html) == "> ## a\n>\n> b\n>\n> - c\n\nd"
+    assert markup(html) == (
+        "<blockquote>\n<h2>a</h2>\n<p>b</p>\n<ul><li>\n<p>c</p>\n</li></ul>\n</blockquote>\n<p>d</p>"
+    )
+    html = "<ul><li>a<blockquote><p>b</p></blockquote></li></ul>"
+    assert markdown(html) == "- a\n\n> b"
+
+
+def test_html_is_escaped() -> None:
+    html = "<p>&lt;script&gt; <b>bold</b> <a href='/x\"y'><code>&amp;amp;</code></a></p><pre>\n&lt;</pre>"
+    assert markup(html) == (
+        "<p>&lt;script&gt; <strong>bold</strong>"
+        ' <a href="/x&quot;y"><code>&amp;amp;</code></a></p>\n<pre>\n&lt;</pre>'
+    )
+
+
+TEXTS = (
+    "plain|two words|*a*|_b_|`c`|``|[x](y)|![z](w)|<b>|&amp;|&copy;|#|# h|C #|1.|1. x|2)|- a|+ b|---|==="
+    "|***|~~s~~|> q|\\|a\\|!|| a | b |,|:---|    four|\u00a0|http://e.org/_a_|<!-- c -->|\\[|](x|*|日本|9) y"
+).split("|")
+INLINE = ["b", "code", "i", "a href=/x", "a href='/y(z)'", "strong", "kbd", "a href=javascript:x"]
+BLOCK = ["p", "div", "h2", "h3", "ul", "ol", "li", "blockquote", "pre", "td", "table", "tr", "th"]
+
+
+def tricky(draw: random.Random, depth: int = 0) -> str:
+    """Return HTML of nested elements with text that looks like markup."""
+    found = []
+    for _ in range(draw.randint(1, 4)):
+        kind = draw.random()
+        if kind < 0.4 or depth > 5:
+            text = draw.choice([*TEXTS, "|", "a | b"])
+            found.append(re.sub("[<&]", lambda match: f"&#{ord(match[0])};", text))
+            found.append(draw.choice(["", " ", "!"]))
+        elif kind < 0.45:
+            found.append("<img src=/i.png alt='a ] b'>")
+        else:
+            tag = draw.choice(INLINE if kind < 0.65 else BLOCK)
+            end = tag.split()[0]
+            found.append(f"<{tag}>{tricky(draw, depth + 1)}</{end}>")
+    return "".join(found)
+
+
+def shown_by_markdown(found: str) -> str:
+    """Return what a reader of Markdown shows, without white space."""
+    parser = MarkdownIt("commonmark", {"maxNesting": 200}).enable("table").enable("strikethrough")
+    shown: list[str] = []
+    for token in parser.parse(found):
+        if token.type in ("fence", "code_block"):
+            shown.append(token.content if token.type == "fence" else "INDENTED CODE")
+        for child in token.children or []:
+            if child.type in ("text", "code_inline", "text_special"):
+                shown.append(child.content)
+            elif child.type == "html_inline":
+                assert child.content == "<br>"
+            else:
+                assert child.type in ("image", "link_open", "link_close", "softbreak"), child
+    return "".join("".join(shown).split())
+
+
+def check(blocks: Sequence[Block]) -> None:
+    wanted = "".join("".join(block.text for block in blocks).split())
+    found = to_markdown(blocks, BASE)
+    assert shown_by_markdown(found) == wanted, found
+    found = to_html(blocks, BASE)
+    shown = html.fromstring(f"<div>{found}</div>").text_content()
+    assert "".join(shown.split()) == wanted, found
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_markdown_and_html_show_the_text(seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(4):
+        blocks = Page.from_html(tricky(draw)).content.blocks
+        check(blocks)
+        check([block for block in blocks if draw.random() < 0.6])
+
+
+@pytest.mark.corpora
+def test_markdown_and_html_show_the_text_of_corpora(corpora: Path) -> None:
+    for folder in sorted(corpora.iterdir()):
+        if (folder / "html").is_dir():
+            files = sorted((folder / "html").rglob("*.html"))
+            for page in read_pages(
+                folder / "html", random.Random(0).sample(files, min(3, len(files)))
+            ):
+                check(page.content.blocks)

@@ -24,6 +24,7 @@ class ContentItem:
     language: str = ""
     content: str = ""
     content_markdown: str = ""
+    content_html: str = ""
     headings: list[str] = field(default_factory=list)
     canonical: str = ""
     published_at: str = ""

@@ -6,6 +6,7 @@ import json
 import zlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 from parsel import Selector
 
@@ -79,6 +80,14 @@ class Page:
         """Read the tree below *root*, of which `PageBlocks` keeps *max_blocks* blocks."""
         hints, metadata = read_head(root)
         return cls(url, extract_blocks(root, max_blocks, attributes), hints, metadata)
+
+    @property
+    def base(self) -> str:
+        """Return the address by which those in the page are resolved."""
+        try:
+            return urljoin(self.url, self.content.base)
+        except ValueError:  # half an address of IPv6
+            return self.url
 
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`."""

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from contentspider.errors import StateError
-from contentspider.page.output import to_markdown, to_text
+from contentspider.page.markdown import to_markdown
+from contentspider.page.markup import to_html
+from contentspider.page.output import to_text
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.folder import read_model, write_model
@@ -102,7 +104,12 @@ class Extraction:
     @property
     def markdown(self) -> str:
         """Return the kept blocks as Markdown."""
-        return to_markdown(self.blocks)
+        return to_markdown(self.blocks, self.page.base)
+
+    @property
+    def html(self) -> str:
+        """Return the kept blocks as HTML, without the page's template."""
+        return to_html(self.blocks, self.page.base)
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `ContentItem` (docs/items.md) as JSON values."""

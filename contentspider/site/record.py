@@ -14,8 +14,11 @@ from contentspider.page.blocks import PREFORMATTED_TAGS
 from contentspider.page.dates import MAX_ADDRESS_CHARS, date_in_address
 from contentspider.page.hints import MAX_HINT_CHARS
 from contentspider.page.language import SAMPLE_CHARS, detect_language, script_language
+from contentspider.page.markdown import to_markdown
+from contentspider.page.markup import to_html
 from contentspider.page.metadata import tidy
-from contentspider.page.output import HEADING_TAGS, to_markdown, to_text
+from contentspider.page.output import to_text
+from contentspider.page.structure import HEADING_TAGS
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -76,7 +79,7 @@ def absolute_url(page: Page, address: str) -> str:
     if not address or not address.isprintable() or len(address) > MAX_ADDRESS_CHARS:
         return ""
     try:
-        whole = urljoin(urljoin(page.url, page.content.base), address)
+        whole = urljoin(page.base, address)
         parts = urlsplit(whole)
         is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:  # half an IPv6 address
@@ -108,7 +111,8 @@ def page_fields(
         "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
         "language": page_language(page, blocks),
         "content": content,
-        "content_markdown": to_markdown(blocks),
+        "content_markdown": to_markdown(blocks, page.base),
+        "content_html": to_html(blocks, page.base),
         "headings": page_headings(blocks),
         "canonical": absolute_url(page, page.hints.canonical).partition("#")[0],
         "published_at": published,

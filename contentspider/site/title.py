@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 from contentspider.page.jsonld import title_key
 from contentspider.page.metadata import MAX_TITLE_CHARS, tidy
-from contentspider.page.output import HEADING_TAGS
+from contentspider.page.structure import HEADING_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
