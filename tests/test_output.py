@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from typing import TYPE_CHECKING
 
 import pytest
-from lxml import etree, html
+from lxml import html
 from markdown_it import MarkdownIt
 
 from contentspider.page.document import Page
@@ -88,8 +89,6 @@ def test_code_and_targets_cannot_break_out() -> None:
     ],
 )
 def test_addresses_are_absolute_and_safe(href: str, expected: str) -> None:
-    body = etree.Element("body")
-    etree.SubElement(etree.SubElement(body, "p"), "a").text = "x"
     page = Page.from_html(f"<p>y <a href='{href.replace('&', '&amp;')}'>x</a>")
     found = to_markdown(page.content.blocks, BASE)
     tokens = [child for token in MarkdownIt().parse(found) for child in token.children or []]
@@ -241,12 +240,6 @@ def test_markdown_and_html_show_the_text(seed: int) -> None:
         check([block for block in blocks if draw.random() < 0.6])
 
 
-@pytest.mark.corpora
-def test_markdown_and_html_show_the_text_of_corpora(corpora: Path) -> None:
-    for folder in sorted(corpora.iterdir()):
-        if (folder / "html").is_dir():
-            files = sorted((folder / "html").rglob("*.html"))
-            for page in read_pages(
-                folder / "html", random.Random(0).sample(files, min(3, len(files)))
-            ):
-                check(page.content.blocks)
+def test_markdown_and_html_show_the_text_of_pages(example_corpus: Path) -> None:
+    for page in itertools.islice(read_pages(example_corpus / "html"), 30):
+        check(page.content.blocks)
