@@ -106,6 +106,15 @@ def test_a_folder_has_a_file_a_page_and_nothing_outside(kind: str, tmp_path: Pat
     assert sorted(tmp_path.rglob("*")) == before, "a page has the same file again"
 
 
+def test_a_page_of_html_has_the_items_html(tmp_path: Path) -> None:
+    item = {"url": "https://e.org/1", "title": "A<b>", "content_html": "<p>x <code>y</code></p>"}
+    write("pages/", tmp_path, [item], page_kind="html")
+    (file,) = (tmp_path / "pages").iterdir()
+    html = file.read_text()
+    assert "<p>x <code>y</code></p>" in html
+    assert "<title>A&lt;b&gt;</title>" in html
+
+
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_text("yesterday's")
 

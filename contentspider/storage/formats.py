@@ -231,8 +231,10 @@ def _text(record: Record) -> str:
 def _html(record: Record) -> str:
     url, title, language = (escape(str(record.get(name) or "")) for name in HEAD_FIELDS)
     lang = f' lang="{language}"' if language else ""
-    lines = str(record.get("content") or "").split("\n")
-    body = "\n".join(f"<p>{escape(line)}</p>" for line in lines)
+    body = str(record.get("content_html") or "")
+    if not body:  # an item of the user's own
+        lines = str(record.get("content") or "").split("\n")
+        body = "\n".join(f"<p>{escape(line)}</p>" for line in lines)
     return _clean(
         f"<!DOCTYPE html>\n<html{lang}>\n"
         f'<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
