@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import csv
+from dataclasses import asdict
+from io import BytesIO, StringIO
+
+import pytest
+from scrapy.exporters import CsvItemExporter, XmlItemExporter
+
+from contentspider.crawl.items import ContentItem, FieldMap
+from contentspider.page.document import Page
+from contentspider.site.record import page_fields
+
+HTML = """<html lang="en"><head><title>Ferry | Harbour</title>
+<meta property="article:published_time" content="2024-03-01"><meta name="keywords" content="a,b">
+<meta name="author" content="Ada"></head><body><h1>Ferry</h1><p>It is back.<h2>Times</h2>"""
+
+
+def values() -> dict[str, object]:
+    page = Page.from_html(HTML, "https://harbour.example/ferry")
+    return page_fields(page, "harbour.example", None, "")
+
+
+def test_every_field_is_filled_and_no_other() -> None:
+    assert set(values()) == set(ContentItem.__dataclass_fields__)
+
+
+def test_users_items_take_the_fields_that_they_map() -> None:
+    item: dict[str, object] = {"link": "https://harbour.example/mine"}
+    mapping = {"url": "link", "published_at": "date", "headings": "toc", "keywords": "tags"}
+    FieldMap({"dict": mapping}).fill(item, values())
+    assert item == {
+        "link": "https://harbour.example/mine",
+        "date": "2024-03-01",
+        "toc": ["# Ferry", "## Times"],
+        "tags": ["a", "b"],
+    }
+    with pytest.raises(ValueError, match="published_at, modified_at, author"):
+        FieldMap({"dict": {"date": "date"}})
+
+
+def test_items_of_one_class_share_no_list() -> None:
+    first, second = ContentItem("a"), ContentItem("b")
+    first.keywords.append("x")
+    assert second.keywords == []
+
+
+def test_lists_are_readable_in_csv_and_xml() -> None:
+    item = ContentItem(url="")
+    FieldMap({}).fill(item, values())
+    file = BytesIO()
+    exporter = CsvItemExporter(file, fields_to_export=list(asdict(item)))
+    exporter.export_item(item)
+    exporter.stream.flush()
+    row = next(csv.DictReader(StringIO(file.getvalue().decode())))
+    assert (row["headings"], row["keywords"]) == ("# Ferry,## Times", "a,b")
+    file = BytesIO()
+    xml = XmlItemExporter(file)
+    xml.start_exporting()
+    xml.export_item(item)
+    xml.finish_exporting()
+    assert b"<headings><value># Ferry</value><value>## Times</value></headings>" in file.getvalue()
