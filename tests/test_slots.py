@@ -1,0 +1,240 @@
+"""Slots, clusters, relevance and teasers: where things stand in a site's template."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider.page.blocks import PageBlocks
+from contentspider.page.document import Page
+from contentspider.page.hints import Hints
+from contentspider.site import blocks, clusters, slots, teasers
+from contentspider.site.clusters import cluster_slots
+from contentspider.site.relevance import (
+    MAX_CHARS,
+    contrasts,
+    lcs_length,
+    lcs_lengths,
+    other_hints,
+    own_hints,
+)
+from contentspider.site.slots import SlotTable, count_names, step_names
+from contentspider.site.teasers import teaser_slots
+from tests.sites import prose, site_of
+
+
+def test_the_names_of_a_step() -> None:
+    assert step_names("div#main.entry.wide[article]") == ["#main", ".entry", ".wide", "[article]"]
+    assert step_names("div") == []
+
+
+def test_names_are_counted_once_a_page() -> None:
+    pages = [["body.a/p.b", "body.a/p.b/b.a"], ["body.a"]]
+    assert count_names(pages) == {".a": 2, ".b": 1}
+
+
+@pytest.mark.parametrize(
+    ("count", "pages", "is_kept"),
+    [(2, 10, True), (1, 10, False), (5, 100, True), (4, 100, False), (1, 1, True), (3, 60, True)],
+)
+def test_a_name_of_the_template_is_on_two_pages_and_on_5_percent(count, pages, is_kept) -> None:
+    assert (".a" in SlotTable({".a": count}, pages).kept) == is_kept
+
+
+def test_a_slot_has_the_template_s_names_in_order_but_not_body_s() -> None:
+    table = SlotTable.of_names([".main", ".wide", "#top", ".blog"])
+    assert table.slot("body.blog/div.x.wide.main#top/p.y") == "body/div#top.main.wide/p"
+    assert table.slot("body.blog") == "body"
+    assert table.body("body.x.blog/div.main") == "body.blog"
+    assert table.step("div.wide.main") == table.step("div.main.wide") == "div.main.wide"
+
+
+def test_known_steps_are_bounded(monkeypatch) -> None:
+    monkeypatch.setattr(slots, "MAX_STEPS", 2)
+    table = SlotTable.of_names([".a"])
+    for number in range(5):
+        assert table.step(f"div.a.p{number}") == "div.a"
+        assert len(table._steps) <= 2
+
+
+def found(*paths: str) -> list[int]:
+    return cluster_slots(list(paths), [1.0] * len(paths)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_one"),
+    [
+        ("body/div.list/div.odd/div.cell/p", "body/div.list/div.even/div.cell/p", True),
+        ("body/div.list/div.odd/div.cell/p", "body/div.list/div.odd/div.cell/h2", False),
+        ("body/div.odd/div/div/div/p", "body/div.even/div/div/div/p", True),
+        ("body/div/div/div/div/p.odd", "body/div/div/div/div/p.even", False),
+        ("body/div/p", "body/div/div/p", False),
+        ("body/div/p", "body/section/p", False),
+    ],
+)
+def test_slots_that_differ_little_far_up_are_one_cluster(first, second, is_one) -> None:
+    one, other = found(first, second)
+    assert (one == other) == is_one
+
+
+def test_beyond_a_number_of_slots_the_lightest_stand_alone(monkeypatch) -> None:
+    monkeypatch.setattr(clusters, "MAX_CLUSTERED", 2)
+    paths = ["body/div/div/div.a/p"] * 3
+    assert cluster_slots(paths, [1, 3, 2]).tolist() == [1, 0, 0]
+    assert cluster_slots(paths + paths[:1], [1, 3, 2, 1]).tolist() == [1, 0, 0, 2]
+
+
+# blocks side by side
+
+
+def test_what_is_gathered_of_the_blocks() -> None:
+    site = site_of(
+        [
+            "<body class=shop><div class=a><h1>Tea</h1><p>Green <a href=/>tea</a></p></div>"
+            f"<p>{prose(number)}</p>"
+            for number in range(2)
+        ]
+    )
+    assert site.pages.tolist() == [0, 0, 0, 1, 1, 1]
+    assert site.page_count == 2
+    assert site.slots[:3] == ["body/div.a/h1", "body/div.a/p", "body/p"]
+    assert site.chars.tolist()[:2] == [3, 9]
+    assert site.link_share.tolist()[:2] == pytest.approx([0, 1 / 3])
+    assert site.headings.tolist() == [True, False, False] * 2
+    assert site.texts.tolist() == [0, 1, 2, 0, 1, 3]
+    assert site.spots.tolist() == [0, 1, 2] * 2
+    assert site.parent_spots.tolist() == [0, 0, 1] * 2
+    assert site.spot_texts.tolist() == [0, 1, 2, 0, 1, 3]
+    assert site.weights == pytest.approx(np.sqrt(site.chars))
+
+
+def test_a_spot_is_a_slot_at_a_position_on_pages_of_one_body() -> None:
+    text = "<div><p>a</p></div><div><p>a</p></div>"
+    site = site_of([f"<body class={name}>{text}" for name in "xxyy"])
+    assert site.slots == ["body/div/p"] * 8
+    assert site.spots.tolist() == [0, 1, 0, 1, 2, 3, 2, 3]
+
+
+def test_repeats_are_counted_on_the_other_pages_of_the_spot() -> None:
+    pages = [f"<p>{prose(number)}</p><p>{text}</p>" for number, text in enumerate("aaab")]
+    site = site_of(pages)
+    shares = blocks.repeat_shares(site)[1::2]
+    # both paragraphs of a page stand at one spot
+    assert shares == pytest.approx([2 / 3, 2 / 3, 2 / 3, 0])
+
+
+def test_means_counts_and_windows() -> None:
+    groups, pages = np.array([0, 0, 1]), np.array([0, 1, 1])
+    values = np.array([1, 3, 5], dtype=np.float32)
+    assert blocks.group_mean(groups, values, np.array([3, 1, 1.0])) == pytest.approx([1.5, 1.5, 5])
+    assert blocks.group_mean(groups, values, np.zeros(3)).tolist() == [0, 0, 0]
+    assert blocks.count_pages(groups, pages).tolist() == [2, 1]
+    assert blocks.count_pages(np.array([0, 0, 2]), np.array([1, 1, 0])).tolist() == [1, 0, 1]
+    window = blocks.window_mean(values, np.array([1, 1, 3.0]), pages, 1)
+    assert window == pytest.approx([1, 18 / 4, 18 / 4])
+    assert blocks.window_mean(values, np.zeros(3), pages, 1).tolist() == [0, 0, 0]
+    assert blocks.number_pairs(groups, pages).tolist() == [0, 1, 2]
+
+
+# relevance
+
+
+def test_lengths_are_those_of_the_first_thousand_characters() -> None:
+    assert lcs_length("teapot", "tapet") == 4
+    assert lcs_length("x" * 5_000, "x" * 5_000) == MAX_CHARS
+    assert lcs_lengths(["tea", "x" * 2_000], ["teapot", "x" * 2_000]).tolist() == [
+        [3, 0],
+        [0, MAX_CHARS],
+    ]
+
+
+def test_hints_that_several_pages_give_are_the_site_s() -> None:
+    hints = [Hints(titles=("The Shop", f"Tea {number}")) for number in range(30)]
+    assert own_hints(hints)[3] == ["tea3"]
+    # on two of ten pages a title says little, on two of thirty it may be a page's
+    assert own_hints([Hints(titles=("Tea",))] * 2 + hints[:8])[0] == []
+    assert own_hints([Hints(titles=("Tea",))] * 2 + hints[:28])[0] == ["tea"]
+    assert own_hints([Hints(titles=("Tea",))]) == [["tea"]]
+    assert len(own_hints([Hints(titles=tuple("abcdefgh"))])[0]) == 6
+
+
+def test_copies_share_hints_and_are_no_others() -> None:
+    hints = [Hints(titles=(title,)) for title in ("Tea", "Tea", "Milk", "Milk", "Cola")]
+    assert own_hints(hints) == [[], [], [], [], ["cola"]]
+    own = own_hints(hints, [0, 0, 2, 2, 4])
+    assert own == [["tea"], ["tea"], ["milk"], ["milk"], ["cola"]]
+    assert other_hints(own, [0, 0, 2, 2, 4])[0] == [["milk"], ["milk"]]
+
+
+def test_other_pages_stand_at_fixed_distances_and_have_hints() -> None:
+    own = [[str(number)] for number in range(8)]
+    assert other_hints(own)[0] == [["2"], ["4"], ["6"]]
+    assert other_hints(own)[7] == [["1"], ["3"], ["5"]]
+    assert other_hints([["a"], [], ["c"]])[0] == [["c"]]
+    assert other_hints([["a"]]) == [[]]
+
+
+def test_contrast_is_relevance_to_the_own_hints_less_that_to_others() -> None:
+    pages = [
+        Page.from_html(f"<title>{title}</title><p>{text}</p>")
+        for title, text in [("aaaa", "aabb"), ("bbbb", "aaaa"), ("", "aaaa")]
+    ]
+    empty = Page.from_html("<title>cccc</title>")
+    found = contrasts([p.content for p in [*pages, empty]], [p.hints for p in [*pages, empty]])
+    # "aabb" has half of "aaaa", half of "bbbb" and none of "cccc"
+    assert found.tolist() == pytest.approx([0.5 - 0.25, 0 - 0.5, 0])
+    assert contrasts([PageBlocks()], [Hints()]).tolist() == []
+    (alone,) = contrasts([pages[0].content], [pages[0].hints])
+    assert alone == 0.5
+
+
+# teasers
+
+
+def listing(number: int) -> str:
+    return "".join(
+        f"<div class=teaser><h2><a href=/{number}/{entry}>Entry {number} {entry}</a></h2>"
+        f"<p>{prose(number, entry, words=9)}</p><p class=more>Read more</p></div>"
+        for entry in range(5)
+    )
+
+
+def article(number: int, teaser: bool = False) -> str:
+    beside = "<div class=teaser><p>Once</p></div>" if teaser else ""
+    return f"<div class=text><h1>{number}</h1><p>{prose(number)}</p></div>{beside}"
+
+
+def slots_of(bodies: list[str]) -> frozenset[str]:
+    pages = [Page.from_html(body) for body in bodies]
+    table = SlotTable(count_names([b.path for b in page.content.blocks] for page in pages), 99)
+    kept = [np.array(["text" in block.path for block in page.content.blocks]) for page in pages]
+    return teaser_slots(pages, kept, table)
+
+
+def test_entries_stand_where_listings_have_text_and_articles_have_none() -> None:
+    bodies = [listing(number) for number in range(6)] + [article(number) for number in range(6)]
+    entry = {"body/div.teaser/h2", "body/div.teaser/p"}
+    assert slots_of(bodies) == entry
+    assert slots_of(bodies[6:]) == set()
+
+
+@pytest.mark.parametrize(("articles", "is_entry"), [(10, True), (9, False)])
+def test_one_article_in_ten_may_have_a_teaser(articles, is_entry) -> None:
+    bodies = [listing(number) for number in range(6)]
+    bodies += [article(number, teaser=number == 0) for number in range(articles)]
+    assert ("body/div.teaser/p" in slots_of(bodies)) == is_entry
+
+
+@pytest.mark.parametrize(
+    ("texts", "listings", "is_repeated"),
+    [
+        ({"Next": 5}, 5, True),
+        ({"a": 1, "b": 1}, 2, False),
+        ({"Next": 1}, 1, False),
+        ({"a": 3, "b": 1, "c": 1}, 5, False),
+        ({"a": 4, "b": 1}, 5, True),
+        ({"a": 2}, 2, True),
+    ],
+)
+def test_a_text_on_most_listings_is_the_template_s(texts, listings, is_repeated) -> None:
+    assert teasers._is_repeated(texts, listings) == is_repeated
