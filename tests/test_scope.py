@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.test import get_crawler
@@ -274,6 +275,17 @@ def test_a_crawls_name_holds_what_was_asked_for() -> None:
     assert "secret" not in crawl_name(["http://me:secret@example.org/x"])
     with pytest.raises(ContentSpiderError, match="'path'"):
         crawl_name(["example.org"], "planet")
+
+
+def test_a_crawl_of_scrapys_is_named_by_what_was_asked_for() -> None:
+    def name(settings: dict[str, str], **arguments: str) -> str:
+        crawler = Crawler(SiteSpider, settings)
+        SiteSpider.from_crawler(crawler, url="https://example.org", **arguments)
+        return str(crawler.settings["CONTENTSPIDER_CRAWL"])
+
+    assert name({}) == "example.org"
+    assert name({}, scope="host").startswith("example.org-host-")
+    assert name({"CONTENTSPIDER_CRAWL": "mine"}) == "mine"
 
 
 def test_the_usual_port_makes_no_second_site(tmp_path: Path) -> None:

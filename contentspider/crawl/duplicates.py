@@ -74,7 +74,7 @@ class Duplicates:
         return shown if is_new else ""
 
     def _canonical(self, address: str, page: Page) -> str:
-        """Return the address on its own site that a page names canonical, empty if it names none."""
+        """Return the address on its own site that a page names canonical, empty if none."""
         if not page.hints.canonical:
             return ""
         try:

@@ -1,5 +1,5 @@
-"""The door of the site spider: what a site names is fetched only if it is on the web, outside of the
-user's own networks, and on the site.
+"""The door of the site spider: what a site names is fetched only if it is on the web, outside of
+the user's own networks, and on the site.
 """
 
 from __future__ import annotations

@@ -71,8 +71,8 @@ def page_links(
     """Return the absolute http(s) addresses that a page links to, without fragments or repeats.
 
     Links to files that are no pages (images, archives, and PDF files unless *documents* are wanted)
-    are left out, with *nofollow* also those that ask robots not to follow them; at most `MAX_LINKS`. *head* is what `read_head`
-    has read of the page, if it has.
+    are left out, with *nofollow* also those that ask robots not to follow them; at most
+    `MAX_LINKS`. *head* is what `read_head` has read of the page, if it has.
     """
     base = (head or read_head(root, url)).base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
@@ -102,7 +102,8 @@ def page_links(
 
 
 def links(response: Response) -> list[str]:
-    """Return the addresses of the pages that an HTML response links to, for ``response.follow_all``.
+    """Return the addresses of the pages that an HTML response links to, for
+    ``response.follow_all``.
 
     They are absolute, each once, without fragments; what is no address of a page on the web
     (``javascript:``, ``mailto:``, pictures, archives) is left out. Of what is not HTML, none.

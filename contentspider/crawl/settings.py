@@ -180,7 +180,7 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_CRAWL",
         "",
-        "Name of the crawl and of its ledger; empty is the spider's name.",
+        "Name of the crawl and of its ledger; empty is the spider's name, the site spider's is what it crawls.",
     ),
     Setting(
         "CONTENTSPIDER_RESUME",

@@ -28,7 +28,7 @@ from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.links import MAX_LINKS, Head, clean_address, page_links, read_head
 from contentspider.crawl.middleware import PAGE_META_KEY
 from contentspider.crawl.robots import RobotsUnreadError, header_directives, meta_directives
-from contentspider.crawl.scope import Scope, with_scheme
+from contentspider.crawl.scope import Scope, crawl_name, with_scheme
 from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
     MAX_SITEMAPS,
@@ -134,6 +134,10 @@ class SiteSpider(Spider):
         spider.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
         spider.obeys_pages = crawler.settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
         spider.scope = Scope(spider.start_urls, spider.keys, *spider.asked)
+        if not crawler.settings.get("CONTENTSPIDER_CRAWL") and not crawler.settings.frozen:
+            # By the spider's name a crawl would go on with that of another site.
+            name = crawl_name(spider.start_urls, *spider.asked)
+            crawler.settings.set("CONTENTSPIDER_CRAWL", name, "spider")
         crawler.signals.connect(spider.opened, signal=signals.spider_opened)
         spider.traps = Traps(crawler)
         crawler.signals.connect(spider.request_dropped, signal=signals.request_dropped)
@@ -188,7 +192,7 @@ class SiteSpider(Spider):
         return self.scope.has(address)
 
     def is_strayed(self, request: Request) -> bool:
-        """Tell whether the request of a page, but for the start's, has been led out of the crawl."""
+        """Tell whether the request of a page (no start) has been led out of the crawl."""
         return (
             request.callback == self.parse
             and START_META_KEY not in request.meta
