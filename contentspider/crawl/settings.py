@@ -156,8 +156,8 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_OBEY_META_ROBOTS",
         True,
-        "The site spider makes no item of what a page (meta robots, X-Robots-Tag) marks noindex, and"
-        " follows no links marked nofollow.",
+        "The site spider makes no item of what a page (meta robots, X-Robots-Tag) marks noindex,"
+        " and follows no links marked nofollow.",
     ),
     Setting(
         "CONTENTSPIDER_ITEM_FIELDS",
@@ -180,7 +180,8 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_CRAWL",
         "",
-        "Name of the crawl and of its ledger; empty is the spider's name, the site spider's is what it crawls.",
+        "Name of the crawl and of its ledger; empty is the spider's name, the site spider's is what"
+        " it crawls.",
     ),
     Setting(
         "CONTENTSPIDER_RESUME",
