@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from contentspider.crawl.addon import Addon as Addon
+    from contentspider.crawl.binding import bind as bind
     from contentspider.crawl.items import ContentItem as ContentItem
     from contentspider.crawl.links import links as links
     from contentspider.page.document import Page as Page
@@ -27,6 +28,7 @@ _HOMES = {
     "Prior": "contentspider.site.prior",
     "SiteLearner": "contentspider.site.learner",
     "SiteModel": "contentspider.site.model",
+    "bind": "contentspider.crawl.binding",
     "links": "contentspider.crawl.links",
 }
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.bodies import BODIES_ORDER, BodiesMiddleware
 from contentspider.crawl.headers import HeadersMiddleware
+from contentspider.crawl.holder import Holder, ItemPipelines
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.middleware import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.pipeline import ContentPipeline
@@ -24,9 +25,10 @@ logger = logging.getLogger(__name__)
 BLOCKS_ORDER = 540
 # Before Scrapy's, which leave a header alone that is there.
 HEADERS_ORDER = 390
-# Next to the spider, so that nothing between the callback and us replaces an item.
-PAGES_ORDER = 950
-# First, so that a held item, which comes a second time, meets no other pipeline twice.
+# Next to the engine: all other spider middlewares see an item, with the response that it is from,
+# before it is held.
+PAGES_ORDER = 10
+# First, so that the other pipelines find the content.
 PIPELINE_ORDER = 0
 
 
@@ -53,6 +55,14 @@ class Addon:
                     settings["SCHEDULER"],
                 )
         settings.setdefault_in_component_priority_dict("EXTENSIONS", Keeper, 400)
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", Holder, 410)
+        settings.set("ITEM_PROCESSOR", ItemPipelines, "addon")
+        if settings["ITEM_PROCESSOR"] is not ItemPipelines:
+            logger.warning(
+                "contentspider needs ITEM_PROCESSOR to be left to the add-on; it is %r: items that"
+                " are held when the crawl is ended from outside are lost",
+                settings["ITEM_PROCESSOR"],
+            )
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", BodiesMiddleware, BODIES_ORDER
         )

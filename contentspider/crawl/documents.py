@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.middleware import PAGE_META_KEY
+from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.page.pdf import can_read, is_pdf, read_pdf
 
 if TYPE_CHECKING:

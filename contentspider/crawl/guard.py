@@ -16,7 +16,6 @@ from scrapy.utils.httpobj import urlparse_cached
 from w3lib.http import basic_auth_header
 from w3lib.url import safe_url_string
 
-from contentspider.crawl.keeper import RELEASE_URL
 from contentspider.crawl.links import clean_address
 
 if TYPE_CHECKING:
@@ -74,8 +73,6 @@ class GuardMiddleware:
 
     def process_request(self, request: Request) -> Request | None:
         """Refuse the request, or clear its address of a password that a site put there."""
-        if request.url == RELEASE_URL:
-            return None
         parts = urlparse_cached(request)
         if parts.scheme not in ("http", "https"):
             raise RefusedError("scheme", f"{parts.scheme}: is no address on the web")

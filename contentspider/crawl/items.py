@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
 
+from contentspider.crawl.binding import Bindable, bind
+
 if TYPE_CHECKING:
     from scrapy.http import Response
 
 
 @dataclass
-class ContentItem:
+class ContentItem(Bindable):
     """A page's clean content. docs/items.md tells each field; empty until the pipeline fills it."""
 
     url: str
@@ -41,8 +43,10 @@ class ContentItem:
 
     @classmethod
     def from_response(cls, response: Response) -> ContentItem:
-        """Return the item to yield for a response; contentspider fills it on its way."""
-        return cls(url=response.url)
+        """Return the item to yield for a response, bound to its page: contentspider fills it on its
+        way, whichever callback yields it.
+        """
+        return bind(cls(url=response.url), response)
 
 
 class FieldMap:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ROW_META_KEY = "contentspider_row"
-# The request by which held items come back; it cannot be kept, and need not.
-RELEASE_URL = "data:text/plain,"
 # What is done between two commits is done again after a kill; a commit waits for the disk once or
 # twice.
 COMMIT_SECS = 1.0

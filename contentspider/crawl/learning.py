@@ -17,6 +17,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,9 @@ from contentspider.site.options import LearningOptions
 from contentspider.storage.ledger import Ledger
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.page.document import Page
     from contentspider.site.model import SiteModel
 
 NOT_ENOUGH_TEXT = 3
@@ -40,6 +44,10 @@ class LearningError(ContentSpiderError):
     """The learning process failed; it is tried again, and then the site's items pass unfiltered."""
 
 
+class LearningTimeoutError(LearningError):
+    """The learning process took too long; the site's items pass unfiltered."""
+
+
 def learn_apart(ledger: Path, site: str, options: LearningOptions, seconds: float) -> SiteModel:
     """Return the model of a site whose pages *ledger* holds, learned by another process in *seconds*
     at most; raises `NotEnoughTextError` or `LearningError`.
@@ -50,7 +58,7 @@ def learn_apart(ledger: Path, site: str, options: LearningOptions, seconds: floa
     try:
         code, written, said = _run(json.dumps(task), seconds)
     except subprocess.TimeoutExpired:
-        raise LearningError(
+        raise LearningTimeoutError(
             f"it took longer than {seconds:g} seconds; CONTENTSPIDER_LEARN_SECS allows more"
         ) from None
     except OSError as error:
@@ -106,6 +114,17 @@ def _wait_for_parent() -> None:
     os._exit(1)
 
 
+def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
+    """Yield the pages of a site that the ledger has, each once: those that are held, and the sample
+    of those that were let go.
+    """
+    seen: set[str] = set()
+    for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site)):
+        if page.url not in seen:
+            seen.add(page.url)
+            yield page
+
+
 def main() -> int:
     """Learn the task that is the argument, and write the model's manifest and weights."""
     output = sys.stdout.buffer
@@ -118,7 +137,7 @@ def main() -> int:
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
-        model = SiteLearner(task["site"], options).fit(ledger.items.held_pages(task["site"]))
+        model = SiteLearner(task["site"], options).fit(_pages(ledger, task["site"]))
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

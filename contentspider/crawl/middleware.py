@@ -1,10 +1,9 @@
-"""The middlewares: tag responses with their blocks, and hand each item's page to the pipeline."""
+"""The middlewares: tag responses with their blocks, and find the page of each item."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -12,7 +11,14 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.binding import (
+    BINDINGS_META_KEY,
+    PAGE_META_KEY,
+    Unbound,
+    came_along,
+)
 from contentspider.crawl.bodies import THREAD_BYTES
+from contentspider.crawl.holder import Holder, Source
 from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.page.body import is_binary
@@ -26,11 +32,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PAGE_META_KEY = "contentspider_page"
 ITEMS_META_KEY = "contentspider_items"
-OWN_META_KEYS = (PAGE_META_KEY, ROW_META_KEY, ITEMS_META_KEY, "is_start_request")
-# Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
-MAX_WAITING = 5_000
+OWN_META_KEYS = (
+    PAGE_META_KEY,
+    BINDINGS_META_KEY,
+    ROW_META_KEY,
+    ITEMS_META_KEY,
+    "is_start_request",
+)
 # A tree takes about 20 times the memory of its page.
 MAX_LARGE = 2
 
@@ -47,12 +56,17 @@ class BlocksMiddleware:
         self.stats = crawler.stats
         self.attributes = options.learning.needs_attributes
         self.max_blocks = options.max_blocks
+        self.holder = crawler.get_extension(Holder)
         self.large = asyncio.Semaphore(MAX_LARGE)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> BlocksMiddleware:
         """Return the middleware of a crawler."""
         return cls(crawler)
+
+    def process_request(self, request: Request) -> None:
+        """Forget the page of an earlier answer, which the copy of a request has."""
+        request.meta.pop(PAGE_META_KEY, None)
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Tag the response if it is HTML and was answered with success."""
@@ -67,6 +81,8 @@ class BlocksMiddleware:
             else:
                 page = self._read(response)
             request.meta[PAGE_META_KEY] = page
+            if self.holder is not None:
+                request.meta[BINDINGS_META_KEY] = self.holder.bindings
             self.stats.inc_value("contentspider/pages/tagged")
             self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
             if page.content.truncated:
@@ -95,46 +111,15 @@ class BlocksMiddleware:
         return Page.from_root(root, response.url, self.attributes, self.max_blocks)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where an item comes from: its page, its address' row in the ledger, and which of the page's
-    items it is.
+class PagesMiddleware:
+    """Finds the page of each item that asks for its content, and takes the items of sites that are
+    not known yet out of the stream; keeps our tags out of follow-up requests.
 
-    *held_row* and *key* are the row and the key under which it was held; None: it comes from its callback.
+    It is the last to see what callbacks yield, after all other spider middlewares.
     """
 
-    page: Page
-    row: int | None = None
-    place: int = 0
-    held_row: int | None = None
-    key: str | None = None
-
-
-class ItemSources:
-    """The source of each item on its way from the callback to the pipeline, by the item's identity."""
-
-    def __init__(self) -> None:
-        self._sources: dict[int, tuple[object, Source]] = {}
-
-    def put(self, item: object, source: Source) -> None:
-        """Remember the source of an item."""
-        self._sources[id(item)] = (item, source)
-        if (
-            len(self._sources) > MAX_WAITING
-        ):  # their items were replaced on the way: nobody will ask
-            del self._sources[next(iter(self._sources))]
-
-    def take(self, item: object) -> Source | None:
-        """Return the source of an item and forget it."""
-        found = self._sources.pop(id(item), None)
-        return found[1] if found else None
-
-
-class PagesMiddleware:
-    """Remembers which page an item was made from, and keeps the tag out of follow-up requests."""
-
     def __init__(self, crawler: Crawler) -> None:
-        self.sources = ItemSources()
+        self.holder = crawler.get_extension(Holder)
         self.field_map = CrawlOptions.from_settings(crawler.settings).item_fields
 
     @classmethod
@@ -145,8 +130,7 @@ class PagesMiddleware:
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Remember the page of each item that asks for its content, and drop our tags from
-        requests.
+        """Let requests pass without our tags, and items that need not be held.
 
         Callbacks pass ``meta=response.meta``, and the queue would store them. This is not Scrapy's
         base class, whose further generators cost each of a page's links more than all that is done
@@ -157,11 +141,25 @@ class PagesMiddleware:
                 if meta := found.meta:
                     for key in OWN_META_KEYS:
                         meta.pop(key, None)
-            elif found is not None and self.field_map.fields(found) is not None:
-                page = response.meta.get(PAGE_META_KEY) if response.request else None
-                if page is not None:
-                    place = response.meta[ITEMS_META_KEY] = (
-                        response.meta.get(ITEMS_META_KEY, -1) + 1
-                    )
-                    self.sources.put(found, Source(page, response.meta.get(ROW_META_KEY), place))
+            elif (
+                found is not None
+                and self.holder is not None
+                and self.field_map.fields(found) is not None
+                and self._is_held(found, response, self.holder)
+            ):
+                continue
             yield found
+
+    def _is_held(self, item: object, response: Response, holder: Holder) -> bool:
+        meta = response.meta if response.request else {}
+        page = holder.bindings.get(item)
+        if isinstance(page, Unbound):
+            page = None if came_along(item, response) else meta.get(PAGE_META_KEY)
+        if page is None:
+            return False
+        place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
+        source = Source(page, meta.get(ROW_META_KEY), place)
+        if holder.hold(item, source):
+            return True
+        holder.sources.put(item, source)
+        return False

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Any
 from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest
 
-from contentspider.storage.items import decode_value, encode_value
+from contentspider.crawl.binding import Unbound
+from contentspider.errors import ContentSpiderError
+from contentspider.page.document import Page
+from contentspider.storage.items import decode_value, dump_item, encode_value, load_item
 
 if TYPE_CHECKING:
     from scrapy import Spider
+
+    from contentspider.crawl.binding import Bindings
 
 # These put all that they are into the fields of a request when they are made.
 PLAIN_CLASSES = (Request, FormRequest, JsonRequest)
@@ -30,10 +35,17 @@ DEFAULTS: dict[str, Any] = {
     "flags": [],
     "cb_kwargs": {},
 }
+# The fields that carry a user's values from one callback to the next.
+CARRIERS = ("meta", "cb_kwargs")
 
 
-def dump_request(request: Request, spider: Spider) -> str:
-    """Return a request as JSON, without its address and priority.
+# What items that a request carries are under; no value that `encode_value` writes has this name.
+ITEM = "item"
+
+
+def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
+    """Return a request as JSON, without its address and priority. Items in ``meta`` and ``cb_kwargs``
+    keep the page that they are bound to.
 
     Raises TypeError if it cannot be made again from data: a callback that is no method of the
     spider, or values in ``meta`` or ``cb_kwargs`` that are not plain.
@@ -58,17 +70,52 @@ def dump_request(request: Request, spider: Spider) -> str:
             key.decode("latin-1"): [value.decode("latin-1") for value in values]
             for key, values in changed["headers"].items()
         }
-    return json.dumps(
-        {name: encode_value(value) for name, value in changed.items()}, separators=(",", ":")
-    )
+    record = {
+        name: _encode_values(value, bindings) if name in CARRIERS else encode_value(value)
+        for name, value in changed.items()
+    }
+    return json.dumps(record, separators=(",", ":"))
 
 
-def load_request(text: str, url: str, priority: int, spider: Spider) -> Request:
+def _encode_values(values: dict[str, Any], bindings: Bindings) -> object:
+    if not all(type(name) is str for name in values):
+        raise TypeError("names that are no text cannot be stored as data")
+    return {"dict": {name: _encode_item(value, bindings) for name, value in values.items()}}
+
+
+def _encode_item(value: Any, bindings: Bindings) -> object:
+    page = bindings.get(value)
+    if isinstance(page, Unbound):
+        return encode_value(value)
+    text = dump_item(value)
+    try:
+        load_item(text)
+    except ContentSpiderError as error:
+        raise TypeError(str(error)) from error
+    return {ITEM: [text, page.dump().hex() if page else None]}
+
+
+def _decode_item(value: Any, bindings: Bindings) -> Any:
+    if not isinstance(value, dict) or ITEM not in value:
+        return decode_value(value)
+    text, page = value[ITEM]
+    item = load_item(text)
+    bindings.put(item, Page.load(bytes.fromhex(page)) if page else None)
+    return item
+
+
+def load_request(text: str, url: str, priority: int, spider: Spider, bindings: Bindings) -> Request:
     """Return the request that `dump_request` wrote; raises ValueError if it names no method of the
-    spider.
+    spider, `ContentSpiderError` if an item that it carries cannot be made again.
     """
-    fields = {
-        name: decode_value(value) for name, value in json.loads(text).items() if name in DEFAULTS
+    fields: dict[str, Any] = {
+        name: (
+            {key: _decode_item(entry, bindings) for key, entry in value["dict"].items()}
+            if name in CARRIERS
+            else decode_value(value)
+        )
+        for name, value in json.loads(text).items()
+        if name in DEFAULTS
     }
     if headers := fields.get("headers"):
         fields["headers"] = {

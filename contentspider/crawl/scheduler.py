@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import BaseScheduler
 
-from contentspider.crawl.keeper import RELEASE_URL, ROW_META_KEY, Keeper
+from contentspider.crawl.binding import Bindings
+from contentspider.crawl.holder import Holder
+from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.requests import dump_request, load_request
+from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
@@ -32,9 +35,7 @@ class LedgerScheduler(BaseScheduler):
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._memory: list[
-            tuple[int, int, Request, int]
-        ] = []  # the last is the row of its address, 0: it has none
+        self._memory: list[tuple[int, int, Request, int]] = []  # the last is its address' row
         self._numbers = count()
         self._warned = False
 
@@ -54,6 +55,8 @@ class LedgerScheduler(BaseScheduler):
         self.spider = spider
         self.keeper = keeper
         keeper.open()
+        holder = self.crawler.get_extension(Holder)
+        self._bindings = holder.bindings if holder else Bindings()
         assert self.crawler.request_fingerprinter
         self._fingerprint = self.crawler.request_fingerprinter.fingerprint
 
@@ -70,9 +73,6 @@ class LedgerScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request; False if its address is known and it is not one to be sent all the same."""
         assert self.crawler.stats
-        if request.url == RELEASE_URL:
-            self._remember(request, 0)
-            return True
         # A retry or a redirect comes from a request that was taken from the queue; others come
         # without its row.
         source = request.meta.pop(ROW_META_KEY, None)
@@ -106,7 +106,7 @@ class LedgerScheduler(BaseScheduler):
 
     def _dump(self, request: Request) -> str | None:
         try:
-            return dump_request(request, self.spider)
+            return dump_request(request, self.spider, self._bindings)
         except TypeError as error:
             if not self._warned:
                 self._warned = True
@@ -123,20 +123,19 @@ class LedgerScheduler(BaseScheduler):
 
     def next_request(self) -> Request | None:
         """Return the next request, None if none waits."""
-        if self.keeper.is_broken and not (self._memory and self._memory[0][2].url == RELEASE_URL):
+        if self.keeper.is_broken:
             return None
         try:
             if self._memory:
                 _, _, request, row = heapq.heappop(self._memory)
-                if row:
-                    self.keeper.ledger.frontier.take_remembered(row)
-                    self._hand_out(request, row)
+                self.keeper.ledger.frontier.take_remembered(row)
+                self._hand_out(request, row)
                 return request
             while taken := self.keeper.ledger.frontier.take():
                 row, address, text, priority = taken
                 try:
-                    request = load_request(text, address, priority, self.spider)
-                except (ValueError, TypeError) as error:
+                    request = load_request(text, address, priority, self.spider, self._bindings)
+                except (ContentSpiderError, ValueError, TypeError) as error:
                     logger.error("%s cannot be requested: %s", address, error)
                     self.keeper.ledger.frontier.finish(
                         row, "failed", f"its request cannot be read: {error}"

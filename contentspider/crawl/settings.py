@@ -113,7 +113,7 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_LEARN_SECS",
         300.0,
-        "Seconds that learning a site may take (2 to 3 is usual); it is tried twice.",
+        "Seconds that learning a site may take (2 to 3 is usual); then its items pass unfiltered.",
         minimum=1,
     ),
     Setting(

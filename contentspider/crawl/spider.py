@@ -12,6 +12,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
+from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.duplicates import Duplicates
 from contentspider.crawl.failures import SKIPPED_KINDS, why
@@ -26,7 +27,6 @@ from contentspider.crawl.guard import (
 from contentspider.crawl.items import ContentItem
 from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.links import MAX_LINKS, Head, clean_address, page_links, read_head
-from contentspider.crawl.middleware import PAGE_META_KEY
 from contentspider.crawl.robots import RobotsUnreadError, header_directives, meta_directives
 from contentspider.crawl.scope import Scope, crawl_name, with_scheme
 from contentspider.crawl.sitemaps import (

@@ -1,0 +1,422 @@
+"""Holding: the items of a site that is not known yet wait on the disk until it has been learned."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, signals
+from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
+from scrapy.pipelines import ItemPipelineManager
+from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
+
+from contentspider.crawl.binding import Bindings
+from contentspider.crawl.keeper import Keeper
+from contentspider.crawl.learning import LearningTimeoutError, learn_apart
+from contentspider.crawl.settings import CrawlOptions
+from contentspider.crawl.sites import SiteKeys
+from contentspider.errors import NotEnoughTextError
+from contentspider.storage.database import LedgerFullError
+from contentspider.storage.models import ModelStore
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from scrapy.crawler import Crawler
+
+    from contentspider.page.document import Page
+    from contentspider.site.model import SiteModel
+
+logger = logging.getLogger(__name__)
+
+# Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
+MAX_WAITING = 5_000
+# A request that is never sent: to ask for it makes Scrapy look whether it is idle, at once.
+NUDGE_URL = "data:,contentspider"
+
+
+@dataclass(slots=True)
+class SiteState:
+    """What the crawl knows of a site: its model, once there is one, and what is being done for it."""
+
+    key: str
+    model: SiteModel | None = None
+    version: str = ""
+    held: int = 0
+    pages: int = 0
+    last_url: str = ""
+    work: asyncio.Task[None] | None = None
+    failed: bool = False
+    # The model was learned before the site's last pages were seen: it is learned again at the end.
+    is_early: bool = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether items need not be held (any more)."""
+        return self.model is not None or self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an item comes from: its page, its address' row in the ledger, and which of the page's
+    items it is.
+
+    *held_row* and *key* are the row and the key under which it was held; None: it comes from its
+    callback.
+    """
+
+    page: Page
+    row: int | None = None
+    place: int = 0
+    held_row: int | None = None
+    key: str | None = None
+
+
+class ItemSources:
+    """The source of each item on its way to our pipeline, by the item's identity."""
+
+    def __init__(self) -> None:
+        self._sources: dict[int, tuple[object, Source]] = {}
+
+    def put(self, item: object, source: Source) -> None:
+        """Remember the source of an item."""
+        self._sources[id(item)] = (item, source)
+        if len(self._sources) > MAX_WAITING:  # they were replaced on the way: nobody will ask
+            del self._sources[next(iter(self._sources))]
+
+    def take(self, item: object) -> Source | None:
+        """Return the source of an item and forget it."""
+        found = self._sources.pop(id(item), None)
+        return found[1] if found else None
+
+
+class Holder:
+    """Holds the items of unknown sites, learns these sites, and lets the items go.
+
+    A site is learned in a process of its own, after ``CONTENTSPIDER_LEARN_PAGES`` pages or when the
+    spider is idle. Then its items go straight to the item pipelines: no spider middleware sees them
+    twice.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        if not is_asyncio_available():
+            raise NotConfigured(
+                "contentspider needs Scrapy's asyncio reactor, its default: leave TWISTED_REACTOR"
+                " as it is. Until then items pass as they are"
+            )
+        assert crawler.stats
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self.options = CrawlOptions.from_settings(crawler.settings)
+        self.keys = SiteKeys(self.options.site_by)
+        self.store = ModelStore(self.options.models_dir)
+        self.sites: dict[str, SiteState] = {}
+        self.sources = ItemSources()
+        self.bindings = Bindings()
+        self._is_closing = False
+        self._at_once = crawler.settings.getint("CONCURRENT_ITEMS")
+        # A learner takes one core, and the crawl wants one, too.
+        self._learners = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
+        crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
+        crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
+        crawler.signals.connect(self._on_gone, signal=signals.item_dropped)
+        crawler.signals.connect(self._on_gone, signal=signals.item_error)
+        crawler.signals.connect(self._on_scheduled, signal=signals.request_scheduled)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Holder:
+        """Return the extension of a crawler."""
+        return cls(crawler)
+
+    @cached_property
+    def keeper(self) -> Keeper:
+        """Return the keeper of the crawl's ledger."""
+        keeper = self.crawler.get_extension(Keeper)
+        if keeper is None:
+            raise RuntimeError("contentspider's Holder needs its Keeper, which the add-on sets")
+        return keeper
+
+    def site(self, url: str) -> SiteState:
+        """Return the state of an address' site; its stored model is loaded when it is first asked
+        for.
+        """
+        return self._site(self.keys.key(url))
+
+    def _site(self, key: str) -> SiteState:
+        state = self.sites.get(key)
+        if state is None:
+            state = self.sites[key] = SiteState(key)
+            learned_here = self.keeper.is_resumed and key in self._learned()
+            model = None
+            if learned_here or not self.options.relearn:
+                model = self.store.load(key)
+            learning = self.options.learning
+            if model is not None and (model.labels, model.features, model.classifier_name) == (
+                learning.labels,
+                learning.features,
+                learning.classifier,
+            ):
+                state.model, state.version = model, model.version
+                state.is_early = learned_here
+                self.stats.inc_value("contentspider/models/loaded")
+                logger.info(
+                    "%s: loaded model %s, learned from %d pages", key, state.version, model.pages
+                )
+        return state
+
+    def _learned(self) -> list[str]:
+        return self.keeper.ledger.runs.fact("learned") or []
+
+    def hold(self, item: Any, source: Source) -> bool:
+        """Tell whether an item is not to go on now: it is held until its site has been learned, or
+        was before the crawl was resumed, or will be made again by a resumed one.
+        """
+        keeper = self.keeper
+        if keeper.is_stopping:
+            return True
+        if keeper.is_inspection:
+            return False
+        state = self.site(source.page.url)
+        key = keeper.key(source.row, source.place)
+        if not state.is_ready and not keeper.is_broken and not source.page.is_document:
+            return self._hold(state, item, source, key)
+        try:
+            return key is not None and keeper.ledger.items.has_item(key)
+        except LedgerFullError as error:
+            keeper.fail(error)
+            return keeper.is_stopping
+
+    def _hold(self, state: SiteState, item: Any, source: Source, key: str | None) -> bool:
+        try:
+            if not self.keeper.ledger.items.hold(state.key, item, source.page, key, source.row):
+                return True
+        except LedgerFullError as error:
+            self.keeper.fail(error)
+            if self.keeper.is_stopping:
+                return True
+            # What is held stays readable: the site is learned from it, and what comes now passes.
+            if state.held:
+                self._begin(state)
+            else:
+                state.failed = True
+            return False
+        self.keeper.note(source.row, "held")
+        state.held += 1
+        state.pages += source.page.url != state.last_url
+        state.last_url = source.page.url
+        self.stats.inc_value("contentspider/items/held")
+        if state.pages >= self.options.learn_pages:
+            state.is_early = True
+            self._begin(state)
+        return True
+
+    def _begin(self, state: SiteState) -> None:
+        """Learn a site and let its items go, unless that is being done."""
+        if state.work is None or state.work.done():
+            state.work = self._task(self._learn_and_release(state))
+
+    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.get_running_loop().create_task(work)
+
+    async def _learn_and_release(self, state: SiteState) -> None:
+        try:
+            if not state.is_ready:
+                await self._learn(state)
+            await self._release(state)
+        finally:
+            self._nudge()
+
+    def _nudge(self) -> None:
+        """Make the engine look whether the spider is idle; by itself it does every 5 seconds."""
+        engine = self.crawler.engine
+        if engine is not None and engine.spider is not None:
+            engine.crawl(Request(NUDGE_URL, dont_filter=True))
+
+    def _on_scheduled(self, request: Request) -> None:
+        if request.url == NUDGE_URL:
+            raise IgnoreRequest
+
+    async def _learn(self, state: SiteState) -> None:
+        """Learn a site from its held pages; on failure its items will pass unfiltered."""
+        try:
+            model = await self._model(state)
+        except NotEnoughTextError as error:
+            logger.warning("%s; its items pass unfiltered", error)
+            state.failed = True
+            return
+        except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
+            logger.error(
+                "%s could not be learned from its %d pages: its items pass unfiltered, marked"
+                " model_version 'unfiltered', and the crawl counts as incomplete. The cause: %s",
+                state.key,
+                state.held,
+                error,
+            )
+            self.stats.inc_value("contentspider/sites/failed")
+            state.failed = True
+            return
+        state.model, state.version = model, model.version
+        self.stats.inc_value("contentspider/sites/learned")
+        self._save(state, model)
+
+    async def _model(self, state: SiteState) -> SiteModel:
+        """Return the site's model, learned at the second attempt if the first fails."""
+        for attempt in (1, 2):
+            started = time.monotonic()
+            self.keeper.commit()  # the learner reads what is on disk
+            path = self.keeper.ledger.path
+            assert path  # in memory nothing is held
+            try:
+                async with self._learners:
+                    if state.held:
+                        logger.info("%s: learning from %d held items", state.key, state.held)
+                    else:
+                        logger.info("%s: learning again, from a sample of all pages", state.key)
+                    model = await run_in_thread(
+                        learn_apart,
+                        path,
+                        state.key,
+                        self.options.learning,
+                        self.options.learn_secs,
+                    )
+            except (NotEnoughTextError, LearningTimeoutError):
+                raise
+            except Exception as error:
+                if attempt == 2:
+                    raise
+                logger.warning("%s: learning failed and is tried again: %s", state.key, error)
+            else:
+                logger.info(
+                    "%s: learned model %s from %d pages in %.1f s",
+                    state.key,
+                    model.version,
+                    model.pages,
+                    time.monotonic() - started,
+                )
+                return model
+        raise AssertionError("unreachable")
+
+    def _save(self, state: SiteState, model: SiteModel) -> None:
+        if self._is_closing or getattr(self.crawler.spider, "is_limited", False):
+            logger.info(
+                "%s: its model is not saved, since the crawl was cut short: the next one learns the"
+                " site from more pages",
+                state.key,
+            )
+            return
+        try:
+            self.store.save(model)
+            self.keeper.ledger.runs.set_fact("learned", sorted({state.key, *self._learned()}))
+            self.stats.inc_value("contentspider/models/saved")
+        except LedgerFullError as error:
+            self.keeper.fail(error)
+        except OSError as error:
+            logger.error(
+                "%s: its model could not be saved in %s (%s): the next crawl will learn it again",
+                state.key,
+                self.store.folder,
+                error.strerror,
+            )
+
+    async def _relearn(self, state: SiteState) -> None:
+        """Save a model of the whole site in place of that of the pages that came first."""
+        try:
+            self._save(state, await self._model(state))
+        except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
+            logger.warning("%s: the model of its first pages stays: %s", state.key, error)
+        finally:
+            self._nudge()
+
+    async def _release(self, state: SiteState) -> None:
+        """Send the held items of a site through the item pipelines."""
+        engine = self.crawler.engine
+        assert engine is not None
+        sent: set[asyncio.Task[None]] = set()
+        try:
+            for held in self.keeper.ledger.items.release(state.key):
+                self.sources.put(
+                    held.item, Source(held.page, held.address_row, held_row=held.row, key=held.key)
+                )
+                self.stats.inc_value("contentspider/items/released")
+                sent.add(self._task(engine.scraper.start_itemproc_async(held.item, response=None)))
+                if len(sent) >= self._at_once:
+                    _, sent = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
+        except LedgerFullError as error:
+            self.keeper.fail(error)
+        finally:
+            if sent:
+                await asyncio.wait(sent)
+            state.held = state.pages = 0
+
+    def _on_gone(self, item: Any) -> None:
+        self.sources.take(item)
+
+    def _on_opened(self) -> None:
+        """Go on with what a killed crawl has held."""
+        self.keeper.open()
+        for key, count in self.keeper.ledger.items.held_counts().items():
+            state = self._site(key)
+            state.held = state.pages = count
+            self.stats.inc_value("contentspider/items/held", count)
+            if state.is_ready or count >= self.options.learn_pages:
+                self._begin(state)
+
+    def _on_idle(self) -> None:
+        """Learn the sites that were too small to be learned before; the spider stays open
+        meanwhile.
+        """
+        if self.keeper.is_stopping:
+            return
+        for state in self.sites.values():
+            if state.held:
+                self._begin(state)
+            elif state.is_early and state.model and not (state.work and not state.work.done()):
+                state.is_early = False
+                state.work = self._task(self._relearn(state))
+        if any(state.work and not state.work.done() for state in self.sites.values()):
+            raise DontCloseSpider
+
+    async def finish(self) -> None:
+        """Let the items go that are held when the crawl is ended from outside, before the item
+        pipelines close.
+
+        If a durable crawl was interrupted, they wait for the resumed one, which will see more of
+        their site. A crawl that was ended by a limit is as complete as it was to be.
+        """
+        self._is_closing = True
+        for state in self.sites.values():
+            if state.work and not state.work.done():
+                await state.work
+            if not state.held or self.keeper.is_stopping:
+                continue
+            if self.keeper.is_durable and not state.is_ready and self._is_interrupted():
+                logger.warning(
+                    "%s: %d items stay held, since the crawl was interrupted before the site was"
+                    " learned; --resume (CONTENTSPIDER_RESUME) goes on with it and lets them go",
+                    state.key,
+                    state.held,
+                )
+                continue
+            await self._learn_and_release(state)
+
+    def _is_interrupted(self) -> bool:
+        return not self.crawler.crawling or bool(self.stats.get_value("memusage/limit_reached"))
+
+
+class ItemPipelines(ItemPipelineManager):
+    """Scrapy's item pipelines (``ITEM_PROCESSOR``), which close after the held items have passed."""
+
+    async def close_spider_async(self) -> None:
+        """Let the held items go, then close all pipelines, which Scrapy does at one time."""
+        assert self.crawler
+        holder = self.crawler.get_extension(Holder)
+        try:
+            if holder is not None:
+                await holder.finish()
+        finally:
+            await super().close_spider_async()

@@ -1,0 +1,204 @@
+"""Which page an item gets its content from, whichever callback yields it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import scrapy
+from itemadapter import ItemAdapter
+from scrapy.http import HtmlResponse, TextResponse
+
+from contentspider import ContentItem, bind
+from contentspider.crawl.binding import (
+    BINDINGS_META_KEY,
+    MAX_KEPT_ALIVE,
+    PAGE_META_KEY,
+    UNBOUND,
+    Bindings,
+)
+from contentspider.crawl.requests import dump_request, load_request
+from contentspider.page.document import Page
+from tests.conftest import TIMEOUT, Site, read_jsonl
+from tests.test_crawl import article
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "https://example.org/tea")
+
+
+@dataclass
+class Article:
+    url: str
+    body: str = ""
+
+
+class Product(scrapy.Item):
+    url = scrapy.Field()
+
+
+def response(bindings: Bindings) -> HtmlResponse:
+    meta = {PAGE_META_KEY: PAGE, BINDINGS_META_KEY: bindings}
+    return HtmlResponse(PAGE.url, request=scrapy.Request(PAGE.url, meta=meta))
+
+
+@pytest.mark.parametrize("item", [{"url": "u"}, Article("u"), Product(url="u"), ContentItem("u")])
+def test_an_item_of_any_class_is_bound_and_looks_as_before(item: Any) -> None:
+    before = (repr(item), ItemAdapter(item).asdict(), copy.copy(item), copy.copy(vars_of(item)))
+    bindings = Bindings()
+    assert bindings.get(item) is UNBOUND
+    assert bind(item, response(bindings)) is item
+    assert bindings.get(item) is PAGE
+    assert before == (repr(item), ItemAdapter(item).asdict(), item, vars_of(item))
+
+
+def vars_of(item: Any) -> dict[str, Any]:
+    return vars(item) if hasattr(item, "__dict__") else {}
+
+
+def test_copies_of_our_item_keep_its_page() -> None:
+    item = ContentItem.from_response(response(Bindings()))
+    for made in (copy.copy(item), copy.deepcopy(item), pickle.loads(pickle.dumps(item))):  # noqa: S301
+        assert made == item
+        assert Bindings().get(made) == PAGE
+
+
+def test_an_answer_that_is_no_page_is_bound_as_such() -> None:
+    request = scrapy.Request("https://example.org/x.json")
+    item = ContentItem.from_response(TextResponse(request.url, request=request))
+    assert Bindings().get(item) is None
+    assert Bindings().get(ContentItem.from_response(TextResponse(request.url))) is None
+    assert Bindings().get(ContentItem(request.url)) is UNBOUND
+
+
+def test_bindings_go_with_their_items_and_dicts_are_bounded() -> None:
+    bindings = Bindings()
+    item = Article("u")
+    bindings.put(item, PAGE)
+    del item
+    assert not bindings._pages
+    for number in range(MAX_KEPT_ALIVE + 5):
+        bindings.put({"n": number}, PAGE)
+    assert len(bindings._pages) == MAX_KEPT_ALIVE
+
+
+class Spider(scrapy.Spider):
+    name = "my"
+
+
+@pytest.mark.parametrize("item", [{"url": "u"}, Article("u"), Product(url="u"), ContentItem("u")])
+@pytest.mark.parametrize("page", [PAGE, None])
+def test_a_request_in_the_queue_carries_items_with_their_pages(
+    item: Any, page: Page | None
+) -> None:
+    bindings = Bindings()
+    bindings.put(item, page)
+    request = scrapy.Request("https://example.org/more", cb_kwargs={"item": item, "n": 1})
+    text = dump_request(request, Spider(), bindings)
+    again = load_request(text, request.url, 0, Spider(), fresh := Bindings())
+    assert again.cb_kwargs == {"item": item, "n": 1}
+    assert fresh.get(again.cb_kwargs["item"]) == page
+
+
+def test_an_item_that_cannot_be_data_waits_in_memory() -> None:
+    @dataclass
+    class Local:
+        url: str
+
+    bindings = Bindings()
+    bindings.put(item := Local("u"), PAGE)
+    with pytest.raises(TypeError, match="not loaded"):
+        dump_request(scrapy.Request("https://e.org", meta={"item": item}), Spider(), bindings)
+
+
+CRAWL = """
+import sys, json
+import scrapy
+from dataclasses import dataclass
+from scrapy.crawler import AsyncCrawlerProcess
+from contentspider import ContentItem, bind
+
+@dataclass
+class Article:
+    url: str
+    origin: str
+    content: str = ""
+
+class MySpider(scrapy.Spider):
+    name = "my"
+    def parse(self, response):
+        for number in range(1, 7):
+            yield response.follow(f"/{number}", self.parse_page)
+    def parse_page(self, response):
+        number = int(response.url.rpartition("/")[2])
+        more = response.urljoin(f"/more/{number}")
+        gone = response.urljoin(f"/gone/{number}")
+        item = ContentItem.from_response(response)
+        yield scrapy.Request(more, self.parse_more, cb_kwargs={"item": item})
+        bound = bind(Article(response.url, "bound"), response)
+        yield scrapy.Request(more + "?b", self.parse_more, meta={"item": bound})
+        loose = Article(response.url, "loose")
+        yield scrapy.Request(more + "?c", self.parse_more, meta={"item": loose})
+        last = ContentItem.from_response(response)
+        yield scrapy.Request(gone, self.parse_more, errback=self.failed, cb_kwargs={"item": last})
+    def parse_more(self, response, item=None):
+        yield item or response.meta["item"]
+    def failed(self, failure):
+        yield failure.request.cb_kwargs["item"]
+
+settings = {
+    "ADDONS": {"contentspider.Addon": 500},
+    "CONTENTSPIDER_ITEM_FIELDS": {"__main__.Article": {"content": "content"}},
+    "FEEDS": {"out.jsonl": {"format": "jsonlines"}},
+    "RETRY_ENABLED": False, "REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False,
+    "LOG_LEVEL": "WARNING",
+} | json.loads(sys.argv[2])
+process = AsyncCrawlerProcess(settings)
+crawler = process.create_crawler(MySpider)
+process.crawl(crawler, start_urls=[sys.argv[1] + "/"])
+process.start()
+"""
+
+
+@pytest.mark.parametrize("durable", [False, True])
+@pytest.mark.parametrize("kind", ["text/html", "application/json"])
+def test_an_item_gets_the_content_of_its_page_from_any_callback(
+    durable: bool, kind: str, site: Site, tmp_path: Path
+) -> None:
+    site.add("/", article(0))
+    for number in range(1, 7):
+        site.add(f"/{number}", article(number))
+        for query in ("", "?b", "?c"):
+            site.add(f"/more/{number}{query}", article(100 + number), kind=kind)
+    (tmp_path / "spider.py").write_text(CRAWL)
+    (tmp_path / "scrapy.cfg").write_text("")
+    settings = json.dumps({"CONTENTSPIDER_DURABLE": durable})
+    done = subprocess.run(
+        [sys.executable, "spider.py", site.url, settings],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
+    assert "Traceback" not in done.stderr, done.stderr[-3000:]
+    items = read_jsonl(tmp_path / "out.jsonl")
+    loose = [item for item in items if item.get("origin") == "loose"]
+    others = [item for item in items if item.get("origin") != "loose"]
+    assert len(loose) == 6
+    assert not any(item["content"] for item in loose), "nobody said which page they are of"
+    assert "contentspider.bind(item, response)" in done.stderr
+    assert len(others) == 18
+    for item in others:
+        number = int(str(item["url"]).rpartition("/")[2])
+        wanted = Page.from_html(article(number)).content.blocks
+        body = max((block.text for block in wanted), key=len)
+        assert body in str(item["content"])
+        assert "All rights reserved" not in str(item["content"])
