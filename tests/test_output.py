@@ -106,6 +106,18 @@ def test_the_page_says_what_its_addresses_are_relative_to() -> None:
     assert markdown("<p><a href=c>x</a>", "folder/file.html") == "[x](c)"
 
 
+def test_long_addresses_do_not_multiply() -> None:
+    page = Page.from_html(
+        f"<base href='/{'x' * 100_000}/'><a href='/{'y' * 100_000}'>"
+        + "<p>z</p>" * 1_000
+        + "</a><p>"
+        + "<a href=w>v</a> " * 1_000,
+        BASE,
+    )
+    for write in (to_markdown, to_html):
+        assert len(write(page.content.blocks, page.base)) < 100_000
+
+
 def test_pictures_survive() -> None:
     html = (
         "<p>a <img src=i.png alt='an *i*'> b</p><figure><img src=/j.png alt=j></figure><p>c</p>"

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # What a page without any markup is parsed from: an empty document has no tree at all.
 EMPTY_HTML = b"<html></html>"
 
+# Each of a page's links is written with its base.
+MAX_BASE_CHARS = 500
+
 # 5 would make records 6 % smaller in nearly twice the time.
 COMPRESSION = 3
 
@@ -84,6 +87,8 @@ class Page:
     @property
     def base(self) -> str:
         """Return the address by which those in the page are resolved."""
+        if len(self.content.base) > MAX_BASE_CHARS:
+            return self.url
         try:
             return urljoin(self.url, self.content.base)
         except ValueError:  # half an address of IPv6

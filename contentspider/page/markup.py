@@ -6,7 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
+from contentspider.page.names import step_tag
 from contentspider.page.structure import (
+    CELL_TAGS,
     HEADING_TAGS,
     Image,
     Marked,
@@ -90,8 +92,8 @@ def _cell(blocks: list[Block], base: str) -> str:
 
 
 def _is_header(block: Block) -> bool:
-    steps = block.path.rpartition("/tr")[2]
-    return block.tag == "th" or steps.partition("/")[2].startswith("th")
+    cells = [tag for tag in map(step_tag, block.path.split("/")) if tag in CELL_TAGS]
+    return cells[-1:] == ["th"]
 
 
 def _alone(block: Block, base: str, after: bool) -> str:

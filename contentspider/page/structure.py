@@ -29,6 +29,8 @@ MAX_CELL_BLOCKS, MAX_CELL_CHARS = 6, 1_000
 MAX_GAP = 12
 
 LINK_SCHEMES = frozenset(["http", "https", "mailto"])
+# A link around many blocks is written in each of them.
+MAX_ADDRESS_CHARS = 2_000
 # What browsers leave out of addresses; a scheme must not hide behind it.
 SIMPLE_LINK = re.compile(r"https?://[a-z0-9.-]+(?:/[!$-~]*)?\Z")
 SIMPLE_PATH = re.compile(r"/(?!/)(?:[!$-.0-~]|/(?!\.))*\Z")
@@ -174,6 +176,18 @@ def line_of(block: Block) -> list[str | Image | Marked]:
     top = Marked("", len(text))
     if not block.spans and not block.images:
         return [text]
+    at = 0
+    if not block.images:  # most lines have a few links, and none in another
+        for start, end, mark in block.spans:
+            if start < at:
+                top.children.clear()
+                break
+            _add_text(top, text[at:start])
+            top.children.append(Marked(mark, end, [text[start:end]]))
+            at = end
+        else:
+            _add_text(top, text[at:])
+            return top.children
     stack = [top]
     at = 0
     spans = sorted(set(block.spans), key=lambda span: (span[0], -span[1], span[2]))
@@ -219,12 +233,14 @@ def images_beside(block: Block, after: bool) -> list[Image]:
     ]
 
 
-@lru_cache(maxsize=10_000)
 def resolve(base: str, address: str) -> str:
-    """Return where *address* leads from the page at *base*; "" if that is not the web or mail.
+    """Return where *address* leads from the page at *base*; "" if that is not the web or mail, or
+    far too long.
 
     Without an absolute *base* (a file's path) relative addresses stay as they are.
     """
+    if len(address) > MAX_ADDRESS_CHARS:
+        return ""
     if SIMPLE_LINK.match(address):  # most are, and the rest of this costs ten times as much
         return address
     address = address.strip(BLANK).translate(LEFT_OUT)
