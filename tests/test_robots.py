@@ -195,7 +195,7 @@ def test_a_page_says_what_to_do_with_its_links() -> None:
     <a rel=nofollow href=x>1</a><a href=y>2</a><a rel="noopener" href=z>3</a>"""
     root = Selector(text=html).root
     head = read_head(root, "https://e.org/a/")
-    assert head == ("https://e.org/b/", ["noindex"], ["https://e.org/b/feed"])
+    assert head[:3] == ("https://e.org/b/", ["noindex"], ["https://e.org/b/feed"])
     everything = [f"https://e.org/b/{name}" for name in "xyz"]
     assert page_links(root, "https://e.org/a/") == everything
     assert page_links(root, "https://e.org/a/", nofollow=True) == everything[1:]

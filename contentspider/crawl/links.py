@@ -34,31 +34,40 @@ BLANKS = str.maketrans("", "", "\t\r\n")
 
 
 class Head(NamedTuple):
-    """What a page says of its links: the address that they are relative to, what robots are to do,
-    and which feeds it has.
+    """A page's links, each as its ``href`` and ``rel``, and what the page says of them: the address
+    that they are relative to, what robots are to do, and which feeds it has.
     """
 
     base: str
     robots: list[str]
     feeds: list[str]
+    anchors: list[tuple[str, str]]
 
 
 def read_head(root: _Element, url: str) -> Head:
-    """Return what the page at *url* says of its links, wherever it says it."""
+    """Return the links of the page at *url* and what it says of them, wherever it says it: the tree
+    is walked once.
+    """
     base, robots, feeds = "", [], []
-    for element in root.iter("base", "meta", "link"):
-        if element.tag == "meta":
+    anchors: list[tuple[str, str]] = []
+    for element in root.iter("a", "area", "base", "meta", "link"):
+        tag = element.tag
+        if tag == "a" or tag == "area":
+            if href := element.get("href"):
+                anchors.append((href, element.get("rel") or ""))
+        elif tag == "meta":
             name = element.get("name")
             if name and name.strip().lower() in ROBOT_NAMES:
                 robots.append(element.get("content") or "")
-        elif element.tag == "link":
+        elif tag == "link":
             if (element.get("type") or "").strip().lower() in FEED_TYPES:
                 feeds.append(element.get("href") or "")
         elif not base and (href := element.get("href")):
             with suppress(ValueError):
                 base = urljoin(url, href.strip())
     base = base or url
-    return Head(base, robots, [link for link in (absolute(base, feed) for feed in feeds) if link])
+    named = [link for link in (absolute(base, feed) for feed in feeds) if link]
+    return Head(base, robots, named, anchors)
 
 
 def page_links(
@@ -74,17 +83,18 @@ def page_links(
     are left out, with *nofollow* also those that ask robots not to follow them; at most
     `MAX_LINKS`. *head* is what `read_head` has read of the page, if it has.
     """
-    base = (head or read_head(root, url)).base
+    head = head or read_head(root, url)
+    base = head.base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:
         folder = base  # it has no path
     root_folder = "/".join(folder.split("/", ROOT_SLASHES)[:ROOT_SLASHES]) + "/"
     found: dict[str, None] = {}
-    for element in root.iter("a", "area"):
-        href = (element.get("href") or "").strip().translate(BLANKS)
+    for link, rel in head.anchors:
+        href = link.strip().translate(BLANKS)
         if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
             continue
-        if nofollow and (rel := element.get("rel")) and "nofollow" in rel.lower().split():
+        if nofollow and rel and "nofollow" in rel.lower().split():
             continue
         # Most links mean the same on all pages of a site, or of a folder, which have most of them
         # in common.
