@@ -38,7 +38,8 @@ SKIPPED_TAGS = frozenset(
 
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
-    " picture q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr output o:p".split()
+    " picture q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr output"
+    " o:p".split()
 )
 
 # What the text inside an inline element is marked with: links get their address instead.
@@ -88,8 +89,8 @@ class PageBlocks:
     place among the siblings of its tag. Elements without text in or below them are left out, but
     for the first. *truncated* tells that blocks were left out; *base* is the address that the page
     says its links are relative to, if it says so.
-    *attributes* has the markup attributes of each such element and of the inline ones in it, if they were asked
-    for, and *visuals* the computed CSS and the box of each block, if the page was rendered; else
+    *attributes* has the markup attributes of each such element and of the inline ones in it, if
+    they were asked for, and *visuals* the computed CSS and the box of each block, if the page was rendered; else
     they are empty.
     """
 
@@ -127,7 +128,7 @@ def clean_preformatted(text: str) -> str:
 
 
 def element_key(tag: str, id_: str, class_: str, role: str, itemprop: str) -> str:
-    """Return an element's step in a selector path: ``tag#id.class[role]``, long numbers as ``0``."""
+    """Return an element's step in a path: ``tag#id.class[role]``, long numbers as ``0``."""
     key = ""
     if id_:
         key += "#" + "-".join(id_.split())

@@ -59,7 +59,8 @@ class Page:
         """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else
         guessed). Of a tag's attributes the first 1,000 are read.
 
-        *attributes* keeps those of the markup: two feature sets need them (`contentspider.site.featuresets`).
+        *attributes* keeps those of the markup: two feature sets need them
+        (`contentspider.site.featuresets`).
         """
         if isinstance(html, bytes):
             html = decode(html, content_type)

@@ -35,7 +35,7 @@ INDENT = "    "
 
 
 def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
-    """Return the blocks as Markdown: headings, lists, quotes, tables, code, links and pictures stay.
+    """Return the blocks as Markdown, with headings, lists, quotes, tables, code, links, pictures.
 
     Addresses are resolved by *base*, that of the page. Text is escaped; a link whose scheme could
     run something (``javascript:``) is left as text. The blocks of a cell are parted by ``<br>``.

@@ -1,7 +1,7 @@
 """Blocks as JSON values, for pages that are kept between two steps of a crawl.
 
-What repeats is stored once: tags and marks in tables, and a path as what it adds to its parent's, so
-that a record grows with its page, whatever the page repeats. Each field of the blocks is a list of
+What repeats is stored once: tags and marks in tables, and a path as what it adds to its parent's:
+a record grows with its page, whatever the page repeats. Each field of the blocks is a list of
 its own, which is smaller than a list a block, and faster to read.
 """
 

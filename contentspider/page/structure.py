@@ -1,5 +1,5 @@
-"""What blocks are beside their text: paragraphs, headings, entries of lists, rows of tables, quotes;
-and what stands in their lines. Markdown and HTML are both written from it.
+"""What blocks are beside their text: paragraphs, headings, entries of lists, tables, quotes; and
+what stands in their lines. Markdown and HTML are both written from it.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Marked:
 
 
 def line_of(block: Block) -> list[str | Image | Marked]:
-    """Return the block's text with its marks, the outer around the inner, and the pictures in it."""
+    """Return the block's text with its marks, the outer around the inner, and its pictures."""
     text = block.text
     top = Marked("", len(text))
     if not block.spans and not block.images:
