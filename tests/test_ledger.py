@@ -9,13 +9,15 @@ import subprocess
 import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from scrapy import Request, Spider
 
 from contentspider.crawl.binding import Bindings
-from contentspider.crawl.ledgers import archive, open_ledger
+from contentspider.crawl.ending import Ending
+from contentspider.crawl.ledgers import archive, crawl_ledger, open_ledger, open_temporary
 from contentspider.crawl.requests import dump_request, load_request
 from contentspider.errors import StateError
 from contentspider.page.document import Page
@@ -31,9 +33,6 @@ from contentspider.storage.ledger import Ledger
 from contentspider.storage.output import JsonLinesWriter
 from contentspider.storage.pages import SQLitePages
 from tests.test_storage import HTML, Article
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -226,20 +225,151 @@ def test_a_ledger_of_another_version_is_not_touched(path: Path) -> None:
     assert [entry.name for entry in path.parent.glob("*.broken")] == []
 
 
+def end_a_crawl(path: Path, day: int, reason: str, keep: int = 2) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    ledger.end_run(reason)
+    assert ledger.detach()
+    archive(path, f"2024-01-0{day}T00:00:00+00:00", keep)
+
+
+def days(path: Path) -> list[str]:
+    return sorted(entry.name for entry in path.parent.glob("*.sqlite"))
+
+
 def test_old_crawls_are_pruned(path: Path) -> None:
-    for number in range(5):
-        path.write_text(str(number))
-        archive(path, f"2024-01-0{number + 1}T00:00:00+00:00", 2)
-    assert sorted(entry.name for entry in path.parent.iterdir()) == [
-        "crawl.20240104T000000.sqlite",
-        "crawl.20240105T000000.sqlite",
+    for day in range(1, 6):
+        end_a_crawl(path, day, "finished")
+    assert days(path) == ["crawl.20240104T000000.sqlite", "crawl.20240105T000000.sqlite"]
+
+
+def test_crawls_that_failed_push_out_no_finished_one(path: Path) -> None:
+    for day, reason in enumerate(["finished", "finished", "shutdown", "incomplete", "outage"], 1):
+        end_a_crawl(path, day, reason)
+    assert days(path) == [f"crawl.2024010{day}T000000.sqlite" for day in (1, 2, 4, 5)]
+    end_a_crawl(path, 6, "finished")
+    assert days(path) == [f"crawl.2024010{day}T000000.sqlite" for day in (2, 5, 6)]
+
+
+def test_two_crawls_of_one_second_are_both_kept(path: Path) -> None:
+    for _ in range(3):
+        end_a_crawl(path, 1, "finished", keep=3)
+    assert days(path) == [f"crawl.20240101T000000{number}.sqlite" for number in ("-2", "-3", "")]
+    end_a_crawl(path, 1, "finished", keep=3)
+    assert days(path) == [f"crawl.20240101T000000-{number}.sqlite" for number in (2, 3, 4)]
+
+
+def test_a_temporary_ledger_deletes_only_what_killed_ones_left(path: Path) -> None:
+    others = [path.with_name(name) for name in ("crawl-2024-11.sqlite", "crawl-1-2.sqlite")]
+    for other in others:
+        Ledger(other).close()
+    killed_one = open_temporary(path)
+    killed_one._database._connection.close()
+    killed_one._database._unlock()
+    running = open_temporary(path)
+    open_temporary(path).close(delete=True)
+    assert all(other.exists() for other in others)
+    assert not killed_one.path or not killed_one.path.exists()
+    assert running.path
+    assert running.path.exists()
+    running.close(delete=True)
+
+
+def test_the_folder_of_the_ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert crawl_ledger("a/b", "state") == Path("state/a_b.sqlite")
+    assert crawl_ledger("x").resolve() == tmp_path / ".scrapy/contentspider/x.sqlite"
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "json")  # a project, and no scrapy.cfg in sight
+    assert crawl_ledger("x") == tmp_path / ".scrapy/contentspider/x.sqlite"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LedgerFullError, match="CONTENTSPIDER_STATE_DIR"):
+        Ledger(tmp_path / "file" / "crawl.sqlite")
+
+
+def test_what_failed_for_reasons_that_may_pass_is_asked_again(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    rows = [ledger.frontier.enqueue(name, f"http://x/{name!r}", 0, "{}") for name in (b"a", b"b")]
+    gone = ledger.frontier.enqueue(b"gone", "http://x/gone", 0, "{}")
+    for _ in range(3):
+        ledger.frontier.take()
+    for row in rows:
+        ledger.frontier.finish(row, "failed", "HTTP 503", may_pass=True)
+    ledger.frontier.finish(gone, "failed", "HTTP 404")
+    assert (ledger.frontier.unread, ledger.frontier.queued) == (2, 0)
+    assert ledger.frontier.ask_again(rows[:1]) == 1
+    assert ledger.frontier.queued == 1
+    ledger.end_run("incomplete")
+    again = killed(ledger)
+    again.begin_run()
+    assert (again.frontier.unread, again.frontier.queued) == (0, 2)
+    again.close()
+
+
+def test_a_page_that_kills_again_and_again_is_set_aside(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    ledger.frontier.enqueue(b"killer", "http://x/killer", 1, "{}")
+    ledger.frontier.enqueue(b"other", "http://x/other", 0, "{}")
+    for deaths in range(3):
+        assert ledger.frontier.take() == (1, "http://x/killer", "{}", 1, deaths)
+        ledger.commit()
+        ledger = killed(ledger)
+        assert ledger.begin_run() == (["http://x/killer"] if deaths == 2 else [])
+    assert ledger.frontier.reasons("failed") == [
+        ("3 runs died with it in flight: it is set aside", 1, "http://x/killer")
     ]
+    taken = ledger.frontier.take()
+    assert taken
+    assert taken[1] == "http://x/other"
+    ledger.close()
+
+
+def test_ends_without_a_death_are_held_against_no_page(path: Path) -> None:
+    ledger = Ledger(path)
+    for _ in range(4):
+        assert ledger.begin_run() == []
+        ledger.frontier.enqueue(b"slow", "http://x/slow", 0, "{}")
+        taken = ledger.frontier.take()
+        assert taken
+        assert taken[4] == 0
+        ledger.end_run("shutdown")
+        ledger = killed(ledger)
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("ending", "word", "replaces"),
+    [
+        (Ending("finished", 10), "finished", True),
+        (Ending("finished", 0), "finished", False),
+        (Ending("finished", 175, unread=3), "incomplete", True),
+        (Ending("finished", 31, unread=144), "incomplete", False),
+        (Ending("finished", 31, held=1), "incomplete", True),
+        (Ending("max_pages", 5, queued=100), "max_pages", True),
+        (Ending("closespider_timeout", 5, queued=100), "closespider_timeout", True),
+        (Ending("shutdown", 5, queued=100), "shutdown", True),
+        (Ending("shutdown", 0, queued=100), "shutdown", False),
+        (Ending("outage", 500, queued=1_000), "outage", False),
+        (Ending("ledger_full", 500, queued=1_000), "ledger_full", False),
+    ],
+)
+def test_what_a_crawl_may_replace(ending: Ending, word: str, replaces: bool) -> None:
+    assert ending.word == word
+    assert ending.may_replace(is_there=True) == replaces
+    assert ending.may_replace(is_there=False) == (ending.items > 0)
+    assert Ending.from_stats(ending.stats() | {"finish_reason": ending.reason}) == ending
 
 
 def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_anew(
     tmp_path: Path,
 ) -> None:
-    out = tmp_path / "out.jsonl"
+    out, partial = tmp_path / "out.jsonl", tmp_path / ".out.jsonl.partial"
+    out.write_bytes(b"yesterday")
     writer = JsonLinesWriter(out, None, [])
     writer.write(b"one")
     mark = writer.mark()
@@ -251,10 +381,14 @@ def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_ane
     again.write(b"three")
     again.mark()
     again.close()
-    assert out.read_bytes() == b"one\nthree\n"
-    out.write_bytes(b"")
-    JsonLinesWriter(out, mark, [b"one"]).close()
+    assert partial.read_bytes() == b"one\nthree\n"
+    partial.write_bytes(b"")
+    last = JsonLinesWriter(out, mark, [b"one"])
+    assert out.read_bytes() == b"yesterday", "until the crawl has come to its end"
+    last.publish()
+    last.close()
     assert out.read_bytes() == b"one\n"
+    assert list(tmp_path.iterdir()) == [out]
 
 
 class MySpider(Spider):
@@ -273,8 +407,9 @@ def test_requests_survive_the_disk() -> None:
         "http://x/?q=ü", spider.page, method="POST", headers={"X-Odd": b"\xff", "Accept": ["a", "b"]}, body=b"\x00\xff", priority=3, dont_filter=True,
         meta={"depth": 2, "tuple": (1, {"x"})}, cb_kwargs={"number": 1}, errback=spider.failed, flags=["f"], cookies={"a": "b"},
     )  # fmt: skip
-    text = dump_request(request, spider, Bindings())
-    again = load_request(text, request.url, request.priority, spider, Bindings())
+    again = load_request(
+        dump_request(request, spider, Bindings()), request.url, request.priority, spider, Bindings()
+    )
     assert again.to_dict(spider=spider) == request.to_dict(spider=spider)
     assert dump_request(Request("http://x"), spider, Bindings()) == "{}"
     for odd in (
@@ -345,7 +480,7 @@ def test_an_older_ledger_is_upgraded_in_a_copy(path: Path) -> None:
     ledger.begin_run()
     assert [run.number for run in ledger.runs.all()] == [1, 2]
     assert ledger.runs.fact("learned") == ["x"]
-    assert ledger.frontier.take() == (2, "http://x/b", "{}", 0)
+    assert ledger.frontier.take() == (2, "http://x/b", "{}", 0, 1)
     assert not ledger.frontier.claim([b"\xaa"], 8)
     assert [held.item for held in ledger.items.release("x")] == [{"url": "http://x/a"}]
     assert [page.url for page in ledger.pages.sample("x")] == ["http://x/a"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.answers import AnswersMiddleware
 from contentspider.crawl.bodies import BODIES_ORDER, BodiesMiddleware
 from contentspider.crawl.headers import HeadersMiddleware
 from contentspider.crawl.holder import Holder, ItemPipelines
@@ -25,6 +26,8 @@ logger = logging.getLogger(__name__)
 BLOCKS_ORDER = 540
 # Before Scrapy's, which leave a header alone that is there.
 HEADERS_ORDER = 390
+# Nearer to the downloader than who sends requests again (550): others do not see their failures.
+ANSWERS_ORDER = 560
 # Next to the engine: all other spider middlewares see an item, with the response that it is from,
 # before it is held.
 PAGES_ORDER = 10
@@ -71,6 +74,9 @@ class Addon:
         )
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", HeadersMiddleware, HEADERS_ORDER
+        )
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", AnswersMiddleware, ANSWERS_ORDER
         )
         settings.setdefault_in_component_priority_dict(
             "SPIDER_MIDDLEWARES", PagesMiddleware, PAGES_ORDER

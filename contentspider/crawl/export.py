@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter
 from scrapy import signals
 
-from contentspider.crawl.ledgers import crawl_ledger
+from contentspider.crawl.ledgers import crawl_ledger, state_folder
 from contentspider.crawl.scope import crawl_name
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.ledger import Ledger
@@ -31,7 +31,7 @@ def find_crawl(name: str) -> Path:
     """Return the ledger of a crawl, given by what it crawls, its name or its file; raises
     `ContentSpiderError` if there is none.
     """
-    folder = crawl_ledger(name).parent
+    folder = state_folder()
     for path in (Path(name), crawl_ledger(name), folder / name):
         if path.is_file():
             return path

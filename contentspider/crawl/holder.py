@@ -16,6 +16,7 @@ from scrapy.pipelines import ItemPipelineManager
 from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
 
 from contentspider.crawl.binding import Bindings
+from contentspider.crawl.engine import pass_item
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.learning import LearningTimeoutError, learn_apart
 from contentspider.crawl.settings import CrawlOptions
@@ -182,7 +183,7 @@ class Holder:
         if keeper.is_inspection:
             return False
         state = self.site(source.page.url)
-        key = keeper.key(source.row, source.place)
+        key = keeper.recorder.key(source.row, source.place)
         if not state.is_ready and not keeper.is_broken and not source.page.is_document:
             return self._hold(state, item, source, key)
         try:
@@ -205,7 +206,7 @@ class Holder:
             else:
                 state.failed = True
             return False
-        self.keeper.note(source.row, "held")
+        self.keeper.addresses.note(source.row, "held")
         state.held += 1
         state.pages += source.page.url != state.last_url
         state.last_url = source.page.url
@@ -334,8 +335,6 @@ class Holder:
 
     async def _release(self, state: SiteState) -> None:
         """Send the held items of a site through the item pipelines."""
-        engine = self.crawler.engine
-        assert engine is not None
         sent: set[asyncio.Task[None]] = set()
         try:
             for held in self.keeper.ledger.items.release(state.key):
@@ -343,7 +342,7 @@ class Holder:
                     held.item, Source(held.page, held.address_row, held_row=held.row, key=held.key)
                 )
                 self.stats.inc_value("contentspider/items/released")
-                sent.add(self._task(engine.scraper.start_itemproc_async(held.item, response=None)))
+                sent.add(self._task(pass_item(self.crawler, held.item)))
                 if len(sent) >= self._at_once:
                     _, sent = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
         except LedgerFullError as error:

@@ -7,10 +7,10 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.crawl.binding import (
     BINDINGS_META_KEY,
     PAGE_META_KEY,
@@ -19,7 +19,6 @@ from contentspider.crawl.binding import (
 )
 from contentspider.crawl.bodies import THREAD_BYTES
 from contentspider.crawl.holder import Holder, Source
-from contentspider.crawl.keeper import ROW_META_KEY, Keeper
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.page.body import is_binary
 from contentspider.page.document import Page
@@ -93,16 +92,6 @@ class BlocksMiddleware:
                     self.max_blocks,
                 )
         return response
-
-    def process_exception(self, request: Request, exception: Exception) -> None:
-        """Note why an address could not be fetched; who else wants to handle it may."""
-        keeper = self.crawler.get_extension(Keeper)
-        if keeper is not None:
-            row = request.meta.get(ROW_META_KEY)
-            if isinstance(exception, IgnoreRequest):
-                keeper.note(row, "skipped", str(exception)[:200] or "ignored")
-            else:
-                keeper.note(row, "failed", f"{type(exception).__name__}: {exception}"[:200])
 
     def _read(self, response: HtmlResponse) -> Page:
         root = response.selector.root if response.body.strip() else None

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.ending import FINISHED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -42,8 +44,7 @@ TRANSIENT = (
     "cut_short",
     *(f"status_{code}" for code in (408, 429, 500, 502, 503, 504, 522, 524)),
 )
-# Scrapy's word for a crawl that came to its end, and those for the ends that its user has set.
-FINISHED = "finished"
+# Scrapy's words for the ends that the user of a crawl has set.
 LIMITS = ("max_pages", "closespider_timeout", "closespider_itemcount", "closespider_pagecount")
 # How a signal ends a crawl; at a second one there is no time for a reason.
 SHUTDOWN = ("shutdown", None)
@@ -86,7 +87,9 @@ def _errors(stats: Mapping[str, Any]) -> list[str]:
 
 
 def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
-    unread = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
+    # The ledger knows what was read when it was asked again.
+    failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
+    unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
     found = {
         "pages could not be read for reasons that may pass": unread,

@@ -9,7 +9,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 
 from contentspider.crawl.binding import Unbound
 from contentspider.crawl.holder import Holder, SiteState, Source
-from contentspider.crawl.keeper import Passing, passing
+from contentspider.crawl.recorder import Passing, passing
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.site.record import page_fields
 from contentspider.storage.database import LedgerFullError
@@ -70,7 +70,7 @@ class ContentPipeline:
             if self.holder.hold(item, source):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
         content_hash = self._fill(item, source.page)
-        key = source.key or self.holder.keeper.key(source.row, source.place)
+        key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
         passing.set(Passing(item, key, source.held_row, source.row, content_hash))
         return item
 

@@ -10,6 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
+from contentspider.crawl.engine import queue_length
 from contentspider.crawl.settings import CrawlOptions
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ class Progress:
         get = self.stats.get_value
         pages = get("contentspider/pages/tagged", 0)
         held = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
-        engine = self.crawler.engine
-        slot = engine._slot if engine else None  # Scrapy tells the length of its queue nowhere else
-        queued = len(slot.scheduler) if slot and hasattr(slot.scheduler, "__len__") else 0
+        queued = queue_length(self.crawler)
         rate = pages / max(time.monotonic() - self.started, 0.001)
         learned = get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0)
         return (

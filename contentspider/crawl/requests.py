@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest
+from w3lib.http import basic_auth_header
 
 from contentspider.crawl.binding import Unbound
 from contentspider.errors import ContentSpiderError
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 # These put all that they are into the fields of a request when they are made.
 PLAIN_CLASSES = (Request, FormRequest, JsonRequest)
+IN_MEMORY_META_KEY = "contentspider_in_memory"
 # What differs from a plain Request of the spider's `parse`; the address and the priority are
 # columns of the queue.
 DEFAULTS: dict[str, Any] = {
@@ -50,6 +53,8 @@ def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
     Raises TypeError if it cannot be made again from data: a callback that is no method of the
     spider, or values in ``meta`` or ``cb_kwargs`` that are not plain.
     """
+    if IN_MEMORY_META_KEY in request.meta:
+        raise TypeError("its address names a password")
     try:
         fields = request.to_dict(spider=spider)
     except ValueError as error:
@@ -102,6 +107,36 @@ def _decode_item(value: Any, bindings: Bindings) -> Any:
     item = load_item(text)
     bindings.put(item, Page.load(bytes.fromhex(page)) if page else None)
     return item
+
+
+def without_password(address: str) -> str:
+    """Return an address without the user and password that it may name.
+
+    >>> without_password("http://me:secret@host:80/a@b")
+    'http://host:80/a@b'
+    """
+    if "@" not in address:
+        return address
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address.partition("@")[2]
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def with_password_apart(request: Request) -> Request:
+    """Return a request whose address names no user and password: they are in a header, and it says
+    that it is to be kept in memory only.
+    """
+    parts = urlsplit(request.url) if "@" in request.url else None
+    if not parts or parts.username is None:
+        return request
+    apart = request.replace(url=without_password(request.url))
+    apart.meta[IN_MEMORY_META_KEY] = True
+    apart.headers.setdefault(
+        "Authorization", basic_auth_header(unquote(parts.username), unquote(parts.password or ""))
+    )
+    return apart
 
 
 def load_request(text: str, url: str, priority: int, spider: Spider, bindings: Bindings) -> Request:

@@ -17,6 +17,7 @@ from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler
 
 from contentspider.crawl import project
+from contentspider.crawl.ending import Ending
 from contentspider.crawl.export import LinesToStdout, export_items
 from contentspider.crawl.ledgers import crawl_ledger
 from contentspider.crawl.outcome import Left, Outcome, decide
@@ -156,7 +157,9 @@ def crawl(options: argparse.Namespace) -> int:
     if not settings["CONTENTSPIDER_CRAWL"]:
         name = crawl_name(addresses, options.scope, options.include, options.exclude)
         settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
-    ledger = crawl_ledger(settings["CONTENTSPIDER_CRAWL"])
+    ledger = crawl_ledger(
+        settings["CONTENTSPIDER_CRAWL"], settings.get("CONTENTSPIDER_STATE_DIR", "")
+    )
     if is_in_use(ledger):
         raise LedgerBusyError(
             f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
@@ -195,8 +198,11 @@ def crawl(options: argparse.Namespace) -> int:
     if ledger.is_file():
         streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
         later = [output for output in outputs if str(output.path) != streamed]
-        if not export_items(ledger, later) and any(output.path.exists() for output in later):
-            sys.stderr.write("no item is out: what was there before is left as it was\n")
+        ending = Ending.from_stats(stats)
+        wanted = [output for output in later if ending.may_replace(output.path.exists())]
+        if not export_items(ledger, wanted) and any(output.path.exists() for output in later):
+            why = "the crawl did not come to its end" if ending.items else "no item is out"
+            sys.stderr.write(f"{why}: what was there before is left as it was\n")
     if options.stats:
         _write_stats(Path(options.stats), outcome, reasons, stats)
     return outcome

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 from scrapy.core.scheduler import BaseScheduler
 
+from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.crawl.binding import Bindings
 from contentspider.crawl.holder import Holder
-from contentspider.crawl.keeper import ROW_META_KEY, Keeper
-from contentspider.crawl.requests import dump_request, load_request
+from contentspider.crawl.keeper import Keeper
+from contentspider.crawl.requests import dump_request, load_request, with_password_apart
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerFullError
+from contentspider.storage.frontier import MAX_DEATHS
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -23,14 +25,21 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# After a process died, the first requests of the next are committed one by one: those in flight
+# when it dies, too, are known then, however fast that is.
+CAREFUL_REQUESTS = 100
+
 
 class LedgerScheduler(BaseScheduler):
     """Queues requests in the ledger, each address once, by priority and then in the order in which
     they came.
 
     Requests that cannot be made again from data (a callback that is no method of the spider, odd
-    values in ``meta``) wait in memory: they work, but are lost if the process is killed, and the
-    log says so once.
+    values in ``meta``, a password in their address) wait in memory: they work, but are lost if the
+    process is killed, and the log says so once.
+
+    An address with which in flight processes died, again and again, is sent when nothing else is:
+    if it kills this one, too, it is known.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -38,6 +47,8 @@ class LedgerScheduler(BaseScheduler):
         self._memory: list[tuple[int, int, Request, int]] = []  # the last is its address' row
         self._numbers = count()
         self._warned = False
+        self._careful = 0
+        self._is_alone = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -57,6 +68,8 @@ class LedgerScheduler(BaseScheduler):
         keeper.open()
         holder = self.crawler.get_extension(Holder)
         self._bindings = holder.bindings if holder else Bindings()
+        runs = keeper.ledger.runs.all()
+        self._careful = CAREFUL_REQUESTS if runs and runs[-1].ended is None else 0
         assert self.crawler.request_fingerprinter
         self._fingerprint = self.crawler.request_fingerprinter.fingerprint
 
@@ -73,24 +86,28 @@ class LedgerScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request; False if its address is known and it is not one to be sent all the same."""
         assert self.crawler.stats
+        request = with_password_apart(request)
         # A retry or a redirect comes from a request that was taken from the queue; others come
         # without its row.
-        source = request.meta.pop(ROW_META_KEY, None)
-        if source is not None and request.meta.get("redirect_urls"):
-            self.keeper.note(source, "redirected", target=request.url)
+        source_row = request.meta.pop(ROW_META_KEY, None)
+        if source_row is not None:
+            self.keeper.addresses.note(source_row, "redirected", target=request.url)
         # A crawl that goes on does not start anew: its start addresses are in the ledger.
         starts_anew = (
-            source is None and self.keeper.is_resumed and bool(request.meta.get("is_start_request"))
+            source_row is None
+            and self.keeper.is_resumed
+            and bool(request.meta.get("is_start_request"))
         )
         again = request.dont_filter and not starts_anew
         fingerprint = self._fingerprint(request)
+        frontier = self.keeper.ledger.frontier
         text, row = None, 0
         try:
             # Most links are known: to look that up costs less than to make data of their requests.
-            if again or not self.keeper.ledger.frontier.knows(fingerprint):
+            if again or not frontier.knows(fingerprint):
                 text = self._dump(request)
-                row = self.keeper.ledger.frontier.enqueue(
-                    fingerprint, request.url, request.priority, text, again, source
+                row = frontier.enqueue(
+                    fingerprint, request.url, request.priority, text, again, source_row
                 )
         except LedgerFullError as error:
             self.keeper.fail(error)
@@ -98,7 +115,7 @@ class LedgerScheduler(BaseScheduler):
         if not row:
             self.crawler.stats.inc_value("dupefilter/filtered")
             return False
-        self.keeper.forget(row)  # a retry takes the place of the request before
+        self.keeper.addresses.forget(row)  # a retry takes the place of the request before
         if text is None:
             self._remember(request, row)
         self.crawler.stats.inc_value("scheduler/enqueued")
@@ -122,33 +139,51 @@ class LedgerScheduler(BaseScheduler):
         heapq.heappush(self._memory, (-request.priority, next(self._numbers), request, row))
 
     def next_request(self) -> Request | None:
-        """Return the next request, None if none waits."""
+        """Return the next request, None if none waits, or none may be sent now."""
         if self.keeper.is_broken:
             return None
         try:
-            if self._memory:
-                _, _, request, row = heapq.heappop(self._memory)
-                self.keeper.ledger.frontier.take_remembered(row)
-                self._hand_out(request, row)
-                return request
-            while taken := self.keeper.ledger.frontier.take():
-                row, address, text, priority = taken
-                try:
-                    request = load_request(text, address, priority, self.spider, self._bindings)
-                except (ContentSpiderError, ValueError, TypeError) as error:
-                    logger.error("%s cannot be requested: %s", address, error)
-                    self.keeper.ledger.frontier.finish(
-                        row, "failed", f"its request cannot be read: {error}"
-                    )
-                    continue
-                self._hand_out(request, row)
-                return request
+            return self._next()
         except LedgerFullError as error:
             self.keeper.fail(error)
-        return None
+            return None
+
+    def _next(self) -> Request | None:
+        if self._is_alone:
+            if self.keeper.addresses.in_flight():
+                return None
+            self._is_alone = False
+            self.keeper.commit()  # it did not kill
+        if not self.has_pending_requests() or not self.keeper.outage.may_ask():
+            return None
+        frontier = self.keeper.ledger.frontier
+        above = -self._memory[0][0] if self._memory else None
+        while taken := frontier.take(above):
+            row, address, text, priority, deaths = taken
+            self._is_alone = deaths >= MAX_DEATHS - 1
+            if self._is_alone and self.keeper.addresses.in_flight():
+                self._is_alone = False
+                frontier.put_back(row)
+                return None
+            try:
+                request = load_request(text, address, priority, self.spider, self._bindings)
+            except (ContentSpiderError, ValueError, TypeError) as error:
+                logger.error("%s cannot be requested: %s", address, error)
+                frontier.finish(row, "failed", f"its request cannot be read: {error}")
+                continue
+            self._hand_out(request, row)
+            return request
+        if not self._memory:
+            return None
+        _, _, request, row = heapq.heappop(self._memory)
+        self._hand_out(request, row)
+        return request
 
     def _hand_out(self, request: Request, row: int) -> None:
         assert self.crawler.stats
+        if self._careful or self._is_alone:
+            self._careful = max(self._careful - 1, 0)
+            self.keeper.commit()  # before it is watched: the engine does not have it yet
         request.meta[ROW_META_KEY] = row
-        self.keeper.watch(row, request)
+        self.keeper.addresses.watch(row, request)
         self.crawler.stats.inc_value("scheduler/dequeued")

@@ -201,10 +201,23 @@ SETTINGS = (
         minimum=0,
     ),
     Setting(
+        "CONTENTSPIDER_STATE_DIR",
+        "",
+        "Folder of the crawls' ledgers; empty is the project's .scrapy/contentspider, or that below"
+        " the current folder.",
+    ),
+    Setting(
         "CONTENTSPIDER_OUTPUT_FILE",
         "",
         "File that items are written to as JSON lines; whole lines, each item once, whatever ends"
         " the crawl.",
+    ),
+    Setting(
+        "CONTENTSPIDER_OUTAGE_SECS",
+        300.0,
+        "Seconds that a crawl waits for a site, or network, that is down; then it ends, and can go"
+        " on later.",
+        minimum=0,
     ),
     Setting(
         "CONTENTSPIDER_PROGRESS_SECS",
@@ -259,7 +272,9 @@ class CrawlOptions:
     crawl: str
     resume: bool
     keep_crawls: int
+    state_dir: str
     output_file: str
+    outage_secs: float
     progress_secs: float
 
     @classmethod

@@ -12,6 +12,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
+from contentspider.crawl.addresses import ROW_META_KEY, Again
 from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.duplicates import Duplicates
@@ -25,7 +26,7 @@ from contentspider.crawl.guard import (
     GuardMiddleware,
 )
 from contentspider.crawl.items import ContentItem
-from contentspider.crawl.keeper import ROW_META_KEY, Keeper
+from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.links import MAX_LINKS, Head, clean_address, page_links, read_head
 from contentspider.crawl.robots import RobotsUnreadError, header_directives, meta_directives
 from contentspider.crawl.scope import Scope, crawl_name, with_scheme
@@ -238,7 +239,9 @@ class SiteSpider(Spider):
             return
         if self.max_pages and self.pages >= self.max_pages:
             self._count("skipped/max_pages")
-            self.keeper.put_back(response.meta.get(ROW_META_KEY))  # for a crawl that goes on
+            self.keeper.addresses.put_back(
+                response.meta.get(ROW_META_KEY)
+            )  # for a crawl that goes on
             return
         if isinstance(response, HtmlResponse) and not page.is_document:
             yield from self._parse_html(response, page)
@@ -341,7 +344,7 @@ class SiteSpider(Spider):
 
     def _skip(self, response: Response, reason: str) -> None:
         self._count(f"skipped/{reason}")
-        self.keeper.note(response.meta.get(ROW_META_KEY), "skipped", reason)
+        self.keeper.addresses.note(response.meta.get(ROW_META_KEY), "skipped", reason)
 
     def _count(self, name: str) -> None:
         if self.crawler.stats:
@@ -377,7 +380,8 @@ class SiteSpider(Spider):
         self._count("failed")
         self._count(f"unread/{kind}")
         if isinstance(error, RobotsUnreadError):  # it was not skipped for good
-            self.keeper.note(request.meta.get(ROW_META_KEY), "failed", str(error))
+            row = request.meta.get(ROW_META_KEY)
+            self.keeper.addresses.note(row, "failed", str(error), again=Again.LATER)
 
     def ignore(self, failure: Failure) -> None:
         """Do without a robots.txt or sitemap that is not there."""

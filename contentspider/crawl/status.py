@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.outcome import FINISHED
+from contentspider.crawl.ending import FINISHED
 from contentspider.storage.database import is_in_use
 from contentspider.storage.ledger import Ledger
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
@@ -14,13 +15,13 @@ from contentspider.storage.schema import OLDEST, SCHEMA, TABLES, upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 PARTS = ("", "-wal", "-shm")
 # The write-ahead log is brought into the file by a thread when it is larger than this.
 CHECKPOINT_BYTES = 4_000_000
 # If that thread never finds a moment without a writer, a commit does it: pages of 4 kB.
 CHECKPOINT_PAGES = 8_192
+ELSEWHERE = "CONTENTSPIDER_STATE_DIR names another folder for the state of crawls"
 
 
 class LedgerFullError(ContentSpiderError):
@@ -45,6 +46,8 @@ def lock_of(path: Path) -> FileLock:
 def is_in_use(path: Path) -> bool:
     """Tell whether a crawl with this ledger is running."""
     lock = lock_of(path)
+    if not Path(lock.lock_file).exists():
+        return False
     try:
         with lock:
             return False
@@ -87,7 +90,7 @@ class Database:
             ) from error
         except sqlite3.OperationalError as error:
             self._unlock()
-            raise LedgerFullError(f"{path}: {error}") from error
+            raise LedgerFullError(f"{path} cannot be opened: {error}; {ELSEWHERE}") from error
         except sqlite3.DatabaseError as error:
             self._unlock()
             raise StateError(
@@ -95,7 +98,9 @@ class Database:
             ) from error
         except OSError as error:
             self._unlock()
-            raise LedgerFullError(f"{path}: {error.strerror or error}") from error
+            raise LedgerFullError(
+                f"{path} cannot be opened: {error.strerror or error}; {ELSEWHERE}"
+            ) from error
         except ContentSpiderError:
             self._unlock()
             raise

@@ -11,8 +11,12 @@ if TYPE_CHECKING:
     from contentspider.storage.database import Database
     from contentspider.storage.protocols import Taken
 
+# Runs of a crawl that may die with an address in flight before it is set aside.
+MAX_DEATHS = 3
 # What a state is called: waiting in the file, or in the memory of a process; handed out.
 QUEUED, REMEMBERED, TAKEN = "queued", "remembered", "taken"
+# SQLite's smallest number: every priority is above it.
+LOWEST = -(2**63)
 
 
 class SQLiteFrontier:
@@ -24,17 +28,36 @@ class SQLiteFrontier:
         self._queued = database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
         # Addresses of items that are only in memory: not done before those items are out.
         self._kept_open: dict[int, int] = {}
-        self._outcomes: dict[int, tuple[str, str | None, str | None]] = {}
+        self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}
 
     @property
     def queued(self) -> int:
         """Return how many addresses wait."""
         return self._queued
 
-    def recover(self) -> None:
+    @property
+    def unread(self) -> int:
+        """Return how many addresses failed for reasons that may pass: see `ask_again`."""
+        return self._database.count(
+            "SELECT count(*) FROM addresses WHERE state = 'failed' AND request IS NOT NULL"
+        )
+
+    def recover(self, died: bool) -> list[str]:
         """Queue again what a process that is gone had taken; what was in its memory may be found
         again.
+
+        If it *died*, what it had taken may have killed it: addresses that were in flight when
+        `MAX_DEATHS` processes died fail, and are returned.
         """
+        killers: list[str] = []
+        if died:
+            self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
+            among = f"state = 'taken' AND deaths >= {MAX_DEATHS}"
+            killers = [url for (url,) in self._do(f"SELECT url FROM addresses WHERE {among}")]  # noqa: S608 - a constant
+            self._do(
+                f"UPDATE addresses SET state = 'failed', request = NULL, reason = ? WHERE {among}",  # noqa: S608
+                (f"{MAX_DEATHS} runs died with it in flight: it is set aside",),
+            )
         self._do(
             "DELETE FROM addresses WHERE state = 'remembered'"
             " OR (state = 'taken' AND request IS NULL)"
@@ -42,6 +65,21 @@ class SQLiteFrontier:
         self._queued += self._do(
             "UPDATE addresses SET state = 'queued' WHERE state = 'taken'"
         ).rowcount
+        return killers
+
+    def ask_again(self, rows: Iterable[int] | None = None) -> int:
+        """Queue addresses again that failed for reasons that may pass, all or those of *rows*, and
+        return their number.
+        """
+        statement = (
+            "UPDATE addresses SET state = 'queued' WHERE state = 'failed' AND request IS NOT NULL"
+        )
+        if rows is None:
+            added = self._do(statement).rowcount
+        else:
+            added = sum(self._do(statement + " AND number = ?", (row,)).rowcount for row in rows)
+        self._queued += added
+        return added
 
     def enqueue(
         self,
@@ -55,8 +93,8 @@ class SQLiteFrontier:
         """Queue an address and return its row; 0 if it is known already and is not to be fetched
         *again*.
 
-        Without a *request* the caller keeps it in memory; `take_remembered` takes it then.
-        *source_row* is the row that the request comes from, as a retry does.
+        Without a *request* the caller keeps it in memory. *source_row* is the row that the request
+        comes from, as a retry does.
         """
         state = QUEUED if request is not None else REMEMBERED
         added = self._insert(fingerprint, url, priority, state, request)
@@ -93,20 +131,19 @@ class SQLiteFrontier:
         found = self._do("SELECT 1 FROM addresses WHERE fingerprint = ?", (fingerprint,))
         return found.fetchone() is not None
 
-    def take(self) -> Taken | None:
-        """Return row, address, request and priority of the next in the queue, None if it is empty."""
+    def take(self, above: int | None = None) -> Taken | None:
+        """Return row, address, request, priority and deaths of the next in the queue; None if none
+        has a priority *above* this one.
+        """
         found: Taken | None = self._do(
-            "SELECT number, url, request, priority FROM addresses WHERE state = 'queued'"
-            " ORDER BY priority DESC, number LIMIT 1"
+            "SELECT number, url, request, priority, deaths FROM addresses WHERE state = 'queued'"
+            " AND priority > ? ORDER BY priority DESC, number LIMIT 1",
+            (LOWEST if above is None else above,),
         ).fetchone()
         if found is not None:
             self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (found[0],))
             self._queued -= 1
         return found
-
-    def take_remembered(self, row: int) -> None:
-        """Note that an address whose request was in memory is taken."""
-        self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (row,))
 
     def put_back(self, row: int) -> None:
         """Queue again an address that was taken, and of which nothing was used."""
@@ -117,16 +154,23 @@ class SQLiteFrontier:
         ).rowcount
 
     def finish(
-        self, row: int, state: str, reason: str | None = None, target: str | None = None
+        self,
+        row: int,
+        state: str,
+        reason: str | None = None,
+        target: str | None = None,
+        may_pass: bool = False,
     ) -> None:
-        """Set the final state of an address that was taken."""
+        """Set the final state of an address that was taken; if the reason *may_pass*, its request
+        stays for `ask_again`.
+        """
         if row in self._kept_open:
-            self._outcomes[row] = (state, reason, target)
+            self._outcomes[row] = (state, reason, target, may_pass)
             return
         self._do(
-            "UPDATE addresses SET state = ?, reason = ?, target = ?, request = NULL"
-            " WHERE number = ? AND state = 'taken'",
-            (state, reason, target, row),
+            "UPDATE addresses SET state = ?, reason = ?, target = ?, request = iif(?, request, NULL)"
+            " WHERE number = ? AND state IN ('taken', 'remembered')",
+            (state, reason, target, may_pass, row),
         )
 
     def keep_open(self, row: int) -> None:

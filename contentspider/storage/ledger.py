@@ -43,12 +43,18 @@ class Ledger:
                 raise
             raise StateError(f"{error}: it is damaged; delete it to start anew") from error
 
-    def begin_run(self) -> None:
-        """Note that this process goes to work, take over what the last one was at, and commit."""
+    def begin_run(self) -> list[str]:
+        """Note that this process goes to work, take over what the last one was at, and commit.
+
+        Returns the addresses that are set aside since they may have killed earlier ones.
+        """
+        earlier = self.runs.all()
         self.runs.begin()
-        self.frontier.recover()
+        killers = self.frontier.recover(died=bool(earlier) and earlier[-1].ended is None)
         self.items.recover()
+        self.frontier.ask_again()
         self.commit()
+        return killers
 
     def end_run(self, reason: str) -> None:
         """Note how this process' run ended, and commit."""

@@ -1,8 +1,9 @@
-"""JSON-lines files that a kill leaves whole."""
+"""JSON-lines files that a kill leaves whole, and that replace what was there only when asked to."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -19,22 +20,25 @@ END_BYTES = 65_536
 
 
 class JsonLinesWriter:
-    """Appends lines to *path* from where *mark* left it: what stands behind was written
-    after the last commit, and goes.
+    """Writes lines beside *path*, in the file *partial*, which `publish` puts in its place.
 
-    If the file is not what it was then (it was deleted, the power was lost, somebody else wrote to
-    it), all *lines* that the ledger has are written anew. Raises `ContentSpiderError` if it cannot
-    be written, or another process is writing it.
+    It goes on from where *mark* left the partial file: what stands behind was written after the
+    last commit, and goes. If the file is not what it was then (it was deleted or published, the
+    power was lost, somebody else wrote to it), all *lines* that the ledger has are written anew.
+    Raises `ContentSpiderError` if it cannot be written, or another process is writing it.
     """
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
         self.path = path
+        self.partial = path.with_name(f".{path.name}.partial")
         self._lock = FileLock(
             path.with_name(f".{path.name}.lock"), thread_local=False, blocking=False
         )
         try:
+            if path.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
             self._lock.acquire()
-            self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
+            self._file: BinaryIO = self.partial.open("r+b" if self.partial.exists() else "w+b")
         except Timeout as error:
             raise ContentSpiderError(
                 f"{path} is being written by another crawl; give this one another file"
@@ -84,8 +88,17 @@ class JsonLinesWriter:
         """
         os.fsync(self._file.fileno())
 
+    def publish(self) -> None:
+        """Put the partial file in the place of the output, at once and as a whole; raises OSError
+        if the disk is full.
+        """
+        self._file.flush()
+        self.sync()
+        self.partial.replace(self.path)
+
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with suppress(OSError):  # what the disk does not take is in no commit either
+            self._file.close()
         Path(self._lock.lock_file).unlink(missing_ok=True)  # before others can have it
         self._lock.release()

@@ -1,0 +1,173 @@
+"""What becomes of a crawl's addresses: noted while the engine has them, and set when it is done."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from scrapy import signals
+
+from contentspider.crawl.engine import in_progress
+from contentspider.crawl.outage import Transient
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.exceptions import IgnoreRequest
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from contentspider.crawl.keeper import Keeper
+
+ROW_META_KEY = "contentspider_row"
+# Addresses that are asked again at the end of a crawl, once each.
+MAX_ASKED_AGAIN = 10_000
+REASON_CHARS = 200
+
+
+class Again(Enum):
+    """Whether an address that failed is asked again: never, by a resumed crawl (what failed is on
+    our side), or already at the end of this one (the server's).
+    """
+
+    NEVER = 0
+    LATER = 1
+    AT_END = 2
+
+
+class Outcome(NamedTuple):
+    """What has become of an address: see `Frontier.finish`."""
+
+    state: str
+    reason: str | None = None
+    target: str | None = None
+    again: Again = Again.NEVER
+
+
+FETCHED = Outcome("fetched")
+LOST = Outcome(
+    "failed", "no answer came through: a component failed, and the log says how", None, Again.LATER
+)
+
+
+class Addresses:
+    """The addresses that the engine has, of a *keeper*'s crawl, and what becomes of each."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._transient = Transient(keeper.crawler.settings)
+        self._in_flight: dict[int, Request] = {}
+        self._outcomes: dict[int, Outcome] = {}
+        self._answered: set[int] = set()
+        self._ask_again: list[int] | None = []  # None: that has been done
+        connect = keeper.crawler.signals.connect
+        connect(self.received, signal=signals.response_received)
+        connect(self.spider_failed, signal=signals.spider_error)
+
+    def watch(self, row: int, request: Request) -> None:
+        """Note that the request of an address has been handed to the engine."""
+        self._in_flight[row] = request
+        self._answered.discard(row)
+
+    def in_flight(self) -> int:
+        """Return with how many addresses the engine is not done."""
+        self.finish_done()
+        return len(self._in_flight)
+
+    def put_back(self, row: int | None) -> None:
+        """Queue an address again whose answer was not used, for a crawl that goes on."""
+        if row in self._in_flight and row is not None:
+            self.forget(row)
+            self._keeper.ledger.frontier.put_back(row)
+
+    def forget(self, row: int) -> None:
+        """Note that an address is in the queue again."""
+        self._in_flight.pop(row, None)
+        self._outcomes.pop(row, None)
+
+    def note(
+        self,
+        row: int | None,
+        state: str,
+        reason: str | None = None,
+        target: str | None = None,
+        again: Again = Again.NEVER,
+    ) -> None:
+        """Note what has become of an address; it is done when the engine is done with its request.
+
+        What broke stays so, whatever else comes of the page.
+        """
+        if row in self._in_flight:
+            known = self._outcomes.get(row)
+            if known is None or known.again is not Again.LATER:
+                self._outcomes[row] = Outcome(state, reason, target, again)
+
+    def finish_done(self) -> None:
+        """Set the state of those addresses with whose requests the engine is done: all links
+        queued, all items held or out.
+        """
+        busy = in_progress(self._keeper.crawler)
+        for row in [row for row, request in self._in_flight.items() if request not in busy]:
+            del self._in_flight[row]
+            default = FETCHED if row in self._answered else LOST
+            self._answered.discard(row)
+            outcome = self._outcomes.pop(row, default)
+            self._keeper.ledger.frontier.finish(
+                row, outcome.state, outcome.reason, outcome.target, outcome.again is not Again.NEVER
+            )
+            if (
+                outcome.again is Again.AT_END
+                and self._ask_again is not None
+                and len(self._ask_again) < MAX_ASKED_AGAIN
+            ):
+                self._ask_again.append(row)
+
+    def ask_again(self) -> int:
+        """Queue once more, at the end of a crawl, what the server could not give before, and return
+        how many addresses that are.
+        """
+        self.finish_done()
+        rows, self._ask_again = self._ask_again, None
+        return self._keeper.ledger.frontier.ask_again(rows) if rows else 0
+
+    def skipped(self, request: Request, exception: IgnoreRequest) -> None:
+        """Note that a component does not want a request to be sent."""
+        reason = str(exception)[:REASON_CHARS] or "ignored"
+        self.note(request.meta.get(ROW_META_KEY), "skipped", reason)
+
+    def received(self, response: Response, request: Request) -> None:
+        """Note an answer, and why it is no success."""
+        row = request.meta.get(ROW_META_KEY)
+        if row is not None:
+            self._answered.add(row)
+            if not 200 <= response.status < 300:
+                may_pass = self._transient.is_status(response.status)
+                again = Again.AT_END if may_pass else Again.NEVER
+                self.note(row, "failed", f"HTTP {response.status}", again=again)
+
+    def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
+        """Note that the spider's callback, or a spider middleware, failed."""
+        self.broke(self.row_of(response), f"the spider: {failure.value!r}")
+
+    def unanswered(self, request: Request, exception: Exception) -> bool:
+        """Note why a request got no answer; tell whether it is to wait in the queue, since there is
+        an outage.
+        """
+        row = request.meta.get(ROW_META_KEY)
+        may_pass = self._transient.is_error(exception)
+        again = Again.AT_END if may_pass else Again.NEVER
+        reason = f"{type(exception).__name__}: {exception}"[:REASON_CHARS]
+        self.note(row, "failed", reason, again=again)
+        if not may_pass or self._keeper.is_broken:
+            return False
+        if self._keeper.is_durable:
+            self._keeper.outage.failed(self._keeper.ledger.frontier.queued)
+        return self._keeper.outage.is_on and row in self._in_flight
+
+    def broke(self, row: int | None, reason: str) -> None:
+        """Note that something on our side failed on the page of an address."""
+        self.note(row, "failed", reason[:REASON_CHARS], again=Again.LATER)
+
+    def row_of(self, response: Response | Failure | None) -> int | None:
+        """Return the row of the address that an answer is of."""
+        request = getattr(response, "request", None)
+        return request.meta.get(ROW_META_KEY) if request is not None else None

@@ -1,0 +1,70 @@
+"""How a crawl ended, by what its ledger has left, and what may be done with its output then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Scrapy's word for a crawl that came to its end, and ours for one that came to it with pages left
+# that could not be read, or items held.
+FINISHED = "finished"
+INCOMPLETE = "incomplete"
+# The site did not answer for longer than CONTENTSPIDER_OUTAGE_SECS.
+OUTAGE = "outage"
+# Ends that the user has asked for.
+ASKED_FOR = ("shutdown", "max_pages")
+LIMIT_PREFIX = "closespider_"
+# An output is replaced by that of a crawl that lost no more of its pages than this: some sites
+# always have a page that cannot be read.
+MAX_LOST_SHARE = 0.1
+STATS_PREFIX = "contentspider/ledger/"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Scrapy's *reason* for the end of a crawl, and what its ledger has: *items* that are out, and
+    how many addresses are *queued* or could not be read (*unread*), how many items are *held*.
+    """
+
+    reason: str
+    items: int
+    queued: int = 0
+    unread: int = 0
+    held: int = 0
+
+    @classmethod
+    def from_stats(cls, stats: Mapping[str, Any]) -> Ending:
+        """Return the end of the crawl that Scrapy's *stats* are of."""
+        counts = {
+            name: int(stats.get(STATS_PREFIX + name, 0))
+            for name in ("items", "queued", "unread", "held")
+        }
+        return cls(str(stats.get("finish_reason") or ""), **counts)
+
+    def stats(self) -> dict[str, int]:
+        """Return what `from_stats` reads, without the reason."""
+        names = ("items", "queued", "unread", "held")
+        return {STATS_PREFIX + name: getattr(self, name) for name in names}
+
+    @property
+    def word(self) -> str:
+        """Return what the run's end is called in the ledger; `FINISHED` if nothing is left."""
+        is_left = self.queued or self.unread or self.held
+        return INCOMPLETE if self.reason == FINISHED and is_left else self.reason
+
+    def may_replace(self, is_there: bool) -> bool:
+        """Tell whether the crawl's items may become an output, in place of what *is_there*.
+
+        Nothing is lost by a first output. What an earlier crawl wrote gives way to a crawl that has
+        come to its end and lost few pages, or that its user has limited or interrupted: never to
+        one of a site that was down.
+        """
+        if not self.items:
+            return False
+        if not is_there or self.reason in ASKED_FOR or self.reason.startswith(LIMIT_PREFIX):
+            return True
+        lost = self.queued + self.unread + self.held
+        return self.reason == FINISHED and lost <= MAX_LOST_SHARE * self.items

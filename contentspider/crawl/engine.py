@@ -1,0 +1,35 @@
+"""All that contentspider knows of Scrapy's insides: what no signal and no public method tells.
+
+``tests/test_engine_contract.py`` shows that the oldest and the newest Scrapy keep to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+
+def in_progress(crawler: Crawler) -> Collection[Request]:
+    """Return the requests that were handed to the engine and with which it is not done: a request's
+    callback, and the items of it, have ended before it goes.
+    """
+    slot = crawler.engine._slot if crawler.engine else None
+    return slot.inprogress if slot else ()
+
+
+def queue_length(crawler: Crawler) -> int:
+    """Return how many requests wait in the scheduler, 0 if it does not tell."""
+    slot = crawler.engine._slot if crawler.engine else None
+    scheduler: Any = slot.scheduler if slot else None
+    return len(scheduler) if hasattr(scheduler, "__len__") else 0
+
+
+async def pass_item(crawler: Crawler, item: Any) -> None:
+    """Pass an item through all pipelines, as if a callback had yielded it."""
+    assert crawler.engine is not None
+    await crawler.engine.scraper.start_itemproc_async(item, response=None)
