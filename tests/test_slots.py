@@ -215,6 +215,10 @@ def test_entries_stand_where_listings_have_text_and_articles_have_none() -> None
     bodies = [listing(number) for number in range(6)] + [article(number) for number in range(6)]
     entry = {"body/div.teaser/h2", "body/div.teaser/p"}
     assert slots_of(bodies) == entry
+    # on two articles of ten it is the articles' too
+    bodies += [article(number, teaser=number < 2) for number in range(6, 10)]
+    bodies[6:8] = [article(number, teaser=True) for number in range(2)]
+    assert slots_of(bodies) == {"body/div.teaser/h2"}
     assert slots_of(bodies[6:]) == set()
 
 
@@ -234,6 +238,8 @@ def test_one_article_in_ten_may_have_a_teaser(articles, is_entry) -> None:
         ({"a": 3, "b": 1, "c": 1}, 5, False),
         ({"a": 4, "b": 1}, 5, True),
         ({"a": 2}, 2, True),
+        ({"a": 3, "b": 2}, 5, False),
+        ({"Next": 3, "Back": 2}, 3, True),
     ],
 )
 def test_a_text_on_most_listings_is_the_template_s(texts, listings, is_repeated) -> None:

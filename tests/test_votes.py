@@ -284,3 +284,28 @@ def test_a_learner_takes_other_rules_and_voters() -> None:
     everything = Voter("all", 1.0, lambda site, prior: np.full(len(prior), 0.99, dtype=np.float32))
     kept = SiteLearner(voters=(everything,), rules=()).fit(pages).extract(pages[0]).kept
     assert kept.all()
+
+
+def test_the_vote_is_the_voters_and_relevance_less_the_evidence() -> None:
+    site = two_pages()
+    site.contrast = array(0.4, 0.4, -0.1, 0.1, 0, 0)
+    odds = votes.mean_odds(site, PRIOR, VOTERS)
+    odds = odds + votes.relevance_odds(site, odds)
+    expected = 1 / (1 + np.exp(-odds))
+    assert vote(site, PRIOR, PRIOR, rules=()) == pytest.approx(expected, abs=1e-5)
+    assert vote(site, PRIOR, PRIOR).dtype == np.float32
+
+
+def test_any_evidence_keeps_a_label_from_following_its_company() -> None:
+    site = site_of(labelled("Ingredients", having=5))
+    label = where(site, lambda slot: "label" in slot)
+    prior = np.where(label, 0.5, 0.9).astype(np.float32)
+    weak = Rule("weak", 0.5, lambda site, prior: label)
+    odds = votes.mean_odds(site, prior, VOTERS)
+    odds = odds + votes.relevance_odds(site, odds) - 0.5 * label
+    found = vote(site, prior, prior, rules=(weak,))
+    assert found[label] == pytest.approx(1 / (1 + np.exp(-odds[label])), abs=1e-5)
+    free = vote(site, prior, prior, rules=())[label][0]
+    assert np.log(free / (1 - free)) - (odds[label][0] + 0.5) == pytest.approx(
+        -0.3 + 1.5 * np.tanh(odds[~label][0] / 2), abs=0.1
+    )

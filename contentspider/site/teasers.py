@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from contentspider.site.blocks import TEMPLATE_SHARE
 from contentspider.site.pagetype import page_type
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 # Share of the articles that may have a slot of listings: one teaser stands in an article once in a
 # while.
 ARTICLE_SHARE = 0.1
-# A slot whose texts stand on this share of its listings, in the mean, is the template's.
-TEMPLATE_SHARE = 0.4
 
 
 def teaser_slots(
@@ -60,8 +59,8 @@ def teaser_slots(
 
 
 def _is_repeated(texts: dict[str, int], listings: int) -> bool:
-    """Tell whether a slot's texts stand on most of the *listings* that have it; of one listing
-    nothing is known.
+    """Tell whether a slot's texts stand on `TEMPLATE_SHARE` of the other *listings* that have it, in
+    the mean; of one listing nothing is known.
     """
     times = sum(texts.values())
     return listings > 1 and sum(
