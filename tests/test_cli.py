@@ -202,6 +202,18 @@ def test_what_is_left_after_two_ctrl_c_is_said(site: Site, tmp_path: Path) -> No
     assert "no page was read" not in said
 
 
+def test_the_state_of_crawls_has_a_folder_of_its_own(site: Site, tmp_path: Path) -> None:
+    small_site(site, 2)
+    run("crawl", site.url, *QUICK, "--state-dir", "state", cwd=tmp_path)
+    assert (tmp_path / "state" / f"{name_of(site)}.sqlite").is_file()
+    assert not (tmp_path / ".scrapy").exists()
+    assert "2 out" in run("status", site.url, "--state-dir", "state", cwd=tmp_path).stdout
+    (tmp_path / "file").write_text("x")
+    done = run("crawl", site.url, "--state-dir", "file", cwd=tmp_path, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "--state-dir file: " in done.stderr
+
+
 def test_nothing_that_steers_a_terminal_is_printed(site: Site, tmp_path: Path) -> None:
     steering = "\x9b31m\u202e"
     for number in range(4):

@@ -91,6 +91,15 @@ def add_format(parser: argparse.ArgumentParser | Group) -> None:
     )
 
 
+def add_state_dir(parser: argparse.ArgumentParser | Group) -> None:
+    """Add the option that says where crawls' ledgers are."""
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        help="the folder of crawls' ledgers (default: .scrapy/contentspider)",
+    )
+
+
 def add_learning_options(parser: argparse.ArgumentParser, features: str = "slots") -> None:
     """Add the options that choose how a site is learned."""
     parser.add_argument(

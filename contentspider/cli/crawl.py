@@ -11,6 +11,7 @@ from contentspider.cli.arguments import (
     CRAWL_HELP,
     OUTPUT_HELP,
     add_format,
+    add_state_dir,
     assignment,
     header,
     not_negative,
@@ -58,6 +59,7 @@ def add_to(commands: Commands) -> None:
         description="Tell how a running, finished or dead crawl stands.",
     )
     status.add_argument("crawl", metavar="CRAWL", help=CRAWL_HELP)
+    add_state_dir(status)
     status.set_defaults(run=_status)
 
     replay = commands.add_parser(
@@ -68,6 +70,7 @@ def add_to(commands: Commands) -> None:
     replay.add_argument("crawl", metavar="CRAWL", help=CRAWL_HELP)
     replay.add_argument("-o", "--output", required=True, metavar="FILE", help=OUTPUT_HELP)
     add_format(replay)
+    add_state_dir(replay)
     replay.set_defaults(run=_replay)
 
 
@@ -135,6 +138,7 @@ def _add_outputs(group: Group) -> None:
     group.add_argument(
         "--models", default="models", metavar="DIR", help="the models' folder (default: models)"
     )
+    add_state_dir(group)
     group.add_argument(
         "--stats", metavar="FILE", help="write the outcome and Scrapy's stats to FILE, as JSON"
     )
@@ -229,7 +233,7 @@ def _status(options: argparse.Namespace) -> int:
     from contentspider.crawl.export import find_crawl
     from contentspider.crawl.status import crawl_status
 
-    print(printable(crawl_status(find_crawl(options.crawl))))
+    print(printable(crawl_status(find_crawl(options.crawl, options.state_dir or ""))))
     return 0
 
 
@@ -237,7 +241,7 @@ def _replay(options: argparse.Namespace) -> int:
     from contentspider.crawl.export import export_items, find_crawl
 
     output = Output.parse(options.output, options.format)
-    written = export_items(find_crawl(options.crawl), [output])
+    written = export_items(find_crawl(options.crawl, options.state_dir or ""), [output])
     if written:
         print(f"{written} items -> {options.output}", file=sys.stderr)
     else:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import add_learning_options, chosen_learning
+from contentspider.cli.arguments import add_learning_options, add_state_dir, chosen_learning
 
 if TYPE_CHECKING:
     import argparse
@@ -47,6 +47,7 @@ def add_to(commands: Commands) -> None:
         metavar="FILE",
         help="where to write it (default: report.html)",
     )
+    add_state_dir(report)
     add_learning_options(report)
     report.set_defaults(run=_report)
 
@@ -61,7 +62,10 @@ def _report(options: argparse.Namespace) -> int:
         from contentspider.crawl.export import find_crawl
 
         pages = write_crawl_report(
-            find_crawl(options.source), options.models, options.site, options.output
+            find_crawl(options.source, options.state_dir or ""),
+            options.models,
+            options.site,
+            options.output,
         )
     print(f"{pages} pages -> {options.output}", file=sys.stderr)
     return 0

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from contentspider.storage.formats import Output
 
 
-def find_crawl(name: str) -> Path:
+def find_crawl(name: str, state_dir: str = "") -> Path:
     """Return the ledger of a crawl, given by what it crawls, its name or its file; raises
-    `ContentSpiderError` if there is none.
+    `ContentSpiderError` if there is none. *state_dir* is the folder of crawls' state ("": the
+    usual one).
     """
-    folder = state_folder()
-    for path in (Path(name), crawl_ledger(name), folder / name):
+    folder = state_folder(state_dir)
+    for path in (Path(name), crawl_ledger(name, state_dir), folder / name):
         if path.is_file():
             return path
     known = sorted(path.stem for path in folder.glob("*.sqlite"))

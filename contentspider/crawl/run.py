@@ -19,7 +19,7 @@ from scrapy.utils.log import get_scrapy_root_handler
 from contentspider.crawl import project
 from contentspider.crawl.ending import Ending
 from contentspider.crawl.export import LinesToStdout, export_items
-from contentspider.crawl.ledgers import crawl_ledger
+from contentspider.crawl.ledgers import crawl_ledger, state_folder
 from contentspider.crawl.outcome import Left, Outcome, decide
 from contentspider.crawl.scope import crawl_name, with_scheme
 from contentspider.crawl.settings import CrawlOptions
@@ -53,6 +53,7 @@ OPTION_SETTINGS = {
     "delay": "DOWNLOAD_DELAY",
     "timeout": "DOWNLOAD_TIMEOUT",
     "log_file": "LOG_FILE",
+    "state_dir": "CONTENTSPIDER_STATE_DIR",
 }
 
 
@@ -221,12 +222,16 @@ def _check(settings: Settings) -> None:
             "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"
             " scrapy crawl site does without the latter"
         )
-    models = Path(settings["CONTENTSPIDER_MODELS_DIR"]).resolve()
-    there = next(folder for folder in (models, *models.parents) if folder.exists())
+    _check_folder("--models", Path(settings["CONTENTSPIDER_MODELS_DIR"]))
+    _check_folder("--state-dir", state_folder(settings.get("CONTENTSPIDER_STATE_DIR", "")))
+
+
+def _check_folder(option: str, folder: Path) -> None:
+    path = folder.resolve()
+    there = next(parent for parent in (path, *path.parents) if parent.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise ContentSpiderError(
-            f"--models {settings['CONTENTSPIDER_MODELS_DIR']}: {there} cannot be written; give a"
-            " folder that you may write to"
+            f"{option} {folder}: {there} cannot be written; give a folder that you may write to"
         )
 
 
