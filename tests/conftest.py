@@ -61,7 +61,8 @@ def run(*arguments: str, cwd: Path, check: bool = True) -> subprocess.CompletedP
 
 
 def read_jsonl(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    # Not splitlines(), which also splits at U+2028, in the midst of a line.
+    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
 
 
 def token_f1(predicted: str, gold: str) -> float:
