@@ -1,0 +1,307 @@
+"""Crawls that could not read all that they found: nothing is lost, and nobody is told otherwise."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.crawl.outage import OUTAGE_FAILURES, Outage
+from contentspider.storage.ledger import Ledger
+from tests.conftest import TIMEOUT, Site, read_jsonl, run
+from tests.test_crawl import small_site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Answer = tuple[int, str, bytes]
+
+COMMAND = ["crawl", "--own-site", "--no-sitemaps", "--log-level", "INFO"]
+FAST = ["-s", "RETRY_TIMES=1", "-s", "CONTENTSPIDER_PROGRESS_SECS=0"]
+
+
+@pytest.fixture
+def flat_site(site: Site) -> Site:
+    """Return a site of 60 pages that the first one links to."""
+    links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 60))
+    for number in range(60):
+        text = f"This is the text of page {number}, and it is about {number * 7919} things. " * 4
+        more = links if number == 0 else ""
+        site.add(f"/{number or ''}", f"<h1>Page {number}</h1><p>{text}</p>{more}")
+    site.server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    return site
+
+
+def ledger_of(site: Site, folder: Path) -> Ledger:
+    name = re.sub(r"^http://([\d.]+):", r"\1-", site.url)
+    return Ledger(folder / f".scrapy/contentspider/{name}.sqlite", read_only=True)
+
+
+def reasons(site: Site, folder: Path) -> list[str | None]:
+    ledger = ledger_of(site, folder)
+    try:
+        return [entry.reason for entry in ledger.runs.all()]
+    finally:
+        ledger.close()
+
+
+def numbers(folder: Path, name: str = "pages.jsonl") -> list[int]:
+    items = read_jsonl(folder / name)
+    return sorted(int((str(item["url"]).split("/", 3)[3:] or [""])[0] or 0) for item in items)
+
+
+def failing_after(
+    answer: Callable[[str], Answer], first: int, last: int, failure: Callable[[], Answer]
+) -> Callable[[str], Answer]:
+    """Return an answer of a server that fails from its *first* to its *last* request."""
+    asked = count(1)
+
+    def answer_or_fail(path: str) -> Answer:
+        return failure() if first <= next(asked) <= last else answer(path)
+
+    return answer_or_fail
+
+
+def drop() -> Answer:
+    raise ConnectionAbortedError("the server drops the connection")
+
+
+def busy() -> Answer:
+    return 503, "text/html", b"busy"
+
+
+def test_a_server_that_dies_leaves_yesterdays_output_and_a_resumed_crawl_goes_on(
+    flat_site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "pages.jsonl").write_text("yesterday\n")
+    answer = flat_site.answer
+    flat_site.answer = failing_after(answer, 20, 10_000, busy)
+    done = run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path, check=False)
+    assert "pages.jsonl is left as it was" in done.stderr
+    assert (tmp_path / "pages.jsonl").read_text() == "yesterday\n"
+    assert reasons(flat_site, tmp_path) == ["incomplete"]
+    flat_site.answer = answer
+    run(*COMMAND, *FAST, "--resume", flat_site.url, cwd=tmp_path)
+    assert numbers(tmp_path) == list(range(60))
+    assert reasons(flat_site, tmp_path) == ["incomplete", "finished"]
+
+
+def test_what_the_server_could_not_give_is_asked_again_at_the_end(
+    flat_site: Site, tmp_path: Path
+) -> None:
+    answer, asked = flat_site.answer, dict.fromkeys(["/7", "/8"], 0)
+
+    def busy_for_a_while(path: str) -> Answer:
+        if path in asked:
+            asked[path] += 1
+        return busy() if asked.get(path, 3) <= 2 else answer(path)
+
+    flat_site.answer = busy_for_a_while
+    done = run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path, check=False)
+    assert "2 addresses that could not be read are asked again" in done.stderr
+    assert asked == {"/7": 3, "/8": 3}
+    assert numbers(tmp_path) == list(range(60))
+    assert reasons(flat_site, tmp_path) == ["finished"]
+
+
+def test_a_page_that_can_never_be_read_ends_in_a_new_crawl(flat_site: Site, tmp_path: Path) -> None:
+    answer = flat_site.answer
+    flat_site.answer = lambda path: busy() if path == "/7" else answer(path)
+    for expected in (["incomplete"], ["incomplete"] * 2, ["incomplete"]):
+        done = run(*COMMAND, *FAST, "--resume", flat_site.url, cwd=tmp_path, check=False)
+        assert reasons(flat_site, tmp_path) == expected
+        assert numbers(tmp_path) == [number for number in range(60) if number != 7]
+    assert "1 addresses could not be read in 2 runs; a new crawl starts" in done.stderr
+
+
+def test_a_crawl_waits_for_the_end_of_an_outage(flat_site: Site, tmp_path: Path) -> None:
+    flat_site.answer = failing_after(flat_site.answer, 10, 40, drop)
+    done = run(*COMMAND, flat_site.url, cwd=tmp_path)
+    assert "requests in a row got no answer" in done.stderr
+    assert "there is an answer again" in done.stderr
+    assert numbers(tmp_path) == list(range(60))
+    assert reasons(flat_site, tmp_path) == ["finished"]
+
+
+def test_a_crawl_ends_in_an_outage_and_goes_on_later(flat_site: Site, tmp_path: Path) -> None:
+    answer = flat_site.answer
+    flat_site.answer = failing_after(answer, 10, 10_000, drop)
+    limit = ["-s", "CONTENTSPIDER_OUTAGE_SECS=1"]
+    run(*COMMAND, *FAST, *limit, flat_site.url, cwd=tmp_path, check=False)
+    assert reasons(flat_site, tmp_path) == ["outage"]
+    assert len(flat_site.requests) < 60, "the queue is kept, not burnt"
+    flat_site.answer = answer
+    run(*COMMAND, "--resume", flat_site.url, cwd=tmp_path)
+    assert numbers(tmp_path) == list(range(60))
+
+
+def test_an_outage_is_waited_for_longer_and_longer_up_to_a_limit() -> None:
+    now = 0.0
+    outage = Outage(300, lambda: now)
+    for _ in range(OUTAGE_FAILURES - 1):
+        outage.failed(1_000)
+    outage.answered()
+    for _ in range(OUTAGE_FAILURES):
+        assert not outage.is_on
+        assert outage.may_ask()
+        outage.failed(1_000)
+    assert outage.is_on
+    asked = []
+    while not outage.is_over_limit:
+        now += 0.5
+        if outage.may_ask():
+            asked.append(now)
+            outage.failed(1_000)
+    assert asked[:7] == [1, 3, 7, 15, 31, 61, 91]
+    assert now == 300
+    outage.answered()
+    assert not outage.is_on
+    assert outage.may_ask()
+
+
+def test_a_site_that_is_not_there_is_not_waited_for() -> None:
+    outage = Outage(300, lambda: 0.0)
+    for _ in range(100):
+        outage.failed(3)
+    assert not outage.is_on
+
+
+PROJECT = """
+import os, sys
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess, CrawlerProcess
+from contentspider import ContentItem
+
+class MySpider(scrapy.Spider):
+    name = "my"
+    start_urls = [sys.argv[1]]
+    def parse(self, response):
+        if response.url.endswith("/3") and "BREAK" in os.environ:
+            raise MemoryError("in the callback")
+        if response.url.endswith("/3") and "KILL" in os.environ:
+            os._exit(9)
+        yield ContentItem.from_response(response)
+        for href in response.css("a::attr(href)").getall():
+            yield response.follow(href, errback=self.failed)
+    def failed(self, failure):
+        pass
+
+class Break:
+    def process_item(self, item):
+        if item.url.endswith("/4") and "BREAK" in os.environ:
+            raise MemoryError("in a pipeline")
+        return item
+
+class Lose:
+    def process_response(self, request, response):
+        if request.url.endswith("/5") and "BREAK" in os.environ:
+            raise MemoryError("in a middleware")
+        return response
+
+settings = eval(os.environ.get("SETTINGS", "{}"))
+process = (CrawlerProcess if "TWISTED_REACTOR" in settings else AsyncCrawlerProcess)({
+    "ADDONS": {"contentspider.Addon": 500}, "CONTENTSPIDER_DURABLE": True,
+    "CONTENTSPIDER_RESUME": True, "CONTENTSPIDER_OUTPUT_FILE": "pages.jsonl",
+    "ITEM_PIPELINES": {Break: 300}, "DOWNLOADER_MIDDLEWARES": {Lose: 100}, "LOG_LEVEL": "INFO",
+    "CONTENTSPIDER_RELEARN": False, "REMOTE_CONTROL_ENABLED": False,
+    "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0, **settings,
+})
+process.crawl(MySpider)
+process.start()
+"""
+
+
+def run_project(site: Site, folder: Path, **environment: str) -> str:
+    (folder / "project.py").write_text(PROJECT)
+    return subprocess.run(
+        [sys.executable, "project.py", site.url + "/"],
+        cwd=folder,
+        env=os.environ | environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    ).stderr
+
+
+def test_what_breaks_in_a_component_is_said_in_the_ledger_and_done_by_a_resumed_crawl(
+    flat_site: Site, tmp_path: Path
+) -> None:
+    run_project(flat_site, tmp_path, BREAK="1")
+    ledger = Ledger(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
+    assert ledger.runs.all()[-1].reason == "incomplete"
+    found = {url.rpartition("/")[2]: reason for reason, _, url in ledger.frontier.reasons("failed")}
+    assert found.keys() == {"3", "5"}
+    assert "in the callback" in found["3"]
+    assert "a component failed" in found["5"]
+    assert sum(ledger.items.held_counts().values()) == 1, "the item that failed in a pipeline"
+    ledger.close()
+    assert numbers(tmp_path) == [number for number in range(60) if number not in (3, 4, 5)]
+    run_project(flat_site, tmp_path)
+    assert numbers(tmp_path) == list(range(60))
+
+
+def test_a_page_that_kills_the_process_ends_no_crawl(flat_site: Site, tmp_path: Path) -> None:
+    (tmp_path / "project.py").write_text(PROJECT)
+    for runs in range(1, 8):  # noqa: B007 - it is looked at afterwards
+        code = subprocess.run(
+            [sys.executable, "project.py", flat_site.url + "/"],
+            cwd=tmp_path,
+            env=os.environ | {"KILL": "1"},
+            stderr=subprocess.DEVNULL,
+            timeout=TIMEOUT,
+            check=False,
+        ).returncode
+        if code == 0:
+            break
+    assert runs == 5, "three deaths that are known, after one that nobody saw"
+    assert numbers(tmp_path) == [number for number in range(60) if number != 3]
+    ledger = Ledger(tmp_path / ".scrapy/contentspider/my.sqlite", read_only=True)
+    assert [url for _, _, url in ledger.frontier.reasons("failed")] == [f"{flat_site.url}/3"]
+    ledger.close()
+
+
+def test_without_a_scrapy_cfg_in_sight_and_in_a_folder_of_ones_own(
+    flat_site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "my_settings.py").touch()
+    project = {"SCRAPY_SETTINGS_MODULE": "my_settings", "PYTHONPATH": f"{tmp_path}:{os.getcwd()}"}  # noqa: PTH109
+    said = run_project(flat_site, tmp_path, **project)
+    assert "ERROR" not in said
+    assert (tmp_path / ".scrapy/contentspider/my.sqlite").exists()
+    run_project(flat_site, tmp_path, SETTINGS=repr({"CONTENTSPIDER_STATE_DIR": "state"}))
+    assert (tmp_path / "state/my.sqlite").exists()
+    (tmp_path / "file").touch()
+    said = run_project(flat_site, tmp_path, SETTINGS=repr({"CONTENTSPIDER_STATE_DIR": "file"}))
+    assert re.search(r"ERROR: .*CONTENTSPIDER_STATE_DIR.*nothing is crawled", said)
+    assert "Traceback" not in said
+
+
+def test_without_asyncio_one_line_says_so(flat_site: Site, tmp_path: Path) -> None:
+    reactor = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
+    said = run_project(flat_site, tmp_path, SETTINGS=repr(reactor))
+    assert said.count("ERROR: contentspider needs asyncio") == 1
+    assert "Traceback" not in said
+    assert flat_site.requests == []
+
+
+def test_a_password_is_in_no_ledger_and_no_log(flat_site: Site, tmp_path: Path) -> None:
+    flat_site.add("/", f"<a href={flat_site.url.replace('//', '//me:secret@')}/9>Nine</a>")
+    said = run_project(flat_site, tmp_path, SETTINGS=repr({"LOG_LEVEL": "DEBUG"}))
+    assert "secret" not in said
+    assert numbers(tmp_path) == [0, 9]
+    for path in (tmp_path / ".scrapy/contentspider").iterdir():
+        assert b"secret" not in path.read_bytes()
+
+
+def test_small_sites_are_whole(site: Site, tmp_path: Path) -> None:
+    small_site(site, 3)
+    run(*COMMAND, site.url, cwd=tmp_path)
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) == 3
+    assert [path.name for path in tmp_path.glob(".pages*")] == []
