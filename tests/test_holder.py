@@ -58,7 +58,7 @@ def test_an_interrupted_crawl_keeps_what_it_holds_for_the_whole_site(
     site.answer = answer
     assert "items stay held" in said
     assert "--resume" in said
-    assert not crawled(tmp_path)
+    assert not (tmp_path / "pages.jsonl").exists(), "there is nothing to put in its place"
     run("crawl", site.url, "--own-site", "--relearn", "--resume", cwd=tmp_path)
     assert crawled(tmp_path) == crawled(tmp_path, "whole.jsonl")
 
@@ -167,12 +167,12 @@ def test_models_that_can_be_neither_read_nor_saved_lose_no_item(site: Site, tmp_
     assert "could not be saved in models" in log
 
 
-def test_without_asyncio_it_is_said_once_and_items_pass(site: Site, tmp_path: Path) -> None:
+def test_without_asyncio_it_is_said_once_and_nothing_is_crawled(site: Site, tmp_path: Path) -> None:
     small_site(site, 3)
     reactor = "twisted.internet.selectreactor.SelectReactor"
     log = script(site, tmp_path, f"settings['TWISTED_REACTOR'] = {reactor!r}")
-    assert log.count("contentspider needs Scrapy's asyncio reactor") == 1
-    assert len(crawled(tmp_path, "out.jsonl")) == 3
+    assert log.count("contentspider needs asyncio: leave TWISTED_REACTOR") == 1
+    assert not site.requests
 
 
 ERRBACK = """

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
-from scrapy.exceptions import DontCloseSpider, IgnoreRequest, NotConfigured
+from scrapy.exceptions import DontCloseSpider, IgnoreRequest
 from scrapy.pipelines import ItemPipelineManager
-from scrapy.utils.asyncio import is_asyncio_available, run_in_thread
+from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.binding import Bindings
 from contentspider.crawl.engine import pass_item
@@ -105,11 +105,6 @@ class Holder:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        if not is_asyncio_available():
-            raise NotConfigured(
-                "contentspider needs Scrapy's asyncio reactor, its default: leave TWISTED_REACTOR"
-                " as it is. Until then items pass as they are"
-            )
         assert crawler.stats
         self.crawler = crawler
         self.stats = crawler.stats

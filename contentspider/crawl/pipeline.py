@@ -35,7 +35,9 @@ class ContentPipeline:
     def __init__(self, crawler: Crawler) -> None:
         holder = crawler.get_extension(Holder)
         if holder is None:
-            raise NotConfigured  # the holder has said why
+            raise NotConfigured(
+                "it needs contentspider's Holder in EXTENSIONS: items pass as they are"
+            )
         assert crawler.stats
         self.stats = crawler.stats
         self.holder = holder
