@@ -124,7 +124,8 @@ class ContentPipeline:
     def _keep(self, page: Page, state: SiteState) -> None:
         """Offer the page to the sample of its site, for the report and the model of a large site."""
         keeper = self.holder.keeper
-        if keeper.is_inspection or keeper.is_broken:
+        is_wanted = keeper.is_durable or state.is_early
+        if not is_wanted or keeper.is_inspection or keeper.is_broken:
             return
         if page.is_document or not page.content.blocks:
             return
