@@ -12,10 +12,7 @@ from contentspider.page.structure import (
     Image,
     Marked,
     Part,
-    images_beside,
-    line_of,
     parts,
-    resolve,
 )
 
 if TYPE_CHECKING:
@@ -29,9 +26,11 @@ LINE_START = re.compile(r"\d+(?=[.)](?:\s|$))|(?=[#+~-])")
 ENTITY = re.compile(r"&(?=#?\w+;)")
 HEADING_END = re.compile(r"(?<!\\)(?=#+$)")
 UNSAFE_IN_TARGET = re.compile(r"[\s\\()<>]")
+SPECIAL_IN_TARGET = re.compile(r"[\s\\()<>&]")
 FENCE = re.compile(r"`+")
 
 INDENT = "    "
+SPECIAL_TAGS = PREFORMATTED_TAGS | HEADING_TAGS.keys()
 
 
 def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
@@ -40,29 +39,40 @@ def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
     Addresses are resolved by *base*, that of the page. Text is escaped; a link whose scheme could
     run something (``javascript:``) is left as text. The blocks of a cell are parted by ``<br>``.
     """
+    return write_markdown(parts(blocks, base))
+
+
+def write_markdown(found: Sequence[Part]) -> str:
+    """Return the parts of a page as Markdown, as `to_markdown` does the blocks."""
     lines: list[str] = []
-    last = Part(blocks[0]) if blocks else None
-    for part in parts(blocks):
-        assert last is not None
-        prefix = "> " * part.quotes
-        found = _lines(part, base)
-        if lines and not (part.begins and last.depth and last.quotes == part.quotes):
-            lines.append(("> " * min(part.quotes, last.quotes)).rstrip())
-        lines += [(prefix + line).rstrip() if not line.strip() else prefix + line for line in found]
-        last = part
+    depth = quotes = 0  # the part's before
+    for part in found:
+        if lines and not (part.begins and depth and quotes == part.quotes):
+            lines.append(("> " * min(part.quotes, quotes)).rstrip())
+        depth, quotes = part.depth, part.quotes
+        if quotes:
+            prefix = "> " * quotes
+            lines += [
+                (prefix + line).rstrip() if not line.strip() else prefix + line
+                for line in _lines(part)
+            ]
+        elif depth or part.rows or part.before or part.after or part.block.tag in SPECIAL_TAGS:
+            lines += _lines(part)
+        else:
+            lines.append(_line(part))
     return "\n".join(lines).strip("\n")
 
 
-def _lines(part: Part, base: str) -> list[str]:
+def _lines(part: Part) -> list[str]:
     block = part.block
     if part.rows:
-        return _table(part.rows, base)
+        return _table(part.rows)
     indent = INDENT * part.depth
     if block.tag in PREFORMATTED_TAGS:
         fence = "`" * max(3, 1 + _longest_run(block.text))
         found = [fence, *block.text.split("\n"), fence]
     else:
-        line = _line(block, base)
+        line = _line(part)
         if block.tag in HEADING_TAGS:
             found = ["#" * HEADING_TAGS[block.tag] + " " + HEADING_END.sub(r"\\", line, count=1)]
         else:
@@ -70,7 +80,7 @@ def _lines(part: Part, base: str) -> list[str]:
     if part.begins:
         found[0] = ("1. " if part.ordered else "- ") + found[0]
         indent = INDENT * (part.depth - 1)
-    before, after = _alone(block, base, False), _alone(block, base, True)
+    before, after = _pictures(part.before), _pictures(part.after)
     if before and part.begins:  # in the entry, not before its list
         found[0] = found[0].replace(" ", f" {before} ", 1)
         before = ""
@@ -78,14 +88,14 @@ def _lines(part: Part, base: str) -> list[str]:
         found = [before, "", *found]
     if after:
         found += ["", INDENT + after if part.begins else after]
-    return [indent + line if line else line for line in found]
+    return [indent + line if line else line for line in found] if indent else found
 
 
-def _table(rows: list[list[list[Block]]], base: str) -> list[str]:
+def _table(rows: list[list[list[Part]]]) -> list[str]:
     lines: list[str] = []
     width = max(map(len, rows))
     for row in rows:
-        cells = ["<br>".join(_cell(block, base) for block in cell) for cell in row]
+        cells = ["<br>".join(map(_cell, cell)) for cell in row]
         cells += [""] * (width - len(cells)) if not lines else []
         lines.append("| " + " | ".join(cells) + " |")
         if len(lines) == 1:
@@ -93,51 +103,47 @@ def _table(rows: list[list[list[Block]]], base: str) -> list[str]:
     return lines
 
 
-def _cell(block: Block, base: str) -> str:
-    line = _line(block, base)
-    if block.images:
-        around = [_alone(block, base, False), line, _alone(block, base, True)]
-        line = " ".join(filter(None, around))
+def _cell(part: Part) -> str:
+    line = _line(part)
+    if part.before or part.after:
+        line = " ".join(filter(None, (_pictures(part.before), line, _pictures(part.after))))
     return line.replace("|", "\\|")
 
 
-def _alone(block: Block, base: str, after: bool) -> str:
-    if not block.images:
-        return ""
-    return " ".join(filter(None, (_image(image, base) for image in images_beside(block, after))))
+def _pictures(images: Sequence[Image]) -> str:
+    return " ".join(map(_image, images)) if images else ""
 
 
-def _line(block: Block, base: str) -> str:
-    plain = not block.spans and not block.images
-    line = _escape(block.text) if plain else _inline(line_of(block), base, False)
+def _line(part: Part) -> str:
+    line = _inline(part.line, False) if part.line else _escape(part.block.text)
     line = line.replace("\n", " ").strip()
-    start_of_markup = LINE_START.match(line)
-    if start_of_markup:
+    if not line[:1].isalpha() and (start_of_markup := LINE_START.match(line)):
         line = line[: start_of_markup.end()] + "\\" + line[start_of_markup.end() :]
     return line
 
 
-def _inline(children: Sequence[str | Image | Marked], base: str, in_link: bool) -> str:
+def _inline(children: Sequence[str | Image | Marked], in_link: bool) -> str:
     found: list[str] = []
     for child in children:
         if isinstance(child, str):
             found.append(_escape(child))
             continue
         if isinstance(child, Image):
-            piece = _image(child, base)
-            if piece and found and not found[-1].endswith(" "):
+            piece = _image(child)
+            if found and not found[-1].endswith(" "):
                 piece = " " + piece
         elif child.mark == CODE:
             piece = _code(child.text())
         else:
             is_link = child.mark != BOLD and not in_link
-            piece = _inline(child.children, base, in_link or is_link)
-            if is_link and (target := _target(child.mark, base)):
-                piece = f"[{piece}]({target})"
-        if piece.startswith("[") and found and found[-1].endswith("!"):
-            found[-1] = found[-1][:-1] + "\\!"  # it would make a picture of a link
-        elif piece.startswith("`") and found and found[-1].endswith("`"):
-            found.append(" ")  # two runs of code would be one
+            piece = _inline(child.children, in_link or is_link)
+            if is_link and child.target:
+                piece = f"[{piece}]({_target(child.target)})"
+        if found and piece:
+            if piece[0] == "[" and found[-1].endswith("!"):
+                found[-1] = found[-1][:-1] + "\\!"  # it would make a picture of a link
+            elif piece[0] == "`" and found[-1].endswith("`"):
+                found.append(" ")  # two runs of code would be one
         found.append(piece)
     return "".join(found)
 
@@ -165,13 +171,11 @@ def _code(text: str) -> str:
     return f"{fence}{space}{text}{space}{fence}"
 
 
-def _target(address: str, base: str) -> str:
-    target = resolve(base, address)
-    return ENTITY.sub(r"\\&", UNSAFE_IN_TARGET.sub(lambda match: quote(match[0], safe=""), target))
+def _target(address: str) -> str:
+    if not SPECIAL_IN_TARGET.search(address):
+        return address
+    return ENTITY.sub(r"\\&", UNSAFE_IN_TARGET.sub(lambda match: quote(match[0], safe=""), address))
 
 
-def _image(image: Image, base: str) -> str:
-    target = _target(image.address, base)
-    if not target or target.lower().startswith("mailto:"):
-        return ""
-    return f"![{_escape(image.description)}]({target})"
+def _image(image: Image) -> str:
+    return f"![{_escape(image.description)}]({_target(image.address)})"

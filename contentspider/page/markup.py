@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,7 @@ from contentspider.page.structure import (
     Image,
     Marked,
     Part,
-    images_beside,
-    line_of,
     parts,
-    resolve,
 )
 
 if TYPE_CHECKING:
@@ -32,17 +30,22 @@ def to_html(blocks: Sequence[Block], base: str = "") -> str:
     All text is escaped, and no attribute is kept but addresses, resolved by *base*, and pictures'
     descriptions. Addresses of other schemes than HTTP and mail are left out.
     """
+    return write_html(parts(blocks, base))
+
+
+def write_html(found: Sequence[Part]) -> str:
+    """Return the parts of a page as HTML, as `to_html` does the blocks."""
     lines: list[str] = []
     lists: list[str] = []  # the open ones; an entry is open in each
     quotes = 0
-    for part in parts(blocks):
+    for part in found:
         if part.quotes != quotes:
             _close(lists, 0, lines)
             lines.append("<blockquote>" * (part.quotes - quotes))
             lines.append("</blockquote>" * (quotes - part.quotes))
             quotes = part.quotes
-        kind = "ol" if part.ordered else "ul"
         if part.begins:
+            kind = "ol" if part.ordered else "ul"
             if len(lists) >= part.depth and lists[part.depth - 1] == kind:
                 _close(lists, part.depth, lines)
                 lines.append("</li><li>")
@@ -50,9 +53,9 @@ def to_html(blocks: Sequence[Block], base: str = "") -> str:
                 _close(lists, part.depth - 1, lines)
                 lists.append(kind)
                 lines.append(f"<{kind}><li>")
-        else:
+        elif lists:
             _close(lists, part.depth, lines)
-        lines += _lines(part, base)
+        _add(part, lines)
     _close(lists, 0, lines)
     lines.append("</blockquote>" * quotes)
     return "\n".join(filter(None, lines))
@@ -63,63 +66,67 @@ def _close(lists: list[str], depth: int, lines: list[str]) -> None:
         lines.append(f"</li></{lists.pop()}>")
 
 
-def _lines(part: Part, base: str) -> list[str]:
+def _add(part: Part, lines: list[str]) -> None:
     block = part.block
     if part.rows:
-        rows = ["<tr>" + "".join(_cell(cell, base) for cell in row) + "</tr>" for row in part.rows]
-        return ["<table>", *rows, "</table>"]
+        rows = ["<tr>" + "".join(map(_cell, row)) + "</tr>" for row in part.rows]
+        lines += ["<table>", *rows, "</table>"]
+        return
+    if part.before:
+        lines.append(f"<p>{_pictures(part.before)}</p>")
     if block.tag in PREFORMATTED_TAGS:
         # The first line feed in it would be left out.
-        text = f"<pre>\n{escape(block.text)}</pre>"
+        lines.append(f"<pre>\n{escape(block.text)}</pre>")
     else:
         tag = block.tag if block.tag in HEADING_TAGS else "p"
-        text = f"<{tag}>{_inline(line_of(block), base)}</{tag}>"
-    if not block.images:
-        return [text]
-    around = [_alone(block, base, after) for after in (False, True)]
-    before, after = ([f"<p>{image}</p>"] if image else [] for image in around)
-    return [*before, text, *after]
+        lines.append(f"<{tag}>{_line(part)}</{tag}>")
+    if part.after:
+        lines.append(f"<p>{_pictures(part.after)}</p>")
 
 
-def _cell(blocks: list[Block], base: str) -> str:
-    tag = "th" if blocks and _is_header(blocks[0]) else "td"
-    found = [
-        _alone(block, base, False) + _inline(line_of(block), base) + _alone(block, base, True)
-        for block in blocks
-    ]
+def _cell(members: list[Part]) -> str:
+    tag = "th" if members and _is_header(members[0].block.path) else "td"
+    found = [_pictures(part.before) + _line(part) + _pictures(part.after) for part in members]
     inside = found[0] if len(found) == 1 else "".join(f"<p>{line}</p>" for line in found)
     return f"<{tag}>{inside}</{tag}>"
 
 
-def _is_header(block: Block) -> bool:
-    cells = [tag for tag in map(step_tag, block.path.split("/")) if tag in CELL_TAGS]
+@lru_cache(maxsize=10_000)
+def _is_header(path: str) -> bool:
+    cells = [tag for tag in map(step_tag, path.split("/")) if tag in CELL_TAGS]
     return cells[-1:] == ["th"]
 
 
-def _alone(block: Block, base: str, after: bool) -> str:
-    return "".join(_image(image, base) for image in images_beside(block, after))
+def _line(part: Part) -> str:
+    return _inline(part.line) if part.line else _escape(part.block.text)
 
 
-def _inline(children: Sequence[str | Image | Marked], base: str, around: str = "") -> str:
+def _escape(text: str) -> str:
+    # `html.escape` replaces where there is nothing to replace, which costs more than to look.
+    return escape(text, quote=False) if "&" in text or "<" in text or ">" in text else text
+
+
+def _inline(children: Sequence[str | Image | Marked], in_link: bool = False) -> str:
     found: list[str] = []
     for child in children:
         if isinstance(child, str):
-            found.append(escape(child, quote=False))
+            found.append(_escape(child))
         elif isinstance(child, Image):
-            image = _image(child, base)
-            found.append(f" {image}" if image and found and not found[-1].endswith(" ") else image)
+            image = _image(child)
+            found.append(f" {image}" if found and not found[-1].endswith(" ") else image)
         elif child.mark in (CODE, BOLD):
             tag = "code" if child.mark == CODE else "strong"
-            found.append(f"<{tag}>{_inline(child.children, base, around)}</{tag}>")
+            found.append(f"<{tag}>{_inline(child.children, in_link)}</{tag}>")
         else:
-            inside = _inline(child.children, base, "a")
-            address = resolve(base, child.mark) if around != "a" else ""
-            found.append(f'<a href="{escape(address)}">{inside}</a>' if address else inside)
+            inside = _inline(child.children, True)
+            is_link = child.target and not in_link
+            found.append(f'<a href="{escape(child.target)}">{inside}</a>' if is_link else inside)
     return "".join(found)
 
 
-def _image(image: Image, base: str) -> str:
-    address = resolve(base, image.address)
-    if not address or address.lower().startswith("mailto:"):
-        return ""
-    return f'<img src="{escape(address)}" alt="{escape(image.description)}">'
+def _pictures(images: Sequence[Image]) -> str:
+    return "".join(map(_image, images)) if images else ""
+
+
+def _image(image: Image) -> str:
+    return f'<img src="{escape(image.address)}" alt="{escape(image.description)}">'

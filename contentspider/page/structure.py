@@ -7,15 +7,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from contentspider.page.blocks import PREFORMATTED_TAGS
+from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.names import step_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from contentspider.page.blocks import Block
 
@@ -34,6 +33,10 @@ MAX_ADDRESS_CHARS = 2_000
 # What browsers leave out of addresses; a scheme must not hide behind it.
 SIMPLE_LINK = re.compile(r"https?://[a-z0-9.-]+(?:/[!$-~]*)?\Z")
 SIMPLE_PATH = re.compile(r"/(?!/)(?:[!$-.0-~]|/(?!\.))*\Z")
+# Addresses that only stand behind that of the page's folder, or the page's own.
+NAME = r"[\w%+,=@!$&'()*~-][\w%+,=@!$&'()*.~-]*"
+SIMPLE_NAME = re.compile(rf"{NAME}(?:/{NAME})*/?(?:\?[!$-~]+)?(?:#[!-~]+)?\Z", re.ASCII)
+SIMPLE_FRAGMENT = re.compile(r"#[!-~]+\Z")
 LEFT_OUT = dict.fromkeys((9, 10, 13))
 BLANK = "".join(map(chr, range(33)))
 
@@ -64,91 +67,8 @@ def place_of(path: str) -> Place:
     return Place(quotes, max(1, len(lists)) if in_item else 0, lists[-1:] == ["ol"], table)
 
 
-@dataclass(slots=True)
-class Part:
-    """A paragraph, heading or preformatted block, or a table.
-
-    *quotes* is how many quotes are around it and *depth* how many lists; *begins* tells that it
-    begins an entry of the innermost one, which is numbered if *ordered*. *rows* has the blocks of
-    each cell of each row, if it is a table.
-    """
-
-    block: Block
-    quotes: int = 0
-    depth: int = 0
-    ordered: bool = False
-    begins: bool = False
-    rows: list[list[list[Block]]] = field(default_factory=list)
-
-
-def parts(blocks: Sequence[Block]) -> Iterator[Part]:
-    """Yield the parts that *blocks* are, in their order.
-
-    Lists are counted as they come out: the depth grows by one at most from a part to the next, and
-    an entry goes on after a list in it, unless something else stood between.
-    """
-    seen: set[int] = set()  # entries that have begun
-    lists: list[tuple[int, int]] = []  # depth in the page, and the entry, of each open list
-    quotes = 0
-    for (row_table, in_row), run in groupby(blocks, _table_of):
-        members = list(run)
-        if in_row and (rows := _rows(members)):
-            lists.clear()
-            quotes = place_of(row_table).quotes if row_table else 0
-            yield Part(members[0], quotes, rows=rows)
-            continue
-        for block in members:
-            place = place_of(block.path)
-            if place.quotes != quotes or not place.lists or block.tag in HEADING_TAGS:
-                lists.clear()
-            quotes = place.quotes
-            part = Part(block, quotes)
-            if place.lists and block.item and block.tag not in HEADING_TAGS:
-                while lists and lists[-1][0] > place.lists:
-                    lists.pop()
-                part.begins = block.item not in seen and block.tag not in PREFORMATTED_TAGS
-                if part.begins:
-                    seen.add(block.item)
-                    if lists and lists[-1][0] == place.lists:
-                        lists.pop()
-                    lists.append((place.lists, block.item))
-                elif not lists or lists[-1][1] != block.item:
-                    lists.clear()
-                part.depth, part.ordered = len(lists), place.ordered
-            yield part
-
-
-def _table_of(block: Block) -> tuple[str, bool]:
-    return (place_of(block.path).table, True) if block.row else ("", False)
-
-
-def _rows(blocks: list[Block]) -> list[list[list[Block]]]:
-    """Return the cells of a table's rows; none if it is there for the layout."""
-    rows: list[list[list[Block]]] = []
-    row = cell = 0
-    for block in blocks:
-        if block.tag in HEADING_TAGS or block.tag in PREFORMATTED_TAGS:
-            return []
-        if block.row != row:
-            rows.append([[block]])
-        elif block.cell != cell:
-            gap = block.cell - cell - 1
-            rows[-1] += [[] for _ in range(gap if 0 < gap <= MAX_GAP else 0)]
-            rows[-1].append([block])
-        else:
-            members = rows[-1][-1]
-            members.append(block)
-            if (
-                len(members) > MAX_CELL_BLOCKS
-                or sum(len(member.text) for member in members) > MAX_CELL_CHARS
-            ):
-                return []
-        row, cell = block.row, block.cell
-    return rows if max(map(len, rows)) > 1 else []
-
-
 class Image(NamedTuple):
-    """A picture in a line."""
+    """A picture, and where it is."""
 
     address: str
     description: str
@@ -156,9 +76,13 @@ class Image(NamedTuple):
 
 @dataclass(slots=True)
 class Marked:
-    """What stands in a line under a mark: texts, pictures and further marks."""
+    """What stands in a line under a mark: texts, pictures and further marks.
+
+    *target* is where it leads, if the mark is an address that may be written.
+    """
 
     mark: str
+    target: str
     end: int
     children: list[str | Image | Marked] = field(default_factory=list)
 
@@ -170,35 +94,161 @@ class Marked:
         )
 
 
-def line_of(block: Block) -> list[str | Image | Marked]:
+class Part:
+    """A paragraph, heading or preformatted block, or a table.
+
+    *line* is the block's text with its marks, the outer around the inner, and its pictures; it is
+    empty if there is no more than the text. The pictures *before* and *after* the block stand
+    alone. *quotes* is how many quotes are around it and *depth* how many lists; *begins* tells that
+    it begins an entry of the innermost one, which is numbered if *ordered*. *rows* has the parts in
+    each cell of each row, if it is a table.
+    """
+
+    __slots__ = (
+        "after",
+        "before",
+        "begins",
+        "block",
+        "depth",
+        "line",
+        "ordered",
+        "quotes",
+        "rows",
+    )
+
+    def __init__(self, block: Block, base: str, quotes: int = 0) -> None:
+        self.block, self.quotes = block, quotes
+        self.depth = 0
+        self.ordered = self.begins = False
+        self.rows: list[list[list[Part]]] | None = None
+        self.line: Sequence[str | Image | Marked] = ()
+        self.before: Sequence[Image] = ()
+        self.after: Sequence[Image] = ()
+        pictures = _pictures(block, base) if block.images else []
+        if pictures:
+            end = len(block.text)
+            self.before = [image for place, image in pictures if place < 0]
+            self.after = [image for place, image in pictures if place > end]
+        if block.spans or pictures:
+            self.line = _line(block, base, pictures)
+
+
+def parts(blocks: Sequence[Block], base: str) -> list[Part]:
+    """Return the parts that *blocks* are, in their order; addresses are resolved by *base*.
+
+    Lists are counted as they come out: the depth grows by one at most from a part to the next, and
+    an entry goes on after a list in it, unless something else stood between.
+    """
+    found: list[Part] = []
+    seen: set[int] = set()  # entries that have begun
+    lists: list[tuple[int, int]] = []  # depth in the page, and the entry, of each open list
+    quotes = run_end = 0
+    number = 0
+    while number < len(blocks):
+        block = blocks[number]
+        place = place_of(block.path)
+        if block.row and number >= run_end:
+            run_end = number + 1
+            while (
+                run_end < len(blocks)
+                and blocks[run_end].row
+                and place_of(blocks[run_end].path).table == place.table
+            ):
+                run_end += 1
+            if rows := _rows(blocks[number:run_end], base):
+                lists.clear()
+                quotes = place_of(place.table).quotes if place.table else 0
+                part = Part(block, base, quotes)
+                part.rows = rows
+                found.append(part)
+                number = run_end
+                continue
+        number += 1
+        is_heading = block.tag in HEADING_TAGS
+        if lists and (place.quotes != quotes or not place.lists or is_heading):
+            lists.clear()
+        quotes = place.quotes
+        part = Part(block, base, quotes)
+        if place.lists and block.item and not is_heading:
+            while lists and lists[-1][0] > place.lists:
+                lists.pop()
+            part.begins = block.item not in seen and block.tag not in PREFORMATTED_TAGS
+            if part.begins:
+                seen.add(block.item)
+                if lists and lists[-1][0] == place.lists:
+                    lists.pop()
+                lists.append((place.lists, block.item))
+            elif not lists or lists[-1][1] != block.item:
+                lists.clear()
+            part.depth, part.ordered = len(lists), place.ordered
+        found.append(part)
+    return found
+
+
+def _rows(blocks: Sequence[Block], base: str) -> list[list[list[Part]]]:
+    """Return the cells of a table's rows; none if it is there for the layout."""
+    rows: list[list[list[Part]]] = []
+    row = cell = 0
+    if _is_layout(blocks):
+        return rows
+    for block in blocks:
+        if block.row != row:
+            rows.append([[]])
+        elif block.cell != cell:
+            gap = block.cell - cell - 1
+            rows[-1] += [[] for _ in range(1 + (gap if 0 < gap <= MAX_GAP else 0))]
+        rows[-1][-1].append(Part(block, base))
+        row, cell = block.row, block.cell
+    return rows
+
+
+def _is_layout(blocks: Sequence[Block]) -> bool:
+    """Tell whether a table has more in it than text in cells, or no cells beside each other."""
+    last = blocks[0]
+    members = chars = 0
+    width = False
+    for block in blocks:
+        if block.tag in HEADING_TAGS or block.tag in PREFORMATTED_TAGS:
+            return True
+        if block.row != last.row or block.cell != last.cell:
+            width = width or block.row == last.row
+            members = chars = 0
+        members += 1
+        chars += len(block.text)
+        if members > MAX_CELL_BLOCKS or (members > 1 and chars > MAX_CELL_CHARS):
+            return True
+        last = block
+    return not width
+
+
+def _line(
+    block: Block, base: str, pictures: Sequence[tuple[int, Image]]
+) -> list[str | Image | Marked]:
     """Return the block's text with its marks, the outer around the inner, and its pictures."""
     text = block.text
-    top = Marked("", len(text))
-    if not block.spans and not block.images:
-        return [text]
+    top = Marked("", "", len(text))
     at = 0
-    if not block.images:  # most lines have a few links, and none in another
+    if not pictures:  # most lines have a few links, and none in another
+        children = top.children
         for start, end, mark in block.spans:
             if start < at:
-                top.children.clear()
+                children.clear()
                 break
-            _add_text(top, text[at:start])
-            top.children.append(Marked(mark, end, [text[start:end]]))
+            if at < start:
+                children.append(text[at:start])
+            children.append(Marked(mark, _target(base, mark), end, [text[start:end]]))
             at = end
         else:
-            _add_text(top, text[at:])
-            return top.children
+            if at < len(text):
+                children.append(text[at:])
+            return children
     stack = [top]
     at = 0
     spans = sorted(set(block.spans), key=lambda span: (span[0], -span[1], span[2]))
     entries: list[tuple[int, int, tuple[int, str] | Image]] = [
         (start, 1, (end, mark)) for start, end, mark in spans
     ]
-    entries += [
-        (place, 0, Image(address, description))
-        for place, address, description in block.images
-        if 0 <= place <= len(text)
-    ]
+    entries += [(place, 0, image) for place, image in pictures if 0 <= place <= len(text)]
     entries.sort(key=lambda entry: entry[:2])  # it is stable: outer marks stay before inner ones
     for start, _, entry in [*entries, (len(text), 2, Image("", ""))]:
         while start >= stack[-1].end and len(stack) > 1:
@@ -209,7 +259,7 @@ def line_of(block: Block) -> list[str | Image | Marked]:
         at = start
         if not isinstance(entry, Image):
             end, mark = entry
-            marked = Marked(mark, min(end, stack[-1].end))
+            marked = Marked(mark, _target(base, mark), min(end, stack[-1].end))
             stack[-1].children.append(marked)
             stack.append(marked)
         elif entry.address:
@@ -217,20 +267,23 @@ def line_of(block: Block) -> list[str | Image | Marked]:
     return top.children
 
 
+def _target(base: str, mark: str) -> str:
+    return "" if mark in (CODE, BOLD) else resolve(base, mark)
+
+
 def _add_text(marked: Marked, text: str) -> None:
     if text:
         marked.children.append(text)
 
 
-def images_beside(block: Block, after: bool) -> list[Image]:
-    """Return the pictures that stand alone before or *after* the block."""
-    if not block.images:
-        return []
-    return [
-        Image(address, description)
-        for place, address, description in block.images
-        if (place > len(block.text) if after else place < 0)
-    ]
+def _pictures(block: Block, base: str) -> list[tuple[int, Image]]:
+    """Return how many characters stand before each picture that may be written, and it."""
+    found = []
+    for place, source, description in block.images:
+        address = resolve(base, source)
+        if address and not address.lower().startswith("mailto:"):
+            found.append((place, Image(address, description)))
+    return found
 
 
 def resolve(base: str, address: str) -> str:
@@ -245,9 +298,15 @@ def resolve(base: str, address: str) -> str:
         return address
     address = address.strip(BLANK).translate(LEFT_OUT)
     is_absolute = base.startswith(("http:", "https:"))
-    if is_absolute and SIMPLE_PATH.match(address):
-        return _origin(base) + address
     try:
+        if is_absolute:
+            origin, folder, page = _places(base)
+            if SIMPLE_PATH.match(address):
+                return origin + address
+            if SIMPLE_NAME.match(address):
+                return folder + address
+            if SIMPLE_FRAGMENT.match(address):
+                return page + address
         whole = urljoin(base, address) if is_absolute else address
         scheme = urlsplit(whole).scheme.lower()
     except ValueError:  # half an address of IPv6
@@ -256,5 +315,6 @@ def resolve(base: str, address: str) -> str:
 
 
 @lru_cache(maxsize=100)
-def _origin(base: str) -> str:
-    return urljoin(base, "/")[:-1]
+def _places(base: str) -> tuple[str, str, str]:
+    """Return what addresses from the root, from the folder and in the page begin with."""
+    return urljoin(base, "/")[:-1], urljoin(base, "x")[:-1], urljoin(base, "#x")[:-2]

@@ -14,11 +14,11 @@ from contentspider.page.blocks import PREFORMATTED_TAGS
 from contentspider.page.dates import MAX_ADDRESS_CHARS, date_in_address
 from contentspider.page.hints import MAX_HINT_CHARS
 from contentspider.page.language import SAMPLE_CHARS, detect_language, script_language
-from contentspider.page.markdown import to_markdown
-from contentspider.page.markup import to_html
+from contentspider.page.markdown import write_markdown
+from contentspider.page.markup import write_html
 from contentspider.page.metadata import tidy
 from contentspider.page.output import to_text
-from contentspider.page.structure import HEADING_TAGS
+from contentspider.page.structure import HEADING_TAGS, parts
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def page_fields(
     """
     blocks = extraction.blocks if extraction else page.content.blocks
     content = to_text(blocks)
+    written = parts(blocks, page.base)
     metadata = page.metadata
     other = "document" if page.is_document else "other"
     page_type = extraction.page_type if extraction else other
@@ -111,8 +112,8 @@ def page_fields(
         "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
         "language": page_language(page, blocks),
         "content": content,
-        "content_markdown": to_markdown(blocks, page.base),
-        "content_html": to_html(blocks, page.base),
+        "content_markdown": write_markdown(written),
+        "content_html": write_html(written),
         "headings": page_headings(blocks),
         "canonical": absolute_url(page, page.hints.canonical).partition("#")[0],
         "published_at": published,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from contentspider.page.jsonld import title_key
 from contentspider.page.metadata import MAX_TITLE_CHARS, tidy
-from contentspider.page.structure import HEADING_TAGS
+from contentspider.page.structure import HEADING_TAGS, SIMPLE_LINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,8 +116,7 @@ class _Site:
 
     def __init__(self, page: Page, claims: Sequence[str]) -> None:
         address = urlsplit(page.url)
-        host = address.hostname or ""
-        self._hosts = [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
+        self._hosts = _host_keys(address.hostname or "")
         self._names = {title_key(page.metadata.site_name)} - {""}
         self._page, self._path, self._claims = page, address.path, claims
 
@@ -138,13 +137,17 @@ class _Site:
         parts = [part for text in self._claims for part in (text, *_split(text)[::2])]
         asked = {part.strip().casefold() for part in parts}
         longest = max(map(len, asked))
+        lengths = set(map(len, asked))
+        here = INDEX.sub("", self._path).lstrip("/")
         return {
-            title_key(block.text)
+            title_key(text)
             for block in self._page.content.blocks[:MAX_BLOCKS]
             if block.links
-            and len(block.text) <= longest
-            and block.text.casefold() in asked
-            and _links_up(block, self._page.url, self._path)
+            and len(text := block.text) <= longest
+            # Other letters' lower case may be longer.
+            and (len(text) in lengths or not text.isascii())
+            and text.casefold() in asked
+            and _links_up(block, self._page.url, here)
         }
 
     def without_name(self, title: str) -> list[str]:
@@ -171,15 +174,22 @@ def _split(title: str) -> list[str]:
     return [*parts, title[end:]]
 
 
-def _links_up(block: Block, address: str, path: str) -> bool:
-    """Tell whether all of a block is one link to the front page, or to an index above the page."""
+def _links_up(block: Block, address: str, here: str) -> bool:
+    """Tell whether all of a block is one link to the front page, or to an index above the page,
+    which is at *address*, with the path *here*.
+    """
     for start, stop, target in block.spans:
         if ((stop - start) * 10 >= len(block.text) * 9 and len(target) > 1) or target == "/":
             try:
-                up = INDEX.sub("", urlsplit(urljoin(address, target)).path).lstrip("/")
+                whole = target if SIMPLE_LINK.match(target) else urljoin(address, target)
+                up = INDEX.sub("", urlsplit(whole).path).lstrip("/")
             except ValueError:
                 return False
-            here = INDEX.sub("", path).lstrip("/")
             if here != up and here.startswith(up) and (not up or up.endswith("/")):
                 return True
     return False
+
+
+@lru_cache(maxsize=100)  # a crawl asks for few hosts
+def _host_keys(host: str) -> list[str]:
+    return [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
