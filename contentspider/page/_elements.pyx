@@ -76,9 +76,11 @@ cdef class Elements:
         )
 
     cdef Py_ssize_t tag_of(self, xmlNode* node) except -1:
-        cdef const_xmlChar* href = etree._getNs(node)
+        cdef const_xmlChar* href = NULL
         cdef size_t slot = (<size_t>node.name ^ <size_t>node.name >> 8) & 255
         cdef KnownName* known = &self.known[slot]
+        if node.ns is not NULL:
+            href = node.ns.href
         if known.name != node.name or known.href != href:
             known.tag = self.tag_number(etree.namespacedName(node))
             known.name, known.href = node.name, href
@@ -105,17 +107,14 @@ cdef class Elements:
 
     cdef int read_attributes(self, xmlNode* node) except -1:
         cdef xmlAttr* attribute = node.properties
-        cdef const char* name
         cdef int i
         for i in range(ATTRIBUTES):
             self.values[i] = NULL
         while attribute is not NULL:
             if attribute.ns is NULL:
-                name = <const char*>attribute.name
-                for i in range(ATTRIBUTES):
-                    if name[0] == NAMES[i][0] and strcmp(name, NAMES[i]) == 0:
-                        self.values[i] = self.value(node, attribute)
-                        break
+                i = attribute_number(<const char*>attribute.name)
+                if i >= 0:
+                    self.values[i] = self.value(node, attribute)
             attribute = attribute.next
         if self.has_defaults:
             for i in range(ATTRIBUTES):
@@ -165,6 +164,22 @@ cdef class Elements:
         if not (c" " < href[0] < 0x7F and c" " < href[length - 1] < 0x7F):
             address = address.strip()
         return address
+
+
+cdef int attribute_number(const char* name) noexcept:
+    """Return the number of the attribute that is called so; -1: it is none that is looked at."""
+    cdef int number = -1
+    if name[0] == c"c":
+        number = CLASS
+    elif name[0] == c"h":
+        number = HREF if name[1] == c"r" else HIDDEN
+    elif name[0] == c"i":
+        number = ID if name[1] == c"d" else ITEMPROP
+    elif name[0] == c"s":
+        number = STYLE
+    elif name[0] == c"r":
+        number = ROLE
+    return number if number >= 0 and strcmp(name, NAMES[number]) == 0 else -1
 
 
 cdef bint declares_attributes(xmlDtd* dtd) noexcept:

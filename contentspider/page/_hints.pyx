@@ -32,7 +32,7 @@ def hint_elements(etree._Element root not None):
     while True:
         if node.type == XML_ELEMENT_NODE:
             place += 1
-            if etree._getNs(node) is NULL:
+            if node.ns is NULL or node.ns.href is NULL:
                 name = <const char*>node.name
                 if name[0] == c"m" and strcmp(name, "meta") == 0:
                     content = attribute_of(node, "content")
@@ -78,16 +78,21 @@ def hint_elements(etree._Element root not None):
 cdef bint is_mark(xmlAttr* attribute) noexcept:
     """Tell whether an attribute may mark a date or an author; most that elements have do not."""
     cdef const char* name = <const char*>attribute.name
+    cdef const char* value
     if name[0] == c"d":
         return strcmp(name, "datetime") == 0
+    # What is not looked at need not be brought from memory, which is most of the cost.
+    if not (
+        name[0] == c"i" and strcmp(name, "itemprop") == 0
+        or name[0] == c"r" and strcmp(name, "rel") == 0
+    ):
+        return False
     if attribute.children is NULL or attribute.children.content is NULL:
         return False
-    cdef const char* value = <const char*>attribute.children.content
-    if name[0] == c"i" and strcmp(name, "itemprop") == 0:
+    value = <const char*>attribute.children.content
+    if name[0] == c"i":
         return strstr(value, "uthor") is not NULL or strstr(value, "ate") is not NULL
-    if name[0] == c"r" and strcmp(name, "rel") == 0:
-        return strstr(value, "author") is not NULL
-    return False
+    return strstr(value, "author") is not NULL
 
 
 cdef bint add_author(

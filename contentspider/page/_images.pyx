@@ -34,14 +34,16 @@ cdef tuple describe(xmlNode* node, clean_text):
     """Return the address and the description of a picture, None if it shows a reader nothing."""
     cdef xmlAttr* found[NAMES]
     cdef xmlAttr* attribute = node.properties
+    cdef const char* name
     cdef str address, description
     cdef int i, least
     for i in range(NAMES):
         found[i] = NULL
     while attribute is not NULL:
         if attribute.ns is NULL:
+            name = <const char*>attribute.name
             for i in range(NAMES):
-                if strcmp(<const char*>attribute.name, ATTRIBUTES[i]) == 0:
+                if name[0] == ATTRIBUTES[i][0] and strcmp(name, ATTRIBUTES[i]) == 0:
                     found[i] = attribute
                     break
         attribute = attribute.next

@@ -9,6 +9,8 @@ cdef class Step:
     cdef Py_ssize_t chars, slashes
     cdef bint full
     cdef dict steps
+    cdef object latest_name  # of the step below that was asked for last, None: none was
+    cdef Step latest
 
 cdef class Paths:
     cdef object element_key

@@ -2,9 +2,9 @@
 """Selector paths, a step an element; they are kept across pages, which share most of them."""
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-from libc.string cimport memcpy, strlen
+from libc.string cimport memcpy, strlen, strncmp
 
 
 @cython.final
@@ -51,9 +51,12 @@ cdef class Paths:
 
     cdef Step below(self, Step above, str tag, const char** values):
         """Return the step of an element with the *values* of its attributes, below *above*."""
-        cdef object name = step_name(tag, values)
+        cdef object name
         cdef Step step = None
         cdef str key
+        if is_name(above.latest_name, tag, values):  # entries of a list, rows of a table
+            return above.latest
+        name = step_name(tag, values)
         if above.steps is None:
             above.steps = {}
         else:
@@ -72,6 +75,7 @@ cdef class Paths:
                 self.cached += len(name) + len(key)
             step = above.steps[name] = self.new_step(above, key)
             self.cached += len(name)
+        above.latest_name, above.latest = name, step
         return step
 
 
@@ -99,3 +103,36 @@ cdef object step_name(str tag, const char** values):
             memcpy(to + 1, values[i], lengths[i])
         to += lengths[i] + 1
     return name
+
+
+cdef bint is_name(object name, str tag, const char** values) except -1:
+    """Tell whether *name* is what `step_name` returns."""
+    cdef Py_ssize_t tag_length
+    cdef const char* tag_bytes
+    cdef const char* value
+    cdef const char* at
+    cdef int i
+    if name is tag:
+        for i in range(STEP_ATTRIBUTES):
+            if values[i] is not NULL and values[i][0]:
+                return False
+        return True
+    if type(name) is not bytes:
+        return False
+    tag_bytes = PyUnicode_AsUTF8AndSize(tag, &tag_length)
+    at = PyBytes_AS_STRING(name)
+    if strncmp(at, tag_bytes, tag_length) != 0:
+        return False
+    at += tag_length
+    for i in range(STEP_ATTRIBUTES):
+        if at[0]:
+            return False
+        at += 1
+        value = values[i]
+        if value is not NULL:
+            while value[0] and at[0] == value[0]:
+                at += 1
+                value += 1
+            if value[0]:
+                return False
+    return at == PyBytes_AS_STRING(name) + PyBytes_GET_SIZE(name)
