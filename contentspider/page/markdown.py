@@ -122,6 +122,12 @@ def _line(part: Part) -> str:
     return line
 
 
+def _inside(children: Sequence[str | Image | Marked], in_link: bool) -> str:
+    if len(children) == 1 and isinstance(children[0], str):  # mostly
+        return _escape(children[0])
+    return _inline(children, in_link)
+
+
 def _inline(children: Sequence[str | Image | Marked], in_link: bool) -> str:
     found: list[str] = []
     for child in children:
@@ -136,7 +142,7 @@ def _inline(children: Sequence[str | Image | Marked], in_link: bool) -> str:
             piece = _code(child.text())
         else:
             is_link = child.mark != BOLD and not in_link
-            piece = _inline(child.children, in_link or is_link)
+            piece = _inside(child.children, in_link or is_link)
             if is_link and child.target:
                 piece = f"[{piece}]({_target(child.target)})"
         if found and piece:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.blocks import Block
+
+SPECIAL = re.compile(r"[&<>\"']")
 
 
 def to_html(blocks: Sequence[Block], base: str = "") -> str:
@@ -79,7 +82,8 @@ def _add(part: Part, lines: list[str]) -> None:
         lines.append(f"<pre>\n{escape(block.text)}</pre>")
     else:
         tag = block.tag if block.tag in HEADING_TAGS else "p"
-        lines.append(f"<{tag}>{_line(part)}</{tag}>")
+        line = _inline(part.line) if part.line else _escape(block.text)
+        lines.append(f"<{tag}>{line}</{tag}>")
     if part.after:
         lines.append(f"<p>{_pictures(part.after)}</p>")
 
@@ -106,6 +110,10 @@ def _escape(text: str) -> str:
     return escape(text, quote=False) if "&" in text or "<" in text or ">" in text else text
 
 
+def _quoted(address: str) -> str:
+    return escape(address) if SPECIAL.search(address) else address
+
+
 def _inline(children: Sequence[str | Image | Marked], in_link: bool = False) -> str:
     found: list[str] = []
     for child in children:
@@ -118,10 +126,17 @@ def _inline(children: Sequence[str | Image | Marked], in_link: bool = False) -> 
             tag = "code" if child.mark == CODE else "strong"
             found.append(f"<{tag}>{_inline(child.children, in_link)}</{tag}>")
         else:
-            inside = _inline(child.children, True)
+            inside = _inside(child.children)
             is_link = child.target and not in_link
-            found.append(f'<a href="{escape(child.target)}">{inside}</a>' if is_link else inside)
+            found.append(f'<a href="{_quoted(child.target)}">{inside}</a>' if is_link else inside)
     return "".join(found)
+
+
+def _inside(children: Sequence[str | Image | Marked]) -> str:
+    """Return what is in a link."""
+    if len(children) == 1 and isinstance(children[0], str):  # mostly
+        return _escape(children[0])
+    return _inline(children, True)
 
 
 def _pictures(images: Sequence[Image]) -> str:
@@ -129,4 +144,4 @@ def _pictures(images: Sequence[Image]) -> str:
 
 
 def _image(image: Image) -> str:
-    return f'<img src="{escape(image.address)}" alt="{escape(image.description)}">'
+    return f'<img src="{_quoted(image.address)}" alt="{escape(image.description)}">'

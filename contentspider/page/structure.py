@@ -35,7 +35,9 @@ SIMPLE_LINK = re.compile(r"https?://[a-z0-9.-]+(?:/[!$-~]*)?\Z")
 SIMPLE_PATH = re.compile(r"/(?!/)(?:[!$-.0-~]|/(?!\.))*\Z")
 # Addresses that only stand behind that of the page's folder, or the page's own.
 NAME = r"[\w%+,=@!$&'()*~-][\w%+,=@!$&'()*.~-]*"
-SIMPLE_NAME = re.compile(rf"{NAME}(?:/{NAME})*/?(?:\?[!$-~]+)?(?:#[!-~]+)?\Z", re.ASCII)
+SIMPLE_NAME = re.compile(
+    rf"((?:\.\.?/)*){NAME}(?:/{NAME})*/?(?:\?[!$-~]+)?(?:#[!-~]+)?\Z", re.ASCII
+)
 SIMPLE_FRAGMENT = re.compile(r"#[!-~]+\Z")
 LEFT_OUT = dict.fromkeys((9, 10, 13))
 BLANK = "".join(map(chr, range(33)))
@@ -236,7 +238,8 @@ def _line(
                 break
             if at < start:
                 children.append(text[at:start])
-            children.append(Marked(mark, _target(base, mark), end, [text[start:end]]))
+            target = "" if mark in (CODE, BOLD) else resolve(base, mark)
+            children.append(Marked(mark, target, end, [text[start:end]]))
             at = end
         else:
             if at < len(text):
@@ -259,16 +262,13 @@ def _line(
         at = start
         if not isinstance(entry, Image):
             end, mark = entry
-            marked = Marked(mark, _target(base, mark), min(end, stack[-1].end))
+            target = "" if mark in (CODE, BOLD) else resolve(base, mark)
+            marked = Marked(mark, target, min(end, stack[-1].end))
             stack[-1].children.append(marked)
             stack.append(marked)
         elif entry.address:
             stack[-1].children.append(entry)
     return top.children
-
-
-def _target(base: str, mark: str) -> str:
-    return "" if mark in (CODE, BOLD) else resolve(base, mark)
 
 
 def _add_text(marked: Marked, text: str) -> None:
@@ -296,17 +296,18 @@ def resolve(base: str, address: str) -> str:
         return ""
     if SIMPLE_LINK.match(address):  # most are, and the rest of this costs ten times as much
         return address
+    if address.startswith("javascript:"):
+        return ""
     address = address.strip(BLANK).translate(LEFT_OUT)
     is_absolute = base.startswith(("http:", "https:"))
     try:
         if is_absolute:
-            origin, folder, page = _places(base)
             if SIMPLE_PATH.match(address):
-                return origin + address
-            if SIMPLE_NAME.match(address):
-                return folder + address
+                return _join(base, "/")[:-1] + address
             if SIMPLE_FRAGMENT.match(address):
-                return page + address
+                return _join(base, "#x")[:-2] + address
+            if name := SIMPLE_NAME.match(address):
+                return _join(base, name[1] + "x")[:-1] + address[name.end(1) :]
         whole = urljoin(base, address) if is_absolute else address
         scheme = urlsplit(whole).scheme.lower()
     except ValueError:  # half an address of IPv6
@@ -314,7 +315,6 @@ def resolve(base: str, address: str) -> str:
     return whole if scheme in LINK_SCHEMES or not scheme else ""
 
 
-@lru_cache(maxsize=100)
-def _places(base: str) -> tuple[str, str, str]:
-    """Return what addresses from the root, from the folder and in the page begin with."""
-    return urljoin(base, "/")[:-1], urljoin(base, "x")[:-1], urljoin(base, "#x")[:-2]
+@lru_cache(maxsize=1_000)
+def _join(base: str, address: str) -> str:
+    return urljoin(base, address)
