@@ -4,6 +4,7 @@ import itertools
 import random
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 import pytest
 from lxml import html
@@ -14,6 +15,7 @@ from contentspider.page.files import read_pages
 from contentspider.page.markdown import to_markdown
 from contentspider.page.markup import to_html
 from contentspider.page.output import to_text
+from contentspider.page.structure import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +98,18 @@ def test_addresses_are_absolute_and_safe(href: str, expected: str) -> None:
     assert links == ([expected] if expected else [])
     links = html.fromstring(to_html(page.content.blocks, BASE)).xpath("//a/@href")
     assert links == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["https://e.example/d/p.html", "https://e.example", "https://e.example/a//b/?q=1#z"],
+)
+def test_relative_addresses_are_joined_as_the_standard_says(base: str) -> None:
+    pieces = "a b.html .. . / // ?x=1 ? #f # %20 ~u @c ;p - é (x) ... ..a a.. ./ ../ ?u=http:// &".split()
+    for parts in itertools.product(pieces, repeat=2):
+        address = "".join(parts)
+        if not address.startswith("/"):
+            assert resolve(base, address) == urljoin(base, address)
 
 
 def test_the_page_says_what_its_addresses_are_relative_to() -> None:
