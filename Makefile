@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(wildcard contentspider/*/*.pyx contentspider/*/*.pxd) contentspider/site/rows.py
 
-.PHONY: crawl test minimum lint docs bench clean
+.PHONY: crawl test quality minimum lint docs bench clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -15,6 +15,10 @@ endif
 
 test: $(VENV)/.installed-dev lint docs
 	$(BIN)/python -m pytest
+
+# All open corpora, each judged by a prior that has not seen it; CI takes a sample of them.
+quality: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest --all-folds tests/test_quality.py
 
 # The oldest Python that is here, and the lowest version of every dependency.
 minimum: $(VENV)/.installed-dev

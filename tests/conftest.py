@@ -27,6 +27,12 @@ CORPORA = ROOT.parent / "shared"
 TIMEOUT = 900
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all-folds", action="store_true", help="judge all open corpora, not a sample of them"
+    )
+
+
 @pytest.fixture(scope="session")
 def example_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from example_site import ExampleSite
