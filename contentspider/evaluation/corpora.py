@@ -72,6 +72,11 @@ class Corpus:
         """Tell whether the site's pages are linked to each other."""
         return bool(self.about.get("crawlable")) and bool(self.start_paths)
 
+    @property
+    def is_collection(self) -> bool:
+        """Tell whether these are single pages of many hosts, of which no site can be learned."""
+        return self.about.get("suite") == "pages"
+
     def pages(self, attributes: bool = False) -> Iterator[Page]:
         """Return every HTML page in order of its path; a page's address is its path below
         ``html/``.
