@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from typing import TYPE_CHECKING
 
+from contentspider.page.blocks import Block, PageBlocks
+from contentspider.page.document import Page
+from contentspider.page.hints import Hints
 from contentspider.site.sample import sample_order
 
 if TYPE_CHECKING:
@@ -41,9 +46,9 @@ INSERT INTO runs SELECT run, started, pid, ended, reason FROM old_runs;
 INSERT INTO addresses SELECT id, fingerprint, url, priority, state, reason, request, target,
     canonical, content_hash, 0 FROM urls;
 INSERT INTO claims SELECT claim, url FROM old_claims;
-INSERT INTO held_items SELECT number, key, url, site, item, page FROM held;
+INSERT INTO held_items SELECT number, key, url, site, item, page_of_2(page) FROM held;
 INSERT INTO items SELECT number, key, url, line, reason FROM old_items;
-INSERT OR IGNORE INTO pages SELECT site, sample_order(url), url, page FROM samples;
+INSERT OR IGNORE INTO pages SELECT site, sample_order(url), url, page_of_2(page) FROM samples;
 DROP TABLE old_facts; DROP TABLE old_runs; DROP TABLE urls; DROP TABLE old_claims;
 DROP TABLE held; DROP TABLE old_items; DROP TABLE samples;
 """  # noqa: S608 - it is made of our own tables
@@ -53,5 +58,36 @@ STEPS = {2: TO_3}
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
     """Make the tables of a *version* from `OLDEST` on the present ones, in one transaction."""
     connection.create_function("sample_order", 1, sample_order, deterministic=True)
+    connection.create_function("page_of_2", 1, _page_of_2, deterministic=True)
     steps = " ".join(STEPS[step] for step in range(version, SCHEMA))
     connection.executescript(f"BEGIN; {steps} PRAGMA user_version = {SCHEMA}; COMMIT")
+
+
+def _page_of_2(data: bytes) -> bytes:
+    """Return a page as `Page.dump` writes it from what version 2 wrote; a damaged one as it is, for
+    its reader to say so.
+    """
+    try:
+        record = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+        hints = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in record["hints"].items()
+        }
+        content = PageBlocks(
+            parents=record["parents"],
+            tags=record["tags"],
+            paths=record["paths"],
+            positions=record["positions"],
+            truncated=record["truncated"],
+            attributes=[[(name, value) for name, value in each] for each in record["attributes"]],
+            visuals=record["visuals"],
+        )
+        for text, container, link_chars, links, bold_chars, row, item, spans in record["blocks"]:
+            tag, path = content.tags[container], content.paths[container]
+            marks = tuple((start, end, mark) for start, end, mark in spans)
+            content.blocks.append(
+                Block(text, path, tag, container, link_chars, links, bold_chars, row, item, marks)
+            )
+        return Page(record["url"], content, Hints(**hints)).dump()
+    except (zlib.error, ValueError, KeyError, TypeError, IndexError):
+        return data
