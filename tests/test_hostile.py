@@ -200,9 +200,9 @@ def test_session_ids_are_no_part_of_an_address(hostile: HostileSite, tmp_path: P
             links = [f"old{n};jsessionid={uuid4().hex.upper()}.node1?a=1&b=2" for n in (1, 2)] + [
                 f"/old{n}?a=1&sid={uuid4().hex}&b=2" for n in (1, 2)
             ]
-            exchange.send(
-                article(50 + number, "".join(f"<a href='{link}'>old</a>" for link in links))
-            )
+            number += 60 if "?" in exchange.path else 50
+            body = "".join(f"<a href='{link}'>old</a>" for link in links)
+            exchange.send(article(number, body))
         else:
             exchange.send("", status="404 No")
 

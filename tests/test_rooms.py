@@ -1,0 +1,107 @@
+"""The rooms of the house: who may import whom, and how large a module and a class may be."""
+
+from __future__ import annotations
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PACKAGE = ROOT / "contentspider"
+# Each room may import those that are named with it, its own, and the modules without a room.
+ROOMS = {
+    "page": set(),
+    "site": {"page"},
+    "storage": {"page", "site"},
+    "evaluation": {"page", "site", "storage"},
+    "report": {"page", "site", "storage"},
+    "crawl": {"page", "site", "storage"},
+}
+# They stand above all rooms, or below all of them.
+OUTSIDE = {"cli", "extract", "__main__", "__init__"}
+BELOW = {"errors", "jsonlines", "terminal", "__init__"}
+MAX_LINES, MAX_METHODS = 400, 15
+
+
+def modules() -> dict[str, Path]:
+    """Return the package's modules by their dotted names."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name: str, path: Path, known: dict[str, Path], typing: bool) -> Iterator[str]:
+    """Yield the modules of the package that a module imports; *typing*: for its types only, too."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing:
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module in known and node.module != name:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in known else node.module
+
+
+def room(module: str) -> str:
+    """Return the room that a module is in; a module beside the rooms is one by itself."""
+    return [*module.split("."), "__init__"][1]
+
+
+def test_arrows_between_rooms_point_one_way() -> None:
+    known = modules()
+    wrong = [
+        f"{name} -> {target}"
+        for name, path in known.items()
+        if room(name) not in OUTSIDE
+        for target in imports(name, path, known, typing=True)
+        if room(target) not in {room(name)} | BELOW | ROOMS.get(room(name), set())
+    ]
+    assert not wrong
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    known = modules()
+    graph = {name: set(imports(name, path, known, typing=False)) for name, path in known.items()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' -> '.join(error.args[1])}")
+
+
+def test_modules_and_classes_are_small() -> None:
+    sources = {path: path.read_text() for path in [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyx")]}
+    assert len(sources) > 60
+    large = {
+        path.relative_to(ROOT).as_posix(): lines
+        for path, text in sources.items()
+        if (lines := text.count("\n")) > MAX_LINES
+    }
+    crowded = {
+        f"{path.relative_to(ROOT).as_posix()}: {node.name}": len(public)
+        for path, text in sources.items()
+        if path.suffix == ".py"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ClassDef) and len(public := public_methods(node)) > MAX_METHODS
+    }
+    assert (large, crowded) == ({}, {})
+
+
+def public_methods(node: ast.ClassDef) -> list[str]:
+    return [
+        entry.name
+        for entry in node.body
+        if isinstance(entry, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and not entry.name.startswith("_")
+    ]
