@@ -41,7 +41,7 @@ from scrapy.http import HtmlResponse
 
 from contentspider import ContentItem
 from contentspider.crawl import project
-from contentspider.crawl.links import page_links
+from contentspider.crawl.links import page_links, remembering
 from contentspider.crawl.run import OWN_SITE
 from contentspider.crawl.spider import SiteSpider
 from contentspider.evaluation.corpora import Corpus, find_corpora
@@ -67,6 +67,7 @@ class BenchmarkSpider(scrapy.Spider):
         self.job = job
         self.host = urlsplit(job["urls"][0]).netloc
         self.alive = frozenset(job.get("alive", ()))
+        self.resolve = remembering()
 
     async def start(self) -> AsyncIterator[scrapy.Request]:
         for url in self.job["urls"]:
@@ -86,7 +87,7 @@ class BenchmarkSpider(scrapy.Spider):
         return {"url": response.url}
 
     def links(self, response: HtmlResponse) -> Iterable[str]:
-        return page_links(response.selector.root, response.url)
+        return page_links(response.selector.root, response.url, resolve=self.resolve)
 
 
 class ContentSpider(BenchmarkSpider):

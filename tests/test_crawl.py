@@ -16,7 +16,7 @@ import pytest
 from parsel import Selector
 
 from contentspider.crawl.items import FieldMap
-from contentspider.crawl.links import _known_address, page_links
+from contentspider.crawl.links import page_links, remembering
 from contentspider.crawl.outcome import Outcome
 from contentspider.crawl.sites import SiteKeys
 from contentspider.evaluation.corpora import find_corpora
@@ -503,23 +503,23 @@ HREFS = [
     ],
 )
 def test_links_mean_what_they_mean_on_their_page(base: str) -> None:
+    known = remembering()
     for href in HREFS:
         root = Selector(text=f'<a href="{href}">1</a>').root
         clean = (root.find(".//a").get("href") or "").strip().replace("\t", "").replace("\n", "")
         parts = urlsplit(address := urljoin(base, clean).partition("#")[0])
         expected = [address] if clean and parts.scheme in ("http", "https") and parts.netloc else []
-        assert page_links(root, base) == page_links(root, base) == expected, href
+        found = [page_links(root, base, resolve=resolve) for resolve in (None, known, known)]
+        assert found == [expected] * 3, href
 
 
-def test_links_too_long_to_be_addresses_are_not_kept() -> None:
-    before = _known_address.cache_info().currsize
+def test_links_too_long_to_be_addresses_are_none() -> None:
     root = Selector(
         text=f'<a href="data:,{"x" * 10_000}">1</a><a href="/{"y" * 10_000}">2</a>'
     ).root
     assert page_links(root, "https://e.org/a/") == []
     base = "https://e.org/" + "q" * 10_000
     assert page_links(Selector(text="<a href=?z>1</a>").root, base) == [base + "?z"]
-    assert _known_address.cache_info().currsize == before
 
 
 def test_a_broken_base_is_none() -> None:

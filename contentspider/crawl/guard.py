@@ -47,6 +47,7 @@ class GuardMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self._hosts: set[str] = set()
+        self._network_of = lru_cache(maxsize=10_000)(network_of)
         self._networks = {""}
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         crawler.signals.connect(self._downloaded, signal=signals.response_downloaded)
@@ -60,7 +61,7 @@ class GuardMiddleware:
         for address in getattr(self.crawler.spider, "start_urls", ()):
             host = urlsplit(safe_url_string(address)).hostname or ""
             self._hosts.add(host)
-            self._networks.add(network_of(host))
+            self._networks.add(self._network_of(host))
 
     def _downloaded(self, response: Response, request: Request) -> None:
         """Learn in which network a start is whose name does not say so."""
@@ -69,7 +70,7 @@ class GuardMiddleware:
             and not request.meta.get("proxy")
             and urlparse_cached(request).hostname in self._hosts
         ):
-            self._networks.add(network_of(str(response.ip_address)))
+            self._networks.add(self._network_of(str(response.ip_address)))
 
     def process_request(self, request: Request) -> Request | None:
         """Refuse the request, or clear its address of a password that a site put there."""
@@ -77,7 +78,7 @@ class GuardMiddleware:
         if parts.scheme not in ("http", "https"):
             raise RefusedError("scheme", f"{parts.scheme}: is no address on the web")
         host = parts.hostname or ""
-        if host not in self._hosts and (network := network_of(host)) not in self._networks:
+        if host not in self._hosts and (network := self._network_of(host)) not in self._networks:
             raise RefusedError(
                 "private_address",
                 f"{host} is a {network} address, which a site on the web must not lead to; crawl it"
@@ -97,7 +98,7 @@ class GuardMiddleware:
             response.ip_address is not None
             and not request.meta.get("proxy")
             and urlparse_cached(request).hostname not in self._hosts
-            and (network := network_of(str(response.ip_address))) not in self._networks
+            and (network := self._network_of(str(response.ip_address))) not in self._networks
         ):
             raise RefusedError(
                 "private_address",
@@ -107,7 +108,6 @@ class GuardMiddleware:
         return response
 
 
-@lru_cache(maxsize=10_000)
 def network_of(host: str) -> str:
     """Return what kind of network a host is in by its name alone: ``loopback``, ``link-local``,
     ``private`` (any that is not public), or nothing where it is public or has to be looked up.

@@ -14,8 +14,13 @@ from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lxml.etree import _Element
     from scrapy.http import Response
+
+    # The address that a page's base, an href, and whether documents are wanted make.
+    Resolve = Callable[[str, str, bool], str]
 
 # Session ids, endless filters: an address this long is no page that anyone links to.
 MAX_URL_CHARS = 2_000
@@ -76,14 +81,17 @@ def page_links(
     head: Head | None = None,
     nofollow: bool = False,
     documents: bool = False,
+    resolve: Resolve | None = None,
 ) -> list[str]:
     """Return the absolute http(s) addresses that a page links to, without fragments or repeats.
 
     Links to files that are no pages (images, archives, and PDF files unless *documents* are wanted)
     are left out, with *nofollow* also those that ask robots not to follow them; at most
-    `MAX_LINKS`. *head* is what `read_head` has read of the page, if it has.
+    `MAX_LINKS`. *head* is what `read_head` has read of the page, if it has; *resolve* is
+    `resolve_link`, or one that remembers (`remembering`).
     """
     head = head or read_head(root, url)
+    resolve = resolve or resolve_link
     base = head.base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:
@@ -99,12 +107,7 @@ def page_links(
         # Most links mean the same on all pages of a site, or of a folder, which have most of them
         # in common.
         start = root_folder if FROM_ROOT.match(href) else base if NO_PATH.match(href) else folder
-        address = (
-            _known_address(start, href, documents)
-            if len(start) + len(href) <= MAX_KNOWN_CHARS
-            else _address(start, href, documents)
-        )
-        if address:
+        if address := resolve(start, href, documents):
             found[address] = None
             if len(found) >= MAX_LINKS:
                 break
@@ -124,7 +127,7 @@ def links(response: Response) -> list[str]:
     return page_links(root, response.url) if hasattr(root, "iter") else []
 
 
-def _address(base: str, href: str, documents: bool) -> str:
+def resolve_link(base: str, href: str, documents: bool) -> str:
     """Return the address of a page (or of a PDF file, where *documents* are wanted) that *href*
     means, empty if it is none.
     """
@@ -138,6 +141,17 @@ def _address(base: str, href: str, documents: bool) -> str:
     path = parts.path.lower()
     is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
     return address if is_page else ""
+
+
+def remembering() -> Resolve:
+    """Return a `resolve_link` that remembers the last 10,000 short links, for one crawl."""
+    known = lru_cache(maxsize=10_000)(resolve_link)
+
+    def resolve(base: str, href: str, documents: bool) -> str:
+        is_short = len(base) + len(href) <= MAX_KNOWN_CHARS
+        return (known if is_short else resolve_link)(base, href, documents)
+
+    return resolve
 
 
 def absolute(base: str, address: str) -> str:
@@ -163,6 +177,3 @@ def clean_address(address: str) -> str:
     host = netloc.rpartition("@")[2]
     host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ":")).removesuffix(":")
     return address.replace("//" + netloc, "//" + host, 1)
-
-
-_known_address = lru_cache(maxsize=10_000)(_address)

@@ -27,7 +27,14 @@ from contentspider.crawl.guard import (
 )
 from contentspider.crawl.items import ContentItem
 from contentspider.crawl.keeper import Keeper
-from contentspider.crawl.links import MAX_LINKS, Head, clean_address, page_links, read_head
+from contentspider.crawl.links import (
+    MAX_LINKS,
+    Head,
+    clean_address,
+    page_links,
+    read_head,
+    remembering,
+)
 from contentspider.crawl.robots import RobotsUnreadError, header_directives, meta_directives
 from contentspider.crawl.scope import Scope, crawl_name, with_scheme
 from contentspider.crawl.sitemaps import (
@@ -109,6 +116,7 @@ class SiteSpider(Spider):
         self.is_limited = False
         self.failures: dict[str, str] = {}
         # Addresses that have been queued: most links are to these.
+        self._resolve = remembering()
         self._recent: dict[str, None] = {}
 
     @classmethod
@@ -302,7 +310,9 @@ class SiteSpider(Spider):
     def _link_requests(
         self, root: _Element, response: HtmlResponse, page: Page, head: Head
     ) -> Iterator[Request]:
-        links = page_links(root, response.url, head, self.obeys_pages, self.reads_documents)
+        links = page_links(
+            root, response.url, head, self.obeys_pages, self.reads_documents, self._resolve
+        )
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
         for link in self.traps.follow(

@@ -64,6 +64,7 @@ class Traps:
         self._crawler = crawler
         self._warned: set[str] = set()
         self._seen = SeenTexts()
+        self._repeats = lru_cache(maxsize=10_000)(repeats)
         self._barren: dict[
             str, tuple[int, int]
         ] = {}  # shape: pages in a row that said nothing new, and their links
@@ -81,7 +82,7 @@ class Traps:
         is_barren = self._is_barren(shape)
         followed = []
         for link in self._without_sessions(links):
-            if repeats(link):
+            if self._repeats(link):
                 self.report("repeated", link)
             elif is_barren and self._is_barren(shape_of(link)):
                 self.report("barren", link, pages)
@@ -150,7 +151,6 @@ def without_session(address: str) -> str:
     return SESSION_IN_PATH.sub("", path) + kept
 
 
-@lru_cache(maxsize=10_000)
 def repeats(address: str) -> bool:
     """Tell whether an address's path repeats itself: ``/a/b/a/b/a/b``; numbers alone may repeat, as
     dates do.

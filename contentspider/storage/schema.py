@@ -69,10 +69,9 @@ def _page_of_2(data: bytes) -> bytes:
     """
     try:
         record = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
-        hints = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in record["hints"].items()
-        }
+        said = record["hints"]
+        titles, descriptions = tuple(said["titles"]), tuple(said["descriptions"])
+        hints = Hints(titles, descriptions, said["language"], said["canonical"])
         content = PageBlocks(
             parents=record["parents"],
             tags=record["tags"],
@@ -88,6 +87,6 @@ def _page_of_2(data: bytes) -> bytes:
             content.blocks.append(
                 Block(text, path, tag, container, link_chars, links, bold_chars, row, item, marks)
             )
-        return Page(record["url"], content, Hints(**hints)).dump()
+        return Page(record["url"], content, hints).dump()
     except (zlib.error, ValueError, KeyError, TypeError, IndexError):
         return data
