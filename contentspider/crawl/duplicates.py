@@ -64,10 +64,9 @@ class Duplicates:
         else:
             claims = [f"{plain_form(one)} {said}" for one in (address, named) if one]
         try:
-            if named and named != address and row is not None:
-                self._keeper.ledger.frontier.set_canonical(row, named)
-            wanted = dict.fromkeys([page_id(shown), *claims])
-            is_new = self._keeper.ledger.frontier.claim([_key(claim) for claim in wanted], owner)
+            wanted = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims])]
+            canonical = named if named != address else ""
+            is_new = self._keeper.ledger.frontier.claim(wanted, owner, canonical)
         except LedgerFullError as error:
             self._keeper.fail(error)
             return ""

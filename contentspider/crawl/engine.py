@@ -32,4 +32,11 @@ def queue_length(crawler: Crawler) -> int:
 async def pass_item(crawler: Crawler, item: Any) -> None:
     """Pass an item through all pipelines, as if a callback had yielded it."""
     assert crawler.engine is not None
-    await crawler.engine.scraper.start_itemproc_async(item, response=None)
+    scraper = crawler.engine.scraper
+    try:
+        await scraper.start_itemproc_async(item, response=None)
+    finally:
+        # A spider that is being closed waits for items on their way, and nobody else would tell it
+        # that this one, of no page that is being scraped, was the last.
+        if scraper.slot and scraper.slot.closing and not scraper.slot.closing.called:
+            scraper._check_if_closing()

@@ -204,3 +204,8 @@ def _after_host(address: str) -> str:
 def with_scheme(address: str) -> str:
     """Return the address with https:// before it if it names no scheme."""
     return address if "://" in address else "https://" + address
+
+
+def several(texts: str | Iterable[str]) -> list[str]:
+    """Return the parts of an argument that may be given as one text."""
+    return texts.split() if isinstance(texts, str) else list(texts)

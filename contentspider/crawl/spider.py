@@ -36,7 +36,7 @@ from contentspider.crawl.links import (
     remembering,
 )
 from contentspider.crawl.robots import RobotsUnreadError, header_directives, meta_directives
-from contentspider.crawl.scope import Scope, crawl_name, with_scheme
+from contentspider.crawl.scope import Scope, several, crawl_name, with_scheme
 from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
     MAX_SITEMAPS,
@@ -109,7 +109,7 @@ class SiteSpider(Spider):
         self.max_pages = int(max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
-        self.asked = (scope, _several(include), _several(exclude))
+        self.asked = (scope, several(include), several(exclude))
         self.reads_documents = can_read()
         self.pages = 0
         self.sitemaps_asked = 0
@@ -396,8 +396,3 @@ class SiteSpider(Spider):
     def ignore(self, failure: Failure) -> None:
         """Do without a robots.txt or sitemap that is not there."""
         logger.debug("%s is not there: %s", failure.request.url, why(failure.value)[1])  # type: ignore[attr-defined]
-
-
-def _several(texts: str | Iterable[str]) -> list[str]:
-    """Return the parts of an argument that may be given as one text."""
-    return texts.split() if isinstance(texts, str) else list(texts)

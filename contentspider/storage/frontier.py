@@ -195,16 +195,14 @@ class SQLiteFrontier:
             (state, reason, content_hash, row),
         )
 
-    def set_canonical(self, row: int, canonical: str) -> None:
-        """Note which address a page names as its canonical one."""
-        self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
-
-    def claim(self, claims: Iterable[bytes], row: int) -> bool:
+    def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
         """Claim keys for an address; False, and nothing is claimed, if another address has one of
-        them.
+        them. Which address its page names *canonical* is noted in any case.
 
         The same address may claim again: it was fetched before the crawl was killed.
         """
+        if canonical:
+            self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
         wanted = list(claims)
         for claim in wanted:
             owner = self._do("SELECT address FROM claims WHERE claim = ?", (claim,)).fetchone()

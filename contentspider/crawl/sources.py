@@ -1,0 +1,70 @@
+"""What the crawl knows of a site while it goes on, and where its items come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from contentspider.page.document import Page
+    from contentspider.site.model import SiteModel
+
+# Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
+MAX_WAITING = 5_000
+
+
+@dataclass(slots=True)
+class SiteState:
+    """What the crawl knows of a site: its model, once there is one, and what is being done for it."""
+
+    key: str
+    model: SiteModel | None = None
+    version: str = ""
+    held: int = 0
+    pages: int = 0
+    last_url: str = ""
+    work: asyncio.Task[None] | None = None
+    failed: bool = False
+    # The model was learned before the site's last pages were seen: it is learned again at the end.
+    is_early: bool = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether items need not be held (any more)."""
+        return self.model is not None or self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an item comes from: its page, its address' row in the ledger, and which of the page's
+    items it is.
+
+    *held_row* and *key* are the row and the key under which it was held; None: it comes from its
+    callback.
+    """
+
+    page: Page
+    row: int | None = None
+    place: int = 0
+    held_row: int | None = None
+    key: str | None = None
+
+
+class ItemSources:
+    """The source of each item on its way to our pipeline, by the item's identity."""
+
+    def __init__(self) -> None:
+        self._sources: dict[int, tuple[object, Source]] = {}
+
+    def put(self, item: object, source: Source) -> None:
+        """Remember the source of an item."""
+        self._sources[id(item)] = (item, source)
+        if len(self._sources) > MAX_WAITING:  # they were replaced on the way: nobody will ask
+            del self._sources[next(iter(self._sources))]
+
+    def take(self, item: object) -> Source | None:
+        """Return the source of an item and forget it."""
+        found = self._sources.pop(id(item), None)
+        return found[1] if found else None
