@@ -30,7 +30,7 @@ def held(tmp_path: Path) -> Path:
     ledger = Ledger(path)
     for number in range(5):
         url = f"https://example.org/{number}"
-        ledger.hold("example.org", {"url": url}, Page.from_html(article(number), url))
+        ledger.items.hold("example.org", {"url": url}, Page.from_html(article(number), url))
     ledger.commit()
     ledger.close()
     return path

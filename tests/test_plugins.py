@@ -122,7 +122,15 @@ def test_the_command_line_finds_what_is_installed(example: Path, tmp_path: Path)
     for number in range(3):
         (site / f"{number}.html").write_text(f"<nav><a href=/>Home</a></nav><p>{prose(number)}</p>")
     done = run(
-        "extract", str(site), "--labels", "prose", "--classifier", "shares", "-o", "o", cwd=tmp_path
+        "extract",
+        str(site),
+        "--labels",
+        "prose",
+        "--classifier",
+        "shares",
+        "-o",
+        "o.txt",
+        cwd=tmp_path,
     )
     assert done.returncode == 0
-    assert prose(1) in (tmp_path / "o").read_text()
+    assert prose(1) in (tmp_path / "o.txt").read_text()

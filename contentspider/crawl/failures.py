@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
 
+from contentspider.crawl.addresses import MAX_ASKED_AGAIN
 from contentspider.crawl.guard import RefusedError
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
 
 # What is not read since it must not be: no failures.
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
@@ -50,3 +55,29 @@ def why(error: BaseException | None) -> tuple[str, str]:
             return "too_large", "it unpacks to more than DOWNLOAD_MAXSIZE"
     name = type(error).__name__
     return KINDS.get(name, ("other", text or name))
+
+
+class UnreadPages:
+    """Counts in the stats the pages that could not be read, by kind: each once, and no more if it
+    can be read when it is asked for again.
+    """
+
+    def __init__(self, stats: StatsCollector) -> None:
+        self._stats = stats
+        self._kinds: dict[int, str] = {}
+
+    def add(self, row: int | None, kind: str) -> None:
+        """Count a page, by the row of its address, if it has one."""
+        self.forget(row)
+        self._count(kind, 1)
+        if row is not None and len(self._kinds) < MAX_ASKED_AGAIN:
+            self._kinds[row] = kind
+
+    def forget(self, row: int | None) -> None:
+        """Count a page no longer: an answer has come."""
+        if row is not None and (kind := self._kinds.pop(row, None)):
+            self._count(kind, -1)
+
+    def _count(self, kind: str, by: int) -> None:
+        self._stats.inc_value("contentspider/pages/failed", by)
+        self._stats.inc_value(f"contentspider/pages/unread/{kind}", by)

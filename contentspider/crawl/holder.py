@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from contentspider.page.document import Page
     from contentspider.site.model import SiteModel
 
 logger = logging.getLogger(__name__)

@@ -19,8 +19,8 @@ from contentspider.crawl.binding import (
 )
 from contentspider.crawl.bodies import THREAD_BYTES
 from contentspider.crawl.holder import Holder
-from contentspider.crawl.sources import Source
 from contentspider.crawl.settings import CrawlOptions
+from contentspider.crawl.sources import Source
 from contentspider.page.body import is_binary
 from contentspider.page.document import Page
 

@@ -9,9 +9,9 @@ from scrapy.exceptions import DropItem, NotConfigured
 
 from contentspider.crawl.binding import Unbound
 from contentspider.crawl.holder import Holder
-from contentspider.crawl.sources import SiteState, Source
 from contentspider.crawl.recorder import Passing, passing
 from contentspider.crawl.settings import CrawlOptions
+from contentspider.crawl.sources import SiteState, Source
 from contentspider.site.record import page_fields
 from contentspider.storage.database import LedgerFullError
 

@@ -16,7 +16,7 @@ from contentspider.crawl.addresses import ROW_META_KEY, Again
 from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.duplicates import Duplicates
-from contentspider.crawl.failures import SKIPPED_KINDS, why
+from contentspider.crawl.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.guard import (
     CLOSED_SCHEMES,
     CREDENTIALS_ORDER,
@@ -36,7 +36,7 @@ from contentspider.crawl.links import (
     remembering,
 )
 from contentspider.crawl.robots import RobotsUnreadError, header_directives, meta_directives
-from contentspider.crawl.scope import Scope, several, crawl_name, with_scheme
+from contentspider.crawl.scope import Scope, crawl_name, several, with_scheme
 from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
     MAX_SITEMAPS,
@@ -84,6 +84,7 @@ class SiteSpider(Spider):
     scope: Scope
     duplicates: Duplicates
     traps: Traps
+    unread: UnreadPages
     obeys_pages: bool
 
     def __init__(
@@ -166,6 +167,8 @@ class SiteSpider(Spider):
                 " leave it in DOWNLOADER_MIDDLEWARES; nothing is crawled"
             )
             raise CloseSpider("guard")
+        assert self.crawler.stats
+        self.unread = UnreadPages(self.crawler.stats)
         self.keeper = keeper
         self.duplicates = Duplicates(keeper, self.keys.key)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
@@ -231,6 +234,7 @@ class SiteSpider(Spider):
 
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the page's item and requests for the pages that it links to."""
+        self.unread.forget(response.meta.get(ROW_META_KEY))
         is_start = START_META_KEY in response.meta
         if is_start and "redirect_urls" in response.meta:
             self._move(response.url, response.meta["redirect_urls"][0])
@@ -379,18 +383,15 @@ class SiteSpider(Spider):
         self._fail(request, kind, failure.value)
 
     def request_dropped(self, request: Request) -> None:
-        """Count a page that redirects to itself: Scrapy drops the second request for it without a
-        word.
-        """
+        """Count a page that redirects to itself: Scrapy drops its second request silently."""
         if request.callback == self.parse and request.url in request.meta.get("redirect_urls", ()):
             logger.info("%s could not be read: it redirects to itself", request.url)
             self._fail(request, "redirects")
 
     def _fail(self, request: Request, kind: str, error: BaseException | None = None) -> None:
-        self._count("failed")
-        self._count(f"unread/{kind}")
+        row = request.meta.get(ROW_META_KEY)
+        self.unread.add(row, kind)
         if isinstance(error, RobotsUnreadError):  # it was not skipped for good
-            row = request.meta.get(ROW_META_KEY)
             self.keeper.addresses.note(row, "failed", str(error), again=Again.LATER)
 
     def ignore(self, failure: Failure) -> None:
