@@ -113,7 +113,7 @@ def test_a_site_that_fails_from_the_middle_on_keeps_what_was_read(
     pages = site.answer
     site.answer = lambda path: (
         pages(path)
-        if path in ("/", "/robots.txt", *(f"/{n}" for n in range(1, 10)))
+        if path in ("/", "/robots.txt", "/sitemap.xml", *(f"/{n}" for n in range(1, 10)))
         else (500, "text/html", b"broken")
     )
     done = run(
