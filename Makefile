@@ -20,9 +20,11 @@ test: $(VENV)/.installed-dev lint docs
 quality: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --all-folds tests/test_quality.py
 
-# The oldest Python that is here, and the lowest version of every dependency.
+# The oldest Python that is here and runs, and the lowest version of every dependency.
+OLDEST = $(shell for python in python3.10 $$(ls -d ~/.pyenv/versions/3.10.*/bin/python 2>/dev/null) $(PYTHON); do \
+	$$python -c '' 2>/dev/null && command -v $$python && break; done)
 minimum: $(VENV)/.installed-dev
-	$(BIN)/nox -s minimum --force-python "$$(command -v python3.10 || ls -d ~/.pyenv/versions/3.10.*/bin/python 2>/dev/null | head -n 1 | grep . || echo $(PYTHON))"
+	$(BIN)/nox -s minimum --force-python "$(OLDEST)"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
