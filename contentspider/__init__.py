@@ -1,4 +1,6 @@
-"""contentspider: learn a website's main content from its own pages, and crawl it into clean items."""
+"""contentspider: learn a website's main content from its own pages, and crawl it into clean
+items.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,9 @@
 
 
 class ContentSpiderError(Exception):
-    """Base of all errors of contentspider; its message says what happened, where, and what to do."""
+    """Base of all errors of contentspider; its message says what happened, where, and what to
+    do.
+    """
 
 
 class StateError(ContentSpiderError):

@@ -60,7 +60,9 @@ COOKIES = (
 
 @dataclass
 class Example:
-    """One page with gold: its path, title and text, and the description its head gives (or none)."""
+    """One page with gold: its path, title and text, and the description its head gives (or
+    none).
+    """
 
     path: str
     title: str

@@ -1,4 +1,6 @@
-"""Items that wait for their site's model: none is lost, and it matters not in which order they came."""
+"""Items that wait for their site's model: none is lost, and it matters not in which order they
+came.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Crawls of sites that misbehave: each ends by itself, says what was wrong, and loses no good page."""
+"""Crawls of sites that misbehave: each ends by itself, says what was wrong, and loses no good
+page.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""``scrapy shell``, ``fetch`` and ``parse`` look at a page with the add-on on: no file is touched."""
+"""``scrapy shell``, ``fetch`` and ``parse`` look at a page with the add-on on: no file is
+touched.
+"""
 
 from __future__ import annotations
 

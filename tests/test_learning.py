@@ -65,7 +65,9 @@ def test_a_learner_that_takes_too_long_is_ended(held: Path) -> None:
 
 
 def test_a_killed_crawl_takes_its_learner_with_it_and_leaves_nothing(tmp_path: Path) -> None:
-    """The learner's ledger is a FIFO that it waits at: whoever writes to it learns that it is gone."""
+    """The learner's ledger is a FIFO that it waits at: whoever writes to it learns that it is
+    gone.
+    """
     os.mkfifo(tmp_path / "ledger.sqlite")
     (tmp_path / "tmp").mkdir()
     code = (

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class AnswersMiddleware:
-    """Notes in the ledger what became of requests without an answer, and puts them back in the queue
-    in an outage.
+    """Notes in the ledger what became of requests without an answer, and puts them back in the
+    queue in an outage.
 
     Next to the downloader: before it is decided whether a request is sent again.
     """

@@ -1,5 +1,5 @@
-"""Which page an item is about: bound to the item when it is made, and used from wherever the item is
-yielded later.
+"""Which page an item is about: bound to the item when it is made, and used from wherever the item
+is yielded later.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def bind(item: Item, response: Response) -> Item:
     """Bind an item of yours to the page of a response, and return it.
 
     Its content will be that page's, whichever callback yields it. Without, it is that of the page
-    whose callback makes and yields it; an item that came to its callback in ``cb_kwargs`` or ``meta``
-    has no page unless it is bound. `ContentItem.from_response` binds by itself.
+    whose callback makes and yields it; an item that came to its callback in ``cb_kwargs`` or
+    ``meta`` has no page unless it is bound. `ContentItem.from_response` binds by itself.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     page: Page | None = meta.get(PAGE_META_KEY)
@@ -91,7 +91,9 @@ def bind(item: Item, response: Response) -> Item:
 
 
 def came_along(item: object, response: Response) -> bool:
-    """Tell whether an item was made before its callback's page was there: it came in the request."""
+    """Tell whether an item was made before its callback's page was there: it came in the
+    request.
+    """
     request = response.request
     return request is not None and any(
         found is item for given in (request.cb_kwargs, request.meta) for found in given.values()

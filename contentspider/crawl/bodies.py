@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Above Scrapy's own that read a body's text (MetaRefreshMiddleware, 580), below those that unpack it
-# (HttpCompressionMiddleware, 590).
+# Above Scrapy's own that read a body's text (MetaRefreshMiddleware, 580), below those that unpack
+# it (HttpCompressionMiddleware, 590).
 BODIES_ORDER = 585
 # Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
 THREAD_BYTES = 300_000

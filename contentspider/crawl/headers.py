@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class HeadersMiddleware:
-    """Puts the headers of ``CONTENTSPIDER_HEADERS`` on requests to the sites of the start addresses.
+    """Puts the headers of ``CONTENTSPIDER_HEADERS`` on requests to the sites of the start
+    addresses.
 
     On a redirect to another site Scrapy takes off cookies and authorisation only: here all of them
     go.

@@ -345,7 +345,9 @@ class Holder:
 
 
 class ItemPipelines(ItemPipelineManager):
-    """Scrapy's item pipelines (``ITEM_PROCESSOR``), which close after the held items have passed."""
+    """Scrapy's item pipelines (``ITEM_PROCESSOR``), which close after the held items have
+    passed.
+    """
 
     async def close_spider_async(self) -> None:
         """Let the held items go, then close all pipelines, which Scrapy does at one time."""

@@ -1,4 +1,6 @@
-"""The keeper of a crawl's ledger: opens it, commits it every second, and writes the output with it."""
+"""The keeper of a crawl's ledger: opens it, commits it every second, and writes the output with
+it.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,8 @@ class Keeper:
 
     With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every
     address and item, and a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only
-    holds items until their site is learned, and is deleted at the end. Where single pages are looked
-    at (``scrapy shell``, ``fetch`` and ``parse``: *is_inspection*) it is in memory.
+    holds items until their site is learned, and is deleted at the end. Where single pages are
+    looked at (``scrapy shell``, ``fetch`` and ``parse``: *is_inspection*) it is in memory.
     """
 
     ledger: Ledger
@@ -228,7 +230,9 @@ class Keeper:
         self.ledger.sync()
 
     def commit(self) -> None:
-        """Commit the ledger, and what is out until now; a kill of the process loses nothing of it."""
+        """Commit the ledger, and what is out until now; a kill of the process loses nothing of
+        it.
+        """
         if self.is_broken:
             return
         try:

@@ -49,8 +49,8 @@ class LearningTimeoutError(LearningError):
 
 
 def learn_apart(ledger: Path, site: str, options: LearningOptions, seconds: float) -> SiteModel:
-    """Return the model of a site whose pages *ledger* holds, learned by another process in *seconds*
-    at most; raises `NotEnoughTextError` or `LearningError`.
+    """Return the model of a site whose pages *ledger* holds, learned by another process in
+    *seconds* at most; raises `NotEnoughTextError` or `LearningError`.
     """
     from contentspider.site.model import SiteModel
 
@@ -100,7 +100,9 @@ def _run(task: str, seconds: float) -> tuple[int, bytes, str]:
 
 
 def _end_with_parent() -> None:
-    """End this process when the crawl is gone: nobody waits for the model, and the ledger is wanted."""
+    """End this process when the crawl is gone: nobody waits for the model, and the ledger is
+    wanted.
+    """
     if sys.platform == "linux":
         # Needs no thread, and ends what holds the interpreter.
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

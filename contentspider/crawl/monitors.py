@@ -25,7 +25,9 @@ class ShareMonitor(BaseScrapyMonitor):
         return int(self.stats.get(f"contentspider/{name}", 0))
 
     def share(self, part: int, whole: int) -> float:
-        """Return *part* of *whole*; of nothing there is no share, and `ExtractionMonitor` says so."""
+        """Return *part* of *whole*; of nothing there is no share, and `ExtractionMonitor` says
+        so.
+        """
         if not whole:
             self.skipTest("there is nothing to judge")
         return part / whole

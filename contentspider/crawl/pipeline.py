@@ -83,8 +83,8 @@ class ContentPipeline:
             self._fill(item, page)
 
     def _fill(self, item: Any, page: Page) -> str:
-        """Set the item's fields, and return the hash of its content; whatever fails, the item is not
-        lost.
+        """Set the item's fields, and return the hash of its content; whatever fails, the item is
+        not lost.
         """
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
@@ -123,7 +123,9 @@ class ContentPipeline:
         count(f"contentspider/page_type/{page_type}")
 
     def _keep(self, page: Page, state: SiteState) -> None:
-        """Offer the page to the sample of its site, for the report and the model of a large site."""
+        """Offer the page to the sample of its site, for the report and the model of a large
+        site.
+        """
         keeper = self.holder.keeper
         is_wanted = keeper.is_durable or state.is_early
         if not is_wanted or keeper.is_inspection or keeper.is_broken:

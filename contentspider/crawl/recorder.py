@@ -1,4 +1,6 @@
-"""The recorder of a crawl's items: what passed all pipelines is written out, and noted in the ledger."""
+"""The recorder of a crawl's items: what passed all pipelines is written out, and noted in the
+ledger.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Requests as JSON and back, for the ledger's queue: no pickle, and no class that the file names."""
+"""Requests as JSON and back, for the ledger's queue: no pickle, and no class that the file
+names.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,8 @@ ITEM = "item"
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
-    """Return a request as JSON, without its address and priority. Items in ``meta`` and ``cb_kwargs``
-    keep the page that they are bound to.
+    """Return a request as JSON, without its address and priority. Items in ``meta`` and
+    ``cb_kwargs`` keep the page that they are bound to.
 
     Raises TypeError if it cannot be made again from data: a callback that is no method of the
     spider, or values in ``meta`` or ``cb_kwargs`` that are not plain.

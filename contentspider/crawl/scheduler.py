@@ -84,7 +84,9 @@ class LedgerScheduler(BaseScheduler):
         return len(self._memory) + self.keeper.ledger.frontier.queued
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue a request; False if its address is known and it is not one to be sent all the same."""
+        """Queue a request; False if its address is known and it is not one to be sent all the
+        same.
+        """
         assert self.crawler.stats
         request = with_password_apart(request)
         # A retry or a redirect comes from a request that was taken from the queue; others come

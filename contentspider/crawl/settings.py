@@ -255,8 +255,8 @@ DEFAULTS: dict[str, Any] = {setting.name: setting.default for setting in SETTING
 
 @dataclass(frozen=True, slots=True)
 class CrawlOptions:
-    """What the settings of a crawl say, each in its type and checked; docs/settings.md says what each
-    means.
+    """What the settings of a crawl say, each in its type and checked; docs/settings.md says what
+    each means.
     """
 
     enabled: bool

@@ -17,7 +17,9 @@ MAX_WAITING = 5_000
 
 @dataclass(slots=True)
 class SiteState:
-    """What the crawl knows of a site: its model, once there is one, and what is being done for it."""
+    """What the crawl knows of a site: its model, once there is one, and what is being done for
+    it.
+    """
 
     key: str
     model: SiteModel | None = None

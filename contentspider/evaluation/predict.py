@@ -40,8 +40,9 @@ def predict_site(
     """Yield ``{"site", "path", "text"}`` for each gold page of a site.
 
     With *alone* every page is learned from by itself, as if it were a site of one page; so are the
-    pages of a collection, which are no site. With *held_out* no page is extracted by a model that has seen it: the site is learned twice, from two
-    samples of that many pages (0, or more than there are: half of them) without a page in common.
+    pages of a collection, which are no site. With *held_out* no page is extracted by a model that
+    has seen it: the site is learned twice, from two samples of that many pages (0, or more than
+    there are: half of them) without a page in common.
     """
     pages: dict[str, Page] = {page.url: page for page in corpus.pages(options.needs_attributes)}
     learner = SiteLearner(corpus.name, options, prior)

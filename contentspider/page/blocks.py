@@ -90,8 +90,8 @@ class PageBlocks:
     for the first. *truncated* tells that blocks were left out; *base* is the address that the page
     says its links are relative to, if it says so.
     *attributes* has the markup attributes of each such element and of the inline ones in it, if
-    they were asked for, and *visuals* the computed CSS and the box of each block, if the page was rendered; else
-    they are empty.
+    they were asked for, and *visuals* the computed CSS and the box of each block, if the page was
+    rendered; else they are empty.
     """
 
     blocks: list[Block] = field(default_factory=list)

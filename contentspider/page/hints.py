@@ -50,7 +50,9 @@ class Hints:
 
 
 def squeeze(text: str) -> str:
-    """Return *text* in lower case without white space, as the paper compares texts (section 3.2)."""
+    """Return *text* in lower case without white space, as the paper compares texts (section
+    3.2).
+    """
     return "".join(text.lower().split())
 
 

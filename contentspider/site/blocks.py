@@ -75,12 +75,12 @@ class SiteBlocks:
 
     *contents* and *hints* are the pages themselves, *pages* the number of each block's page among
     them, *originals* that of the page that it copies (its own, if none): what is counted by these
-    counts copies once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of slots, *texts*
-    the numbers of the texts. A *spot* is a slot at one position in the layout, on pages whose
-    ``body`` is called the same; *parent_spots* number the slot of the element above at that
-    position. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
-    cluster, where it stands. *chars* is the length in characters, *link_share* the share of them
-    in links, *contrast* the relevance to the page's own hints less that to other pages' hints.
+    counts copies once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of
+    slots, *texts* the numbers of the texts. A *spot* is a slot at one position in the layout, on
+    pages whose ``body`` is called the same; *parent_spots* number the slot of the element above at
+    that position. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
+    cluster, where it stands. *chars* is the length in characters, *link_share* the share of them in
+    links, *contrast* the relevance to the page's own hints less that to other pages' hints.
     """
 
     contents: Sequence[PageBlocks]
@@ -112,7 +112,9 @@ class SiteBlocks:
 
 
 def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
-    """Lay the blocks of all pages side by side and find their slots, clusters and repeated texts."""
+    """Lay the blocks of all pages side by side and find their slots, clusters and repeated
+    texts.
+    """
     blocks = [block for page in pages for block in page.blocks]
     page_numbers = np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages])
     texts = number_keys(block.text for block in blocks)

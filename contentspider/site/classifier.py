@@ -85,7 +85,9 @@ class Classifier(Protocol):
         """
 
     def decide(self, rows: list[Row]) -> NDArray[np.float32]:
-        """Return for each row the probability that it is content, from 0 to 1; above 0.5 is kept."""
+        """Return for each row the probability that it is content, from 0 to 1; above 0.5 is
+        kept.
+        """
 
     def explain(self, row: Row) -> list[tuple[Feature, float]]:
         """Return what spoke for content (above 0) and against it (below), the strongest first."""
@@ -95,8 +97,8 @@ class Classifier(Protocol):
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> Self:
-        """Return the classifier that `dump` described; a damaged record raises ValueError, KeyError,
-        TypeError or AttributeError.
+        """Return the classifier that `dump` described; a damaged record raises ValueError,
+        KeyError, TypeError or AttributeError.
         """
 
 

@@ -20,7 +20,8 @@ COPY_SHARE = 0.8
 
 
 def originals(pages: Ints, texts: Ints, chars: Floats, count: int) -> Ints:
-    """Return for each of *count* pages the number of the page that it copies, or its own if it copies none.
+    """Return for each of *count* pages the number of the page that it copies, or its own if it
+    copies none.
 
     *pages*, *texts* and *chars* have one entry a block: the number of its page, that of its text,
     and its length. Two pages are copies if the texts that both have are `COPY_SHARE` of those that

@@ -1,9 +1,9 @@
 """Feature sets of the per-site classifier: each gives the features of the blocks of a page.
 
-A number becomes the bin that it falls in, so that one linear classifier and one model file serve all
-of them, and what was learned can be read. ``slots`` is the default; the others are
-those of the papers: Zhou and Mashuq (2013, section 3.3 and tables 4 to 7), Uzun, Agun and Yerlikaya
-(2013, section 4.2), and a thesis on features that are derived from the tree.
+A number becomes the bin that it falls in, so that one linear classifier and one model file serve
+all of them, and what was learned can be read. ``slots`` is the default; the others are those of the
+papers: Zhou and Mashuq (2013, section 3.3 and tables 4 to 7), Uzun, Agun and Yerlikaya (2013,
+section 4.2), and a thesis on features that are derived from the tree.
 """
 
 from __future__ import annotations

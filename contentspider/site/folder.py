@@ -17,7 +17,9 @@ KEPT_GENERATIONS = 2
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write *data* to *path* so that a reader, or a crash, sees the old file or the whole new one."""
+    """Write *data* to *path* so that a reader, or a crash, sees the old file or the whole new
+    one.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:

@@ -81,9 +81,9 @@ class SiteLearner:
     def fit(self, pages: Iterable[Page]) -> SiteModel:
         """Return the model of the site whose *pages* these are.
 
-        Of more than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a sample is learned
-        from. The model is the same in whatever order the pages come. Raises `NotEnoughTextError` if
-        no page has any text.
+        Of more than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a sample is
+        learned from. The model is the same in whatever order the pages come. Raises
+        `NotEnoughTextError` if no page has any text.
         """
         sample = self.sample(pages)
         if not sample:
@@ -199,7 +199,9 @@ def _order(page: Page) -> tuple[bytes, bytes]:
 
 
 def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]) -> frozenset[str]:
-    """Return the keys of texts that recur on the site's pages as boilerplate, most frequent first."""
+    """Return the keys of texts that recur on the site's pages as boilerplate, most frequent
+    first.
+    """
     pages = count_pages(site.texts, site.pages)
     noisy = np.bincount(site.texts, ~labels) / np.bincount(site.texts)
     chosen = np.flatnonzero((pages >= 2) & (noisy > 0.5))

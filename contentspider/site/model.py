@@ -168,7 +168,9 @@ class SiteModel:
         return self._version
 
     def probabilities(self, page: Page) -> NDArray[np.float32]:
-        """Return for each block of the page the probability that it is content; above 0.5 is kept."""
+        """Return for each block of the page the probability that it is content; above 0.5 is
+        kept.
+        """
         return self.classifier.decide(self._features.rows(page.content))
 
     def explain(self, page: Page, index: int) -> list[tuple[str, float]]:

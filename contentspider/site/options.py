@@ -41,11 +41,12 @@ class OptionError(ContentSpiderError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LearningOptions:
-    """How a site is learned and its pages are filtered. Values that cannot work raise `OptionError`.
+    """How a site is learned and its pages are filtered. Values that cannot work raise
+    `OptionError`.
 
     *labels* is how blocks are labelled (`contentspider.site.labels`). *features* are the feature
-    sets that the site's classifier decides by (`contentspider.site.featuresets`), in a list or
-    with commas between them. *classifier* is its name (`contentspider.site.classifier`). *keep_teasers*
+    sets that the site's classifier decides by (`contentspider.site.featuresets`), in a list or with
+    commas between them. *classifier* is its name (`contentspider.site.classifier`). *keep_teasers*
     keeps the entries of listing pages. *prior_file* is a file from ``contentspider train-prior``
     that judges in place of the shipped prior ("": the shipped one).
 

@@ -1,7 +1,7 @@
 """What is known by name: parts that come with contentspider, and those that other packages add.
 
-A package adds one with an entry point in its ``pyproject.toml`` (docs/extending.md). Names in options
-and in models lead to installed packages only, never to a module that a file names.
+A package adds one with an entry point in its ``pyproject.toml`` (docs/extending.md). Names in
+options and in models lead to installed packages only, never to a module that a file names.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Part = TypeVar("Part")
 
 
 class PlugIns(Generic[Part]):
-    """The parts of one kind by name: *shipped* ones (``name: "module:attribute"``), and those of the
-    entry-point *group*.
+    """The parts of one kind by name: *shipped* ones (``name: "module:attribute"``), and those of
+    the entry-point *group*.
 
     >>> words = PlugIns("example.words", {"join": "string:capwords"})
     >>> words.load("join")("two words")

@@ -102,7 +102,9 @@ class Prior:
 
     @classmethod
     def load(cls, data: bytes, source: str = "the prior") -> Prior:
-        """Read what `dump` wrote; a damaged file, or one for other features, raises `StateError`."""
+        """Read what `dump` wrote; a damaged file, or one for other features, raises
+        `StateError`.
+        """
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 head = json.loads(arrays["head"].tobytes())

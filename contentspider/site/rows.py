@@ -1,11 +1,11 @@
 # cython: language_level=3, annotation_typing=False
 """What a classifier sees of a block: its row, the features that it has.
 
-A feature is its family and its values: ``("slot", "body/div/p")``, ``("length", "4")``,
-``("after", "body/nav/a", "body/div/p")``. The default ones, which are here, say in which slot a block
-stands, what is beside it, and a few facts of its text; each family is defined once. Features that
-always come together are one `Group`, which is made once for a site: on a page of a known template a
-row is a few look-ups, and so is a linear classifier's sum of its weights (`weigh`).
+A feature is its family and its values: ``("slot", "body/div/p")``, ``("length", "4")``, ``("after",
+"body/nav/a", "body/div/p")``. The default ones, which are here, say in which slot a block stands,
+what is beside it, and a few facts of its text; each family is defined once. Features that always
+come together are one `Group`, which is made once for a site: on a page of a known template a row is
+a few look-ups, and so is a linear classifier's sum of its weights (`weigh`).
 
 This module is compiled, with the types in rows.pxd; it is Python so that what checks Python checks
 it, too.

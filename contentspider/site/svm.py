@@ -28,7 +28,8 @@ STEEPNESS = 3.0
 
 
 class LinearSVM:
-    """A linear SVM over features; *weights* has those that are not 0, to which *intercept* is added.
+    """A linear SVM over features; *weights* has those that are not 0, to which *intercept* is
+    added.
 
     >>> from contentspider.site.rows import Group
     >>> links, text = [Group((("links", "3"),))], [Group((("length", "6"),))]
@@ -90,7 +91,9 @@ class LinearSVM:
         return sorted(found, key=lambda entry: -abs(entry[1]))
 
     def dump(self) -> dict[str, Any]:
-        """Return ``intercept``, and ``weights`` as a sorted list of ``[family, value ..., weight]``."""
+        """Return ``intercept``, and ``weights`` as a sorted list of ``[family, value ...,
+        weight]``.
+        """
         weights = [[*feature, weight] for feature, weight in sorted(self.weights.items())]
         return {"intercept": self.intercept, "weights": weights}
 

@@ -59,8 +59,8 @@ def teaser_slots(
 
 
 def _is_repeated(texts: dict[str, int], listings: int) -> bool:
-    """Tell whether a slot's texts stand on `TEMPLATE_SHARE` of the other *listings* that have it, in
-    the mean; of one listing nothing is known.
+    """Tell whether a slot's texts stand on `TEMPLATE_SHARE` of the other *listings* that have it,
+    in the mean; of one listing nothing is known.
     """
     times = sum(texts.values())
     return listings > 1 and sum(

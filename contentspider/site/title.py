@@ -133,7 +133,8 @@ class _Site:
 
     @cached_property
     def _linked(self) -> set[str]:
-        # Whether a link leads to the front page takes time to see: only what may be a name is asked.
+        # Whether a link leads to the front page takes time to see: only what may be a name is
+        # asked.
         parts = [part for text in self._claims for part in (text, *_split(text)[::2])]
         asked = {part.strip().casefold() for part in parts}
         longest = max(map(len, asked))

@@ -44,7 +44,9 @@ class Trees:
 
     @classmethod
     def from_classifier(cls, classifier: HistGradientBoostingClassifier) -> Trees:
-        """Copy the trees of a fitted binary classifier on numeric features without missing values."""
+        """Copy the trees of a fitted binary classifier on numeric features without missing
+        values.
+        """
         tables = [predictors[0].nodes for predictors in classifier._predictors]
         offsets = np.cumsum([0] + [len(table) for table in tables])
         nodes = np.concatenate(tables)

@@ -45,8 +45,8 @@ LABEL_COMPANY = 1.5
 # most pages of a site of at least so many.
 CONSTANT_SHARE = 0.9
 CONSTANT_PAGES = 5
-# A page of which the vote keeps nothing is judged by itself if the prior keeps this much prose of it
-# and it is that much of an article.
+# A page of which the vote keeps nothing is judged by itself if the prior keeps this much prose of
+# it and it is that much of an article.
 ARTICLE_CHARS = 200
 ARTICLE_RANK = 0.5
 # Blocks before and after that are beside a block, and those that a repeated label follows.

@@ -1,4 +1,6 @@
-"""The SQLite file that a crawl's state is in: opened, locked, committed, upgraded and closed here."""
+"""The SQLite file that a crawl's state is in: opened, locked, committed, upgraded and closed
+here.
+"""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ def decode_value(value: Any) -> Any:
 
 
 def dump_item(item: object) -> str:
-    """Return an item as JSON: its class and fields. Raises TypeError if a field is not plain data."""
+    """Return an item as JSON: its class and fields. Raises TypeError if a field is not plain
+    data.
+    """
     kind = type(item)
     adapter = ItemAdapter(item)
     fields = {name: encode_value(adapter[name]) for name in adapter}

@@ -16,7 +16,8 @@ logger = logging.getLogger(__name__)
 
 
 class ModelStore:
-    """Models below *folder*: ``SITE/manifest.json`` and what it names (`contentspider.site.folder`).
+    """Models below *folder*: ``SITE/manifest.json`` and what it names
+    (`contentspider.site.folder`).
 
     >>> from pathlib import Path
     >>> ModelStore(Path("nowhere")).load("example.org") is None

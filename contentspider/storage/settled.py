@@ -59,7 +59,9 @@ class SQLiteItems:
         key: str | None = None,
         address_row: int | None = None,
     ) -> bool:
-        """Store an item and its page until `settle`; False if the key is held or settled already."""
+        """Store an item and its page until `settle`; False if the key is held or settled
+        already.
+        """
         if key is not None and self.has_item(key):
             return False
         kept: object = None
