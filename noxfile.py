@@ -48,14 +48,14 @@ def minimum(session: nox.Session) -> None:
 @nox.session
 def newest(session: nox.Session) -> None:
     """Run the tests with the newest version of every dependency."""
-    session.install("--upgrade", "-e", ".[all]", "pytest", "pytest-xdist")
+    session.install("--upgrade", "-e", ".[all]", "pytest", "pytest-xdist", "markdown-it-py")
     test(session)
 
 
 @nox.session
 def unreleased(session: nox.Session) -> None:
     """Run the tests with Scrapy as its repository has it today."""
-    session.install("-e", ".[all]", "pytest", "pytest-xdist")
+    session.install("-e", ".[all]", "pytest", "pytest-xdist", "markdown-it-py")
     session.install("--upgrade", "git+https://github.com/scrapy/scrapy")
     test(session)
 
@@ -65,3 +65,10 @@ def docs(session: nox.Session) -> None:
     """Build the documentation; a broken link within it is an error."""
     session.install("-e", ".[docs]")
     session.run("sphinx-build", "-W", "-q", "-b", "html", "docs", "docs/_build")
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """Change the rules of the vote one by one, and see which changes the tests notice (hours)."""
+    session.install("-e", ".[all]", "pytest", "pytest-xdist", "markdown-it-py", "mutmut")
+    session.run("mutmut", "run", "--max-children", "1", *session.posargs)

@@ -52,7 +52,8 @@ class ContentItem(Bindable):
 class FieldMap:
     """Which items ask for content, and which of their fields take which of ours.
 
-    *mapping* is ``CONTENTSPIDER_ITEM_FIELDS``: class paths (or ``"dict"``) to ``{our field: their field}``.
+    *mapping* is ``CONTENTSPIDER_ITEM_FIELDS``: class paths (or ``"dict"``) to
+    ``{our field: their field}``.
     """
 
     def __init__(self, mapping: Mapping[str, Mapping[str, str]]) -> None:

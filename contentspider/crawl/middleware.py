@@ -88,7 +88,8 @@ class BlocksMiddleware:
             if page.content.truncated:
                 self.stats.inc_value("contentspider/pages/truncated")
                 logger.warning(
-                    "%s has more than CONTENTSPIDER_MAX_BLOCKS=%d blocks of text; the rest is left out. Raise the setting to read all of it",
+                    "%s has more than CONTENTSPIDER_MAX_BLOCKS=%d blocks of text; the rest is left"
+                    " out. Raise the setting to read all of it",
                     response.url,
                     self.max_blocks,
                 )
