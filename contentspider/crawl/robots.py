@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
@@ -69,7 +69,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
                 kind, f"{reason} (its robots.txt, without which nothing may be fetched for now)"
             )
 
-    async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
+    def _parse_robots(self, response: Response, netloc: str, *request: Request) -> Any:
+        """Read a robots.txt. Not a coroutine, but what Scrapy's own gives: older versions do not
+        wait for it, and give no request.
+        """
         if response.status in SERVER_ERRORS or response.status == TOO_MANY_REQUESTS:
             self._note(
                 netloc, f"status_{response.status}", f"the server answered {response.status}"
@@ -77,7 +80,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             response = response.replace(body=b"")
         elif not 200 <= response.status < 300:
             response = response.replace(body=b"")  # the page of an error has no rules
-        await super()._parse_robots(response, netloc, request)
+        return super()._parse_robots(response, netloc, *request)
 
     def _robots_error(self, exc: Exception, netloc: str) -> None:
         if not isinstance(exc, IgnoreRequest):  # else it leads where nobody should go: no rules
