@@ -107,8 +107,9 @@ def test_deep_markup_does_not_exhaust_the_stack() -> None:
         top = etree.SubElement(top, "div")
     top.text = "deeper"
     assert [block.text for block in extract_blocks(root).blocks] == ["deeper"]
-    # libxml2 drops what lies deeper than 2,048 levels, from 2.13 on; what stands before it is kept.
-    assert texts("<p>first</p>" + "<div>" * 10_000 + "lost")[0] == "first"
+    # libxml2 drops what lies deeper than 2,048 levels (2.12 did not yet); what stands before stays.
+    lost = ["lost"] if etree.LIBXML_VERSION < (2, 13) else []
+    assert texts("<p>first</p>" + "<div>" * 10_000 + "lost") == ["first", *lost]
 
 
 def test_trees_of_xml_are_read_as_lxml_shows_them() -> None:
