@@ -6,9 +6,13 @@ import lxml
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-page = [
-    Extension(f"contentspider.page.{path.stem}", [str(path)], include_dirs=lxml.get_include())
-    for path in sorted(Path("contentspider/page").glob("*.pyx"))
+compiled = [
+    Extension(
+        ".".join(path.with_suffix("").parts),
+        [str(path)],
+        include_dirs=lxml.get_include() if path.parent.name == "page" else [],
+    )
+    for path in sorted(Path("contentspider").rglob("*.pyx"))
 ]
 rows = Extension("contentspider.site.rows", ["contentspider/site/rows.py"])
-setup(ext_modules=cythonize([*page, rows], build_dir="build"))
+setup(ext_modules=cythonize([*compiled, rows], build_dir="build"))

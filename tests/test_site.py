@@ -134,28 +134,6 @@ def test_the_paper_chooses_one_best_cluster() -> None:
     assert len(set(clusters[labels == 1])) == 1
 
 
-def test_a_forest_is_data_and_decides_like_the_library(tmp_path) -> None:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    from contentspider.site.trees import Trees
-
-    draw = np.random.default_rng(0)
-    rows = draw.normal(size=(800, 6)).astype(np.float32)
-    labels = rows[:, 0] * rows[:, 1] + rows[:, 2] > 0
-    classifier = HistGradientBoostingClassifier(
-        max_iter=20, early_stopping=False, random_state=0
-    ).fit(rows, labels)
-    trees = Trees.from_classifier(classifier)
-    np.testing.assert_allclose(
-        trees.probabilities(rows), classifier.predict_proba(rows)[:, 1], atol=1e-5
-    )
-    again = Trees.from_arrays(trees.arrays())
-    np.testing.assert_array_equal(again.probabilities(rows), trees.probabilities(rows))
-    broken = trees.arrays() | {"left": np.zeros_like(trees.left)}
-    with pytest.raises(ValueError, match="malformed"):
-        Trees.from_arrays(broken)
-
-
 def test_the_prior_ships_and_refuses_damage(tmp_path) -> None:
     prior = Prior.shipped()
     assert prior.card["trained_on"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from contentspider.site._forest import Forest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,9 +15,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-# Rows that are walked down all trees at once: the work arrays stay in the processor's cache.
-CHUNK = 128
-TABLES = ("roots", "feature", "threshold", "left", "right", "value")
+TABLES = {
+    "roots": np.int32,
+    "feature": np.int16,
+    "threshold": np.float32,
+    "left": np.int32,
+    "right": np.int32,
+    "value": np.float32,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,11 @@ class Trees:
     right: NDArray[np.int32]
     value: NDArray[np.float32]
     baseline: float
+    _forest: Forest = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        forest = Forest(*(np.ascontiguousarray(getattr(self, name)) for name in TABLES))
+        object.__setattr__(self, "_forest", forest)
 
     @classmethod
     def from_classifier(cls, classifier: HistGradientBoostingClassifier) -> Trees:
@@ -65,30 +77,8 @@ class Trees:
 
     def probabilities(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of the positive class for each row, from 0 to 1."""
-        result = np.empty(len(rows), dtype=np.float32)
-        for start in range(0, len(rows), CHUNK):
-            result[start : start + CHUNK] = self._chunk(rows[start : start + CHUNK])
-        return result
-
-    def _chunk(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        count, width = rows.shape
-        flat = np.ascontiguousarray(rows, dtype=np.float32).ravel()
-        trees = len(self.roots)
-        # One entry for each row in each tree; those that reached a leaf leave the walk.
-        nodes = np.tile(self.roots, count)
-        base = np.repeat(np.arange(count, dtype=np.int64) * width, trees)
-        active = np.arange(len(nodes))
-        current = nodes
-        while len(active):
-            feature = self.feature[current]
-            goes_left = flat[base + feature] <= self.threshold[current]
-            current = np.where(goes_left, self.left[current], self.right[current])
-            nodes[active] = current
-            inner = self.feature[current] >= 0
-            active, current, base = active[inner], current[inner], base[inner]
-        scores = self.baseline + self.value[nodes].reshape(count, trees).sum(
-            axis=1, dtype=np.float64
-        )
+        scores = np.full(len(rows), self.baseline)
+        self._forest.add_values(np.ascontiguousarray(rows), scores)
         return np.asarray(1 / (1 + np.exp(-scores)), dtype=np.float32)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
@@ -102,11 +92,5 @@ class Trees:
         """Return what `arrays` described; a missing or malformed table raises KeyError or
         ValueError.
         """
-        found = {name: np.asarray(arrays[name]) for name in TABLES}
-        own = np.arange(len(found["feature"]))
-        for name in ("left", "right"):
-            # Children stand behind their parents: a walk always ends, whatever the file says.
-            ahead = (found[name] > own) | (found["feature"] < 0)
-            if not ahead.all() or (found[name] >= len(own)).any():
-                raise ValueError(f"the trees' {name!r} table is malformed")
+        found = {name: np.asarray(arrays[name], dtype=kind) for name, kind in TABLES.items()}
         return cls(**found, baseline=float(np.asarray(arrays["baseline"])[0]))
