@@ -120,6 +120,8 @@ class ContentPipeline:
             count(f"contentspider/items/{kind}")
         if extraction and extraction.confidence < LOW_CONFIDENCE:
             count("contentspider/pages/low_confidence")
+        if extraction and extraction.by_prior:
+            count("contentspider/pages/by_prior")
         count(f"contentspider/page_type/{page_type}")
 
     def _keep(self, page: Page, state: SiteState) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import logging
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from contentspider.site.blocks import count_pages, gather, group_mean
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SiteFeatures
 from contentspider.site.labels import LABELS, VOTES
+from contentspider.site.memory import pack, page_key
 from contentspider.site.model import SiteModel, SlotSummary
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.prior import Prior
@@ -93,7 +93,9 @@ class SiteLearner:
             )
         site = gather([page.content for page in sample], [page.hints for page in sample])
         probabilities, prior = self.label(sample, site)
-        return self._train(sample, site, probabilities, prior)
+        model = self._train(sample, site, probabilities, prior)
+        model.judge = self.prior
+        return model
 
     @staticmethod
     def sample(pages: Iterable[Page]) -> list[Page]:
@@ -134,11 +136,15 @@ class SiteLearner:
         self, sample: list[Page], site: SiteBlocks, probabilities: NDArray[np.float32], prior: str
     ) -> SiteModel:
         labels = probabilities >= 0.5
+        votes = self.options.labels == VOTES
         # The paper's SVM knows nothing but where a block stands.
-        is_paper = self.options.labels != VOTES and self.options.labels in LABELS.shipped
+        is_paper = not votes and self.options.labels in LABELS.shipped
         noise_texts = frozenset() if is_paper else _noise_texts(sample, site, labels)
         features = SiteFeatures(self.options.features, site.table, noise_texts)
-        rows = [row for page in sample for row in features.rows(page.content)]
+        # One page shows nothing of its site that its own labels do not say, and no template: the
+        # model is what was decided, and judges other pages as this one, by the prior.
+        is_alone = votes and len(sample) == 1
+        rows = [] if is_alone else [row for page in sample for row in features.rows(page.content)]
         # A block counts by its length and by how sure its label is.
         weights = np.sqrt(site.chars) * (0.1 + np.abs(2 * probabilities - 1))
         chosen = np.arange(len(rows))
@@ -149,18 +155,23 @@ class SiteLearner:
         classifier = CLASSIFIERS.load(self.options.classifier).fit(
             [rows[index] for index in chosen], labels[chosen], weights[chosen]
         )
-        decided = classifier.decide(rows)
-        kept = decided > 0.5
-        agreement = float(
-            (np.sqrt(site.chars) * (kept == labels)).sum() / np.sqrt(site.chars).sum()
-        )
-        logger.info(
-            "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its labels",
-            self.site or "site",
-            len(sample),
-            len(rows),
-            100 * agreement,
-        )
+        if is_alone:
+            decided = probabilities
+        else:
+            decided = classifier.decide(rows)
+            agreement = float(
+                (np.sqrt(site.chars) * ((decided > 0.5) == labels)).sum()
+                / np.sqrt(site.chars).sum()
+            )
+            logger.info(
+                "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its"
+                " labels",
+                self.site or "site",
+                len(sample),
+                len(rows),
+                100 * agreement,
+            )
+        starts = np.searchsorted(site.pages, np.arange(1, len(sample)))
         return SiteModel(
             site=self.site,
             labels=self.options.labels,
@@ -173,11 +184,13 @@ class SiteLearner:
             summary=_summary(sample, site, decided, probabilities),
             prior=prior,
             features=tuple(self.options.features),
-            teasers=teaser_slots(
-                sample,
-                np.split(kept, np.searchsorted(site.pages, np.arange(1, len(sample)))),
-                site.table,
-            ),
+            teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),
+            decided={
+                page_key(page.content): pack(found)
+                for page, found in zip(sample, np.split(probabilities, starts), strict=True)
+            }
+            if votes
+            else {},
         )
 
 
@@ -190,12 +203,9 @@ def label_by_votes(
     return vote(site, *(prior or Prior.shipped()).judge(sample))
 
 
-def _order(page: Page) -> tuple[bytes, bytes]:
+def _order(page: Page) -> tuple[bytes, str]:
     """Return where a page stands in the order of samples; pages of one address by what they say."""
-    content = blake2b(digest_size=8)
-    for block in page.content.blocks:
-        content.update(f"{block.path}\n{block.text}\n".encode("utf-8", "surrogatepass"))
-    return sample_order(page.url), content.digest()
+    return sample_order(page.url), page_key(page.content)
 
 
 def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]) -> frozenset[str]:

@@ -17,7 +17,10 @@ from contentspider.page.output import to_text
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.folder import read_model, write_model
+from contentspider.site.labels import VOTES
+from contentspider.site.memory import page_key, unpack
 from contentspider.site.pagetype import page_type
+from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_language
 from contentspider.site.slots import SlotTable
 from contentspider.site.title import page_title
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
     from contentspider.page.document import Page
     from contentspider.site.classifier import Classifier
 
-SCHEMA = 3
+SCHEMA = 4
+# A page is judged by itself if more than this share of its prose stands where the model has seen
+# nothing.
+UNSEEN_SHARE = 0.5
 # Paths of which it is remembered whether the model knows their slot.
 MAX_PATHS = 20_000
 
@@ -60,6 +66,7 @@ class Extraction:
     *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
     *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
     *page_type* is article, listing, form or other. *site* and *model_version* name the model.
+    *by_prior* says that the model knows too little of such a page, which was judged by itself.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -78,6 +85,7 @@ class Extraction:
     page_type: str
     site: str
     model_version: str
+    by_prior: bool = False
 
     @property
     def blocks(self) -> list[Block]:
@@ -128,7 +136,9 @@ class SiteModel:
 
     *names* are the ids and classes that the template uses, *slots* the places that were seen,
     *noise_texts* the keys of texts that recur as boilerplate, *teasers* the slots of a listing's
-    entries, *features* the feature sets that the classifier decides by.
+    entries, *features* the feature sets that the classifier decides by. *decided* is what was
+    decided on the pages that it was learned from (`contentspider.site.memory`); *judge* is the
+    prior that judges pages of which the model knows too little (None: the shipped one).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -149,6 +159,8 @@ class SiteModel:
     prior: str = ""
     features: tuple[str, ...] = (SLOTS,)
     teasers: frozenset[str] = frozenset()
+    decided: dict[str, str] = field(default_factory=dict)
+    judge: Prior | None = None
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
     _known: dict[str, bool] = field(init=False, default_factory=dict)
@@ -170,8 +182,47 @@ class SiteModel:
     def probabilities(self, page: Page) -> NDArray[np.float32]:
         """Return for each block of the page the probability that it is content; above 0.5 is
         kept.
+
+        Of a page that the site was learned from it is what was decided then; of any other what the
+        classifier says, or the prior, if the model knows too little of such a page.
         """
-        return self.classifier.decide(self._features.rows(page.content))
+        return self._decide(page)[0]
+
+    def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool]:
+        """Return the probabilities, and whether they are the prior's."""
+        if self.decided:
+            known = self.decided.get(page_key(page.content), "")
+            if known and len(known) == len(page.content.blocks):
+                return unpack(known), False
+        if self._is_strange(page):
+            self.judge = self.judge or Prior.shipped()
+            return self.judge.judge([page])[0], True
+        return self.classifier.decide(self._features.rows(page.content)), False
+
+    def _is_strange(self, page: Page) -> bool:
+        """Tell whether the model knows too little of such a page to judge it: it has seen one page
+        only, or most of the page's prose stands at places that it has not seen.
+        """
+        blocks = page.content.blocks
+        if self.labels != VOTES or not blocks:
+            return False
+        if self.pages == 1:
+            return True
+        known = self._known_slots(page)
+        prose = [len(block.text) - block.link_chars for block in blocks]
+        unseen = sum(
+            chars for block, chars in zip(blocks, prose, strict=True) if not known[block.path]
+        )
+        return unseen > UNSEEN_SHARE * sum(prose)
+
+    def _known_slots(self, page: Page) -> dict[str, bool]:
+        """Return for each path of the page, among others, whether the model has seen its slot."""
+        if len(self._known) >= MAX_PATHS:
+            self._known.clear()
+        known = self._known
+        for path in {block.path for block in page.content.blocks}.difference(known):
+            known[path] = self._table.slot(path) in self.slots
+        return known
 
     def explain(self, page: Page, index: int) -> list[tuple[str, float]]:
         """Return what spoke for block *index* of the page being content (above 0) and against it
@@ -184,7 +235,7 @@ class SiteModel:
         """Return which blocks of the page are content; with *keep_teasers* those of a listing's
         entries, too.
         """
-        probabilities = self.probabilities(page)
+        probabilities, by_prior = self._decide(page)
         kept = probabilities > 0.5
         kind = page_type(page, kept)
         if keep_teasers and kind == "listing" and self.teasers:
@@ -192,7 +243,9 @@ class SiteModel:
                 [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
             )
         confidence = self._confidence(page, probabilities)
-        return Extraction(page, kept, probabilities, confidence, kind, self.site, self.version)
+        return Extraction(
+            page, kept, probabilities, confidence, kind, self.site, self.version, by_prior
+        )
 
     def _confidence(self, page: Page, probabilities: NDArray[np.float32]) -> float:
         """Return how sure the decision is: the mean probability of being right, by length of text,
@@ -204,11 +257,7 @@ class SiteModel:
         blocks = page.content.blocks
         if not blocks:
             return 0.0
-        if len(self._known) >= MAX_PATHS:
-            self._known.clear()
-        known = self._known
-        for path in {block.path for block in blocks}.difference(known):
-            known[path] = self._table.slot(path) in self.slots
+        known = self._known_slots(page)
         weights = np.sqrt([len(block.text) for block in blocks])
         trust = np.where([known[block.path] for block in blocks], 1.0, 0.5)
         sure = (weights * trust * np.maximum(probabilities, 1 - probabilities)).sum()
@@ -222,6 +271,7 @@ class SiteModel:
             "slots": sorted(self.slots),
             "noise_texts": sorted(self.noise_texts),
             "teasers": sorted(self.teasers),
+            "decided": dict(sorted(self.decided.items())),
             "features": list(self.features),
             "classifier": {"name": self.classifier_name, **self.classifier.dump()},
         }
@@ -253,6 +303,9 @@ class SiteModel:
             summary, pages = manifest["summary"], manifest["pages"]
             if not isinstance(summary, list) or not isinstance(pages, int):
                 raise TypeError("its manifest is malformed")
+            decided = {str(key): str(found) for key, found in record["decided"].items()}
+            if not all(found.isascii() and found.isdecimal() for found in decided.values()):
+                raise ValueError("what was decided on its pages is not written in digits")
             name = str(record["classifier"]["name"])
             return cls(
                 site=str(manifest["site"]),
@@ -267,6 +320,7 @@ class SiteModel:
                 prior=str(manifest.get("prior", "")),
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
+                decided=decided,
             )
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise StateError(f"the model cannot be used: {error}") from error

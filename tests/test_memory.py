@@ -1,0 +1,89 @@
+"""What a model remembers of the pages that it was learned from, and what it leaves to the prior."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider import LearningOptions, Page, Prior, SiteLearner, SiteModel
+from contentspider.errors import StateError
+from contentspider.site.blocks import gather
+from contentspider.site.memory import pack, page_key, unpack
+from contentspider.site.rules import Rule
+from tests.sites import prose
+
+
+def article(number: int, box: str = "div class=text") -> Page:
+    name = box.partition(" ")[0]
+    return Page.from_html(
+        f"<title>Story {number}</title><nav><a href=/>Home</a> <a href=/a>About</a></nav><{box}>"
+        f"<h1>Story {number}</h1><p>{prose(number, 1)}</p><p>{prose(number, 2)}</p></{name}>"
+        "<footer>© 2024</footer>",
+        f"/{number}",
+    )
+
+
+def test_a_page_that_was_learned_from_is_as_it_was_labelled() -> None:
+    # One paragraph of forty that stand at the same place is none: a linear classifier forgets it.
+    pages = [article(number) for number in range(20)]
+    wrong = pages[3].content.blocks[-2].text
+
+    def evidence(site, prior):
+        texts = [block.text for page in site.contents for block in page.blocks]
+        return np.array([text == wrong for text in texts])
+
+    learner = SiteLearner(rules=[Rule("one", 20.0, evidence)])
+    model = SiteModel.parse((made := learner.fit(pages)).manifest(), made.dump_weights())
+    assert wrong not in model.extract(pages[3]).text
+    assert prose(3, 1) in model.extract(pages[3]).text
+    site = gather([page.content for page in pages], [page.hints for page in pages])
+    labels, _ = learner.label(pages, site)
+    kept = np.concatenate([model.extract(page).kept for page in pages])
+    np.testing.assert_array_equal(kept, labels >= 0.5)
+    changed = Page.from_html("<p>New", "/3")
+    assert page_key(changed.content) not in model.decided
+
+
+def test_a_model_of_one_page_has_no_classifier_and_leaves_other_pages_to_the_prior() -> None:
+    page, other = article(1), article(2)
+    made = SiteLearner().fit([page])
+    model = SiteModel.parse(made.manifest(), made.dump_weights())
+    assert model.classifier.dump()["weights"] == []
+    for asked, by_prior in ((page, False), (other, True)):
+        extraction = model.extract(asked)
+        assert extraction.by_prior == by_prior
+        assert [block.tag for block in extraction.blocks] == ["h1", "p", "p"]
+    expected, _ = Prior.shipped().judge([other])
+    np.testing.assert_array_equal(model.probabilities(other), expected)
+
+
+def test_a_page_of_a_template_that_the_model_has_not_seen_is_judged_by_itself() -> None:
+    model = SiteLearner().fit([article(number) for number in range(8)])
+    strange = article(9, "section class=story")
+    extraction = model.extract(strange)
+    assert extraction.by_prior
+    assert [block.tag for block in extraction.blocks] == ["h1", "p", "p"]
+    assert extraction.confidence < 0.6
+    assert not model.extract(article(10)).by_prior
+
+
+def test_the_papers_labels_remember_nothing() -> None:
+    pages = [article(number) for number in range(3)]
+    for count in (1, 3):
+        model = SiteLearner(options=LearningOptions(labels="paper")).fit(pages[:count])
+        assert not model.decided
+        assert not model.extract(article(9, "section")).by_prior
+
+
+def test_levels_keep_what_is_content() -> None:
+    values = np.linspace(0, 1, 1001, dtype=np.float32)
+    again = unpack(pack(values))
+    assert ((again > 0.5) == (values >= 0.5)).all()
+    assert np.abs(again - values).max() < 0.0501
+
+
+def test_a_damaged_memory_is_refused() -> None:
+    model = SiteLearner().fit([article(1)])
+    model.decided = {key: "x" * len(found) for key, found in model.decided.items()}
+    with pytest.raises(StateError, match="digits"):
+        SiteModel.parse(model.manifest(), model.dump_weights())
