@@ -17,7 +17,7 @@ from contentspider.crawl.items import ContentItem
 from contentspider.errors import ContentSpiderError, StateError
 from contentspider.page.document import Page
 from contentspider.site.learner import SiteLearner
-from contentspider.site.model import SiteModel
+from contentspider.site.model import SCHEMA, SiteModel
 from contentspider.storage.items import dump_item, load_item
 from contentspider.storage.models import ModelStore
 
@@ -60,7 +60,7 @@ def damage_manifest(folder: Path) -> None:
 
 def damage_schema(folder: Path) -> None:
     manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"schema": 3', '"schema": 99'))
+    manifest.write_text(manifest.read_text().replace(f'"schema": {SCHEMA}', '"schema": 99'))
 
 
 def damage_path(folder: Path) -> None:
