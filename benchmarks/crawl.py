@@ -1,20 +1,22 @@
 """What a crawl costs with contentspider and without: pages per CPU-second of the crawling process.
 
-    python benchmarks/crawl.py [--corpora CORPORA [--single]] [--pages 1000] [--rounds 3] [--case NAME ...]
+    python benchmarks/crawl.py [--corpora CORPORA [--single]] [--pages 1000] [--rounds 3]
+                               [--case NAME ...]
 
 The same pages are crawled by spiders in processes of their own, in turn:
 
-- `contentspider`: a spider with the add-on, the site learned by a crawl before: filtered from the first page;
+- `contentspider`: a spider with the add-on, the site learned by a crawl before: filtered from the
+  first page;
 - `durable`: the same with every address and item in the ledger (``CONTENTSPIDER_DURABLE``);
 - `plain`: the same spider with the same link extraction, without the add-on, yielding dicts;
 - `trafilatura`: a spider with Scrapy's LinkExtractor, and trafilatura in a pipeline;
 - `site spider`: contentspider's own spider, as `contentspider crawl` runs it.
 
 The sites are those of CORPORA whose pages are linked, each crawled by its links as the website that
-it was, or with
---single each page requested once, its links read and none followed. Without CORPORA it is a generated site.
-Each is served from a process of its own. The corpora lack many pages that theirs link to: a crawl
-before, which also learns the site, finds out which links are dead, and no spider follows those.
+it was, or with --single each page requested once, its links read and none followed. Without CORPORA
+it is a generated site. Each is served from a process of its own. The corpora lack many pages that
+theirs link to: a crawl before, which also learns the site, finds out which links are dead, and no
+spider follows those.
 Pages are answers of status 200: Scrapy's LinkExtractor finds a few more or less than we do. CPU
 time is that of the crawling process from when its spider is opened (imports and the making of
 components are left out; to load the site's model is not), per page the least of the rounds. In

@@ -35,9 +35,9 @@ FUNCTION_WORDS = (
     "the of and a to in is was for it with as on be at by this had not are but from or have an they"
     " which one you were all her she there would their".split()
 )
-NAMES = "Ida Lund,Tomas Reyes,Mei Okafor,Jonas Brandt,Aylin Moreau,Priya Castell,Owen Hart,Lena Voss".split(
-    ","
-)
+NAMES = (
+    "Ida Lund,Tomas Reyes,Mei Okafor,Jonas Brandt,Aylin Moreau,Priya Castell,Owen Hart,Lena Voss"
+).split(",")
 TITLE, BODY, EXTRAS = range(
     3
 )  # what a page's numbers are drawn for: each by itself, so that a teaser needs no page
@@ -319,7 +319,8 @@ class GeneratedSite:
 
     def _handbook(self, number: int, title: str, lead: str, draw: random.Random) -> str:
         parts = "".join(
-            f'<h2 id="part-{place}">{self.sentences(draw, 1)[:50]}</h2><p>{text}</p><pre><code>{self.words[draw.randrange(3000)]}'
+            f'<h2 id="part-{place}">{self.sentences(draw, 1)[:50]}</h2><p>{text}</p>'
+            f"<pre><code>{self.words[draw.randrange(3000)]}"
             f" --{self.words[draw.randrange(3000)]}</code></pre>"
             for place, text in enumerate(self._paragraphs(draw, 4, 14))
         )

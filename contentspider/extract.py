@@ -37,8 +37,8 @@ def stored_model(models: Path, site: str) -> SiteModel:
     except FileNotFoundError as error:
         raise ContentSpiderError(
             f"{models} has no model of {site!r}; it has: "
-            f"{', '.join(ModelStore(models).sites()) or 'none'}. Name the pages' folder as the site,"
-            f" or give the folder of one model ({models}/SITE)"
+            f"{', '.join(ModelStore(models).sites()) or 'none'}. Name the pages' folder as the"
+            f" site, or give the folder of one model ({models}/SITE)"
         ) from error
 
 

@@ -40,9 +40,9 @@ OPENERS = (
     "In those days,By contrast,According to the archive,Some years later,On most mornings,To begin"
     " with,Strangely enough,For the visitor,After the flood,On paper"
 ).split(",")
-NAMES = "Ida Lund,Tomas Reyes,Mei Okafor,Jonas Brandt,Aylin Moreau,Priya Castell,Owen Hart,Lena Voss".split(
-    ","
-)
+NAMES = (
+    "Ida Lund,Tomas Reyes,Mei Okafor,Jonas Brandt,Aylin Moreau,Priya Castell,Owen Hart,Lena Voss"
+).split(",")
 INGREDIENTS = (
     "flour,butter,rhubarb,walnuts,sea salt,brown sugar,cold water,lemon zest,oats,pear"
     " cider,thyme,goat cheese".split(",")
@@ -231,8 +231,9 @@ class ExampleSite:
                 for index in range(count)
             )
             + "</ul></nav>"
-            "<main"
-            f' class="handbook"><h1>{title}</h1><p>{paragraphs[0]}</p><p>{paragraphs[1]}</p><table><tr><th>Place</th><th>Depth</th><th>Width</th></tr>{table}</table>'
+            '<main class="handbook">'
+            f"<h1>{title}</h1><p>{paragraphs[0]}</p><p>{paragraphs[1]}</p>"
+            f"<table><tr><th>Place</th><th>Depth</th><th>Width</th></tr>{table}</table>"
             f"<p>{paragraphs[2]}</p><pre><code>{code}</code></pre><p>{paragraphs[3]}</p></main>"
             f'<div class="pager"><a href="/handbook/chapter-{max(number, 1)}.html">Previous</a>'
             f" {following}</div>"
@@ -284,8 +285,8 @@ class ExampleSite:
         for name, examples in sections.items():
             for start in range(0, len(examples), 12):
                 cards = "".join(
-                    '<div class="card"><h2><a'
-                    f' href="{example.path}">{escape(example.title)}</a></h2><p>{escape(example.paragraphs[0][:120])}…'
+                    f'<div class="card"><h2><a href="{example.path}">{escape(example.title)}</a>'
+                    f"</h2><p>{escape(example.paragraphs[0][:120])}…"
                     f' <a class="more" href="{example.path}">Read more</a></p></div>'
                     for example in examples[start : start + 12]
                 )

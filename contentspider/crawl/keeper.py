@@ -179,8 +179,8 @@ class Keeper:
         elif self.writer:
             logger.warning(
                 "%s is left as it was: the crawl ended (%s) with %d items out, %d addresses in the"
-                " queue and %d that could not be read. What is out is in %s; a resumed crawl goes on"
-                " with it",
+                " queue and %d that could not be read. What is out is in %s; a resumed crawl goes"
+                " on with it",
                 self.writer.path,
                 ending.word,
                 ending.items,

@@ -67,8 +67,8 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
                 else "ended without notice (killed, or the power was lost)"
             )
             logger.warning(
-                "%s: the run of %s %s; going on with %d addresses in the queue, %d that could not be"
-                " read and %d held items",
+                "%s: the run of %s %s; going on with %d addresses in the queue, %d that could not"
+                " be read and %d held items",
                 path,
                 last.started,
                 how,

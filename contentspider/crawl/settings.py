@@ -106,8 +106,8 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_LEARN_PAGES",
         2_000,
-        "Pages of a site that are held on disk until its model is learned; a smaller site is learned"
-        " at the end, from all of its pages.",
+        "Pages of a site that are held on disk until its model is learned; a smaller site is"
+        " learned at the end, from all of its pages.",
         minimum=1,
     ),
     Setting(

@@ -26,8 +26,8 @@ KINDS[c">"], KINDS[0] = END, NUL
 
 
 def cut_attributes(bytes body not None, bytes probe not None):
-    """Return *body*, HTML in an encoding that extends ASCII, with *probe* in place of the attributes
-    after the first 1,000 of a tag; nearly always it is the same object.
+    """Return *body*, HTML in an encoding that extends ASCII, with *probe* in place of the
+    attributes after the first 1,000 of a tag; nearly always it is the same object.
 
     Takes time proportional to its length. Parts of scripts and comments that look like such a tag
     are cut, too, but never across their end.

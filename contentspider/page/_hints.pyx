@@ -102,7 +102,8 @@ cdef bint add_author(
     cdef Py_ssize_t size = 0
     cdef list parts = []
     itemprop = attribute_of(node, "itemprop").lower()
-    if "author" not in itemprop.split() and "author" not in attribute_of(node, "rel").lower().split():
+    rel = attribute_of(node, "rel").lower()
+    if "author" not in itemprop.split() and "author" not in rel.split():
         return False
     if authors < MAX_AUTHORS:
         author = etree.elementFactory(root._doc, node)

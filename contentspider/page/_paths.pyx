@@ -12,14 +12,14 @@ from libc.string cimport memcpy, strlen, strncmp
 cdef class Step:
     """A path, and the paths that are one step longer.
 
-    *path* is None until `Paths.path` was asked for it: most elements of a hostile page have no text,
-    and a path of their own. *full* tells that longer paths say nothing more.
+    *path* is None until `Paths.path` was asked for it: most elements of a hostile page have no
+    text, and a path of their own. *full* tells that longer paths say nothing more.
     """
 
 
 @cython.final
 cdef class Paths:
-    """The paths that were seen; *element_key* makes an element's step from its tag and attributes."""
+    """The paths that were seen; *element_key* makes an element's step of its tag and attributes."""
 
     def __init__(self, *, element_key, Py_ssize_t max_chars, Py_ssize_t max_depth):
         self.element_key = element_key
@@ -80,7 +80,7 @@ cdef class Paths:
 
 
 cdef object step_name(str tag, const char** values):
-    """Return what tells an element from others: its tag alone, or with the attributes in its step."""
+    """Return what tells an element from others: its tag, or that and the attributes in its step."""
     cdef Py_ssize_t lengths[STEP_ATTRIBUTES]
     cdef Py_ssize_t tag_length, total = 0
     cdef const char* tag_bytes

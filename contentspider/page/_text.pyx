@@ -19,8 +19,8 @@ cdef extern from "Python.h":
     bint Py_UNICODE_ISSPACE(Py_UCS4 character)
 
 
-# Elements in one another whose text is marked: pages nest two. Each block carries the marks that are
-# open around it, so that those of thousands of open elements would fill the memory.
+# Elements in one another whose text is marked: pages nest two. Each block carries the marks that
+# are open around it, so that those of thousands of open elements would fill the memory.
 cdef size_t MAX_OPEN_MARKS = 8
 
 
@@ -28,8 +28,8 @@ cdef size_t MAX_OPEN_MARKS = 8
 cdef class Run:
     """The open run of text, cleaned unless it is *preformatted*.
 
-    *parts* is how many texts that are not empty it is made of, *end* how many characters these have so
-    far, *breaks* how many ``<br>`` stand at its end, and *marks* the closed marks in it.
+    *parts* is how many texts that are not empty it is made of, *end* how many characters these have
+    so far, *breaks* how many ``<br>`` stand at its end, and *marks* the closed marks in it.
     """
 
     cdef int add_texts(self, xmlNode* node) except -1:

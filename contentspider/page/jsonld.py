@@ -22,9 +22,9 @@ MAX_DEPTH = 4
 ENTITIES = frozenset(
     "BlogPosting LiveBlogPosting SocialMediaPosting DiscussionForumPosting Report Recipe Product"
     " ProductGroup ProductModel IndividualProduct Vehicle Car Event JobPosting Course Book Movie"
-    " TVSeries TVEpisode PodcastEpisode HowTo Question Dataset SoftwareApplication MobileApplication"
-    " WebApplication SoftwareSourceCode APIReference Guide Review CriticReview Chapter"
-    " CreativeWork Game VideoGame MusicAlbum".split()
+    " TVSeries TVEpisode PodcastEpisode HowTo Question Dataset SoftwareApplication"
+    " MobileApplication WebApplication SoftwareSourceCode APIReference Guide Review CriticReview"
+    " Chapter CreativeWork Game VideoGame MusicAlbum".split()
 )
 PAGE, ENTITY = 1, 2
 MAX_KEPT_CHARS = 500  # of a title whose key is kept

@@ -171,7 +171,8 @@ class SiteModel:
         self._features = SiteFeatures(self.features, self._table, self.noise_texts)
 
     def __repr__(self) -> str:
-        return f"<SiteModel of {self.site!r}: learned from {self.pages} pages, {len(self.slots)} slots>"
+        learned = f"learned from {self.pages} pages, {len(self.slots)} slots"
+        return f"<SiteModel of {self.site!r}: {learned}>"
 
     @property
     def version(self) -> str:

@@ -49,7 +49,7 @@ class Prior:
     """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
 
     >>> from contentspider.page.document import Page
-    >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.</p>")
+    >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
     >>> named, unnamed = Prior.shipped().judge([page])
     >>> bool(named[0] < named[1])
     True

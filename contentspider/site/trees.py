@@ -34,7 +34,8 @@ class Trees:
     *feature* -1 is a leaf with *value*, any other sends a row to *left* if its feature is at most
     *threshold*, else to *right*.
 
-    >>> nodes = {"feature": [0, -1, -1], "threshold": [5, 0, 0], "left": [1, 1, 2], "right": [2, 1, 2]}
+    >>> nodes = {"feature": [0, -1, -1], "threshold": [5, 0, 0]}
+    >>> nodes |= {"left": [1, 1, 2], "right": [2, 1, 2]}
     >>> tables = {"roots": np.zeros(1, int), "value": np.array([0.0, -2.0, 2.0]), "baseline": [0.0]}
     >>> trees = Trees.from_arrays(tables | {name: np.array(table) for name, table in nodes.items()})
     >>> trees.probabilities(np.array([[3.0], [8.0]], dtype=np.float32)).round(2)

@@ -168,7 +168,8 @@ class SQLiteFrontier:
             self._outcomes[row] = (state, reason, target, may_pass)
             return
         self._do(
-            "UPDATE addresses SET state = ?, reason = ?, target = ?, request = iif(?, request, NULL)"
+            "UPDATE addresses"
+            " SET state = ?, reason = ?, target = ?, request = iif(?, request, NULL)"
             " WHERE number = ? AND state IN ('taken', 'remembered')",
             (state, reason, target, may_pass, row),
         )
