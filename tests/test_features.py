@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
+from contentspider.page import names
+from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.features import texts as texts_module
-from contentspider.page.names import NAME_GROUPS, PathNames, name_groups
+from contentspider.page.names import (
+    NAME_GROUPS,
+    PATH_FEATURES,
+    name_groups,
+    name_rows,
+    step_tag,
+)
 from contentspider.page.phrases import NOISE_PHRASES, compile_phrases, read_data
 from contentspider.page.text import text_weight, tokens
 
@@ -95,12 +104,45 @@ def test_what_the_place_of_a_text_gives() -> None:
 
 
 def test_texts_that_are_known_have_the_same_features(monkeypatch) -> None:
-    page = Page.from_html(f"<p>Tea</p><p>Tea</p><p>{LONG}</p>")
+    page = Page.from_html(f"<p>Read more</p><p>Tea</p><p>Tea</p><p>{LONG}</p>")
     extractor = FeatureExtractor()
     first = extractor.features(page.content, page.hints)
     np.testing.assert_array_equal(extractor.features(page.content, page.hints), first)
     monkeypatch.setattr(texts_module, "MAX_KEPT_TEXTS", 0)
     np.testing.assert_array_equal(extractor.features(page.content, page.hints), first)
+
+
+def test_prose_begins_at_80_characters() -> None:
+    assert (
+        values(f"<p>{'x' * 80}</p><p>{'x' * 79}</p>", "page_long_share")
+        == [pytest.approx(80 / 159)] * 2
+    )
+
+
+# Each character that is counted, among others of its script that are not.
+@pytest.mark.parametrize(
+    ("feature", "pattern"),
+    [
+        ("punctuation", "[,.;:!?،؛。，、；：！？]"),
+        ("commas", "[,，、]"),
+        ("separators", "[|»«›‹•·→←>/]"),
+        ("digit_share", r"\d"),
+        ("upper_share", "[A-ZÀ-ÖØ-ÞА-ЯЁ]"),
+    ],
+)
+def test_characters_are_counted_as_a_pattern_would(feature, pattern) -> None:
+    every = "".join(
+        char
+        for char in map(chr, (*range(33, 0x700), *range(0x2000, 0x3100), 0xFF0C, 0x1D7D8))
+        if char not in "<>&" and char.isprintable() and not char.isspace()
+    )
+    texts = [every[start : start + 500] + "x>" for start in range(0, len(every), 500)]
+    html = "".join(f"<p>{text}</p>" for text in texts)
+    blocks = [block.text for block in Page.from_html(html).content.blocks]
+    expected = [len(re.findall(pattern, text)) / len(text) for text in blocks]
+    assert values(html, feature) == pytest.approx(expected)
+    weights = [math.log1p(text_weight(text)) for text in blocks]
+    assert values(html, "log_chars") == pytest.approx(weights)
 
 
 # six blocks: two of them prose, between two h1
@@ -216,20 +258,37 @@ def test_what_is_shared_with_the_hints() -> None:
         assert values(html, feature) == pytest.approx([value, 0])
 
 
+def path_row(path: str) -> list[float]:
+    row = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
+    name_rows().fill(row, [Block("x", path, "p", 0)])
+    return row[0].tolist()
+
+
 def test_names_count_by_how_near_they_are() -> None:
-    row = dict(
-        zip(
-            FEATURE_NAMES[-3 * len(NAME_GROUPS) :],
-            PathNames().row("body.footer/div.nav/div.share/div.ad/div/p#comments")[
-                -3 * len(NAME_GROUPS) :
-            ],
-            strict=True,
-        )
-    )
-    found = {name: value for name, value in row.items() if value}
+    row = path_row("body.footer/div.nav/div.share/div.ad/div/p#comments")
+    found = {
+        name: value
+        for name, value in zip(PATH_FEATURES, row, strict=True)
+        if value and not name.startswith(("tag_", "inside_"))
+    }
     assert found == pytest.approx(
         {"own_comment": 1, "near_ad": 1, "far_share": 1, "far_nav": 1 / 2, "far_footer": 1 / 3}
     )
+
+
+def test_tags_count_as_leaf_and_above() -> None:
+    row = dict(zip(PATH_FEATURES, path_row("body/ul/li.x/ul#y/li/p"), strict=True))
+    assert {name: value for name, value in row.items() if value} == {
+        "tag_p": 1,
+        "inside_li": 2,
+        "inside_ul": 2,
+    }
+    assert dict(zip(PATH_FEATURES, path_row("body/my-card"), strict=True))["tag_other"] == 1
+
+
+def test_rows_for_names_that_do_not_suit_are_refused() -> None:
+    with pytest.raises(ValueError, match="do not suit"):
+        name_rows().fill(np.zeros((1, 3), dtype=np.float32), [Block("x", "body", "p", 0)])
 
 
 @pytest.mark.parametrize(
@@ -240,20 +299,31 @@ def test_names_count_by_how_near_they_are() -> None:
         ("div#relatedPosts[navigation]", {"related", "nav"}),
         ("nav", set()),
         ("div.unrelated", set()),
+        ("div.TOCList", {"toc", "list"}),
+        ("div.AD", {"ad"}),
+        ("div.sideBarAD2nav", {"side", "ad", "nav"}),
+        ("div..ad[]", {"ad"}),
+        ("div.col2", {"side"}),
     ],
 )
 def test_what_ids_classes_and_roles_say(step, groups) -> None:
     assert {NAME_GROUPS[index] for index in name_groups(step)} == groups
 
 
-def test_kept_paths_are_bounded(monkeypatch) -> None:
-    from contentspider.page import names
+@pytest.mark.parametrize(
+    ("step", "tag"), [("p", "p"), ("h1#a.b", "h1"), ("a[b]", "a"), ("", ""), (".x", "")]
+)
+def test_the_tag_of_a_step(step, tag) -> None:
+    assert step_tag(step) == tag
 
+
+def test_kept_paths_are_bounded(monkeypatch) -> None:
     monkeypatch.setattr(names, "MAX_KEPT", 3)
-    rows = PathNames()
+    rows = name_rows()
+    into = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
     for number in range(10):
-        rows.row(f"body/div.part-{number}/p")
-    assert len(rows._rows) <= 3
+        rows.fill(into, [Block("x", f"body/div.part-{number}/p", "p", 0)])
+    assert len(rows) <= 3
 
 
 # phrases by language
@@ -278,7 +348,7 @@ def test_kept_paths_are_bounded(monkeypatch) -> None:
     ],
 )
 def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
-    assert bool(NOISE_PHRASES[group].search(text)) == is_there
+    assert bool(NOISE_PHRASES[group].search(text.lower())) == is_there
 
 
 def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
@@ -289,6 +359,7 @@ def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
             for phrase in phrases:
                 alone = compile_phrases(**{**group, "phrases": {"": [phrase]}})
                 assert alone.pattern.strip("^$"), (name, phrase)
+                assert phrase == phrase.lower(), (name, phrase)  # it would match nothing
     numbered = compile_phrases(
         {"en": ["notes"]}, begins_text=True, after_a_number=True, whole_words=False
     )

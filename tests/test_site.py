@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import subprocess
 import sys
@@ -143,6 +145,36 @@ def test_the_prior_ships_and_refuses_damage(tmp_path) -> None:
             Prior.load(data)
     with pytest.raises(StateError, match="nowhere"):
         Prior.from_file(tmp_path / "nowhere.npz")
+
+
+def test_a_prior_is_read_whatever_the_order_of_the_features_that_it_was_trained_on() -> None:
+    prior, page = Prior.shipped(), Page.from_html(f"<nav><a href=/>Tea</a></nav><p>{'Tea. ' * 30}")
+    with np.load(io.BytesIO(prior.dump())) as stored:
+        arrays = dict(stored)
+    head = json.loads(arrays["head"].tobytes())
+    order = np.random.default_rng(0).permutation(len(head["features"]))
+    places = np.append(np.argsort(order), -1)  # the last is that of leaves
+
+    def dump(names: list[str]) -> bytes:
+        file = io.BytesIO()
+        text = json.dumps(head | {"features": names}).encode()
+        np.savez(
+            file,
+            **arrays
+            | {
+                "feature": places[arrays["feature"]].astype(np.int16),
+                "head": np.frombuffer(text, dtype=np.uint8),
+            },
+        )
+        return file.getvalue()
+
+    names = [head["features"][number] for number in order]
+    for again, before in zip(
+        Prior.load(dump(names)).judge([page]), prior.judge([page]), strict=True
+    ):
+        np.testing.assert_array_equal(again, before)
+    with pytest.raises(StateError, match=r"does not compute, such as 'smell'"):
+        Prior.load(dump(["smell", *names[1:]]))
 
 
 def test_features_have_names_and_no_gaps() -> None:

@@ -204,7 +204,7 @@ def derived(page: PageBlocks, table: SlotTable) -> Features:
                 (
                     name
                     for name, pattern in NOISE_PHRASES.items()
-                    if pattern.search(block.text[:80])
+                    if pattern.search(block.text[:80].lower())
                 ),
                 "",
             )
@@ -234,7 +234,7 @@ def derived(page: PageBlocks, table: SlotTable) -> Features:
         names |= {
             ("says", name)
             for name, pattern in NOISE_PHRASES.items()
-            if len(block.text) < 400 and pattern.search(block.text[:80])
+            if len(block.text) < 400 and pattern.search(block.text[:80].lower())
         }
         if header and since <= HEADER_REACH:
             names.add(("after header", header))

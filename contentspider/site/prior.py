@@ -21,7 +21,7 @@ from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -102,15 +102,15 @@ class Prior:
 
     @classmethod
     def load(cls, data: bytes, source: str = "the prior") -> Prior:
-        """Read what `dump` wrote; a damaged file, or one for other features, raises
+        """Read what `dump` wrote; a damaged file, or one for features that are not there, raises
         `StateError`.
         """
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 head = json.loads(arrays["head"].tobytes())
-                if head["schema"] != SCHEMA or head["features"] != FEATURE_NAMES:
-                    raise ValueError("it was trained for other features than this version computes")
-                return cls(Trees.from_arrays(arrays), head["card"])
+                if head["schema"] != SCHEMA:
+                    raise ValueError(f"its schema is {head['schema']!r}, not {SCHEMA}")
+                return cls(Trees.from_arrays(_for_these_features(arrays, head)), head["card"])
         except (
             ValueError,
             KeyError,
@@ -149,3 +149,19 @@ class Prior:
     def digest(self) -> str:
         """Return a short name of this prior's contents."""
         return sha256(self.trees.value.tobytes()).hexdigest()[:12]
+
+
+def _for_these_features(
+    arrays: Mapping[str, NDArray[np.generic]], head: dict[str, Any]
+) -> dict[str, NDArray[np.generic]]:
+    """Return the *arrays* of trees for rows of `FEATURE_NAMES`, whatever the order was in which
+    they were trained.
+    """
+    columns = {name: column for column, name in enumerate(FEATURE_NAMES)}
+    missing = [name for name in head["features"] if name not in columns]
+    if missing:
+        raise ValueError(
+            f"it was trained for features that this version does not compute, such as {missing[0]!r}"
+        )
+    numbers = np.array([-1, *(columns[name] for name in head["features"])], dtype=np.int16)
+    return {**arrays, "feature": numbers[np.asarray(arrays["feature"], dtype=np.int64) + 1]}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Facts = TypeVar("Facts")
 Floats: TypeAlias = "NDArray[np.float32]"
-# A value for each block of a page, or one for all of them.
+# A value for each block of a page (each element, for a group of these), or one for all of them.
 Column: TypeAlias = "NDArray[Any] | Sequence[float] | float"
 Group: TypeAlias = Mapping[str, Callable[[Facts], Column]]
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.page.features._counts import inside, sum_elements
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -26,28 +28,14 @@ class ContainerFacts:
     def __init__(self, of: PageFacts) -> None:
         self.of = of
         parents = of.page.parents
-        size = len(parents)
-        holders = np.array([block.container for block in of.blocks])
-        chars, linked, number, prose = (np.zeros(size) for _ in range(4))
-        np.add.at(chars, holders, of.weight)
-        np.add.at(linked, holders, of.links)
-        np.add.at(number, holders, 1)
-        np.add.at(prose, holders, np.where(of.is_prose, of.weight, 0))
-        first = np.full(size, of.count, dtype=np.int64)
-        np.minimum.at(first, holders, of.index)
-        last = np.full(size, -1, dtype=np.int64)
-        np.maximum.at(last, holders, of.index)
-        for element in range(size - 1, 0, -1):  # parents come before their children
-            parent = parents[element]
-            chars[parent] += chars[element]
-            linked[parent] += linked[element]
-            number[parent] += number[element]
-            prose[parent] += prose[element]
-            first[parent] = min(first[parent], first[element])
-            last[parent] = max(last[parent], last[element])
-        self.holders, self.chars, self.linked, self.number = holders, chars, linked, number
-        self.prose, self.first, self.last = prose, first, last
-        self.total = max(chars[0], 1.0)
+        prose = np.where(of.is_prose, of.weight, 0)
+        self.chars, self.linked, self.prose, self.number, self.first, self.last = sum_elements(
+            parents,
+            of.text.counts["container"],
+            np.stack([of.weight, of.links, prose, np.ones(of.count)]),
+        )
+        self.total = max(self.chars[0], 1.0)
+        self.some_chars = np.maximum(self.chars, 1)
         self.positions = np.array(of.page.positions)
         self.parents = np.maximum(np.array(parents), 0)
 
@@ -61,42 +49,40 @@ class ContainerFacts:
 
     def inside(self, element: int) -> NDArray[np.bool_]:
         """Tell which blocks stand in *element*, at whatever depth."""
-        parents = self.of.page.parents
-        below = np.zeros(len(parents), dtype=bool)
-        below[element] = True
-        for child in range(element + 1, len(parents)):
-            below[child] = below[parents[child]]
-        return np.asarray(below[self.holders])
+        return np.asarray(inside(self.of.page.parents, element)[self.of.holders])
+
+
+# What an element is to all blocks that stand in it.
+ELEMENT: Group[ContainerFacts] = {
+    "char_share": lambda sums: sums.chars / sums.total,
+    "link_share": lambda sums: sums.linked / sums.some_chars,
+    "blocks": lambda sums: np.log1p(sums.number),
+    "mean_chars": lambda sums: np.log1p(sums.chars / np.maximum(sums.number, 1)),
+    "long_share": lambda sums: sums.prose / sums.some_chars,
+    "sibling": lambda sums: np.minimum(sums.positions, 20),
+}
 
 
 class LevelFacts:
     """The element so many levels above each block (*at*, its index)."""
 
     def __init__(self, sums: ContainerFacts, at: NDArray[np.int64]) -> None:
-        self.sums = sums
+        self.of = sums.of
         self.at = at
-        self.chars = sums.chars[at]
-        self.some_chars = np.maximum(self.chars, 1)
+        self.first = sums.first[at]
+        self.last = sums.last[at]
 
 
+# Where each block stands in it.
 LEVEL: Group[LevelFacts] = {
-    "char_share": lambda up: up.chars / up.sums.total,
-    "link_share": lambda up: up.sums.linked[up.at] / up.some_chars,
-    "blocks": lambda up: np.log1p(up.sums.number[up.at]),
-    "mean_chars": lambda up: np.log1p(up.chars / np.maximum(up.sums.number[up.at], 1)),
-    "long_share": lambda up: up.sums.prose[up.at] / up.some_chars,
-    "position": lambda up: (
-        (up.sums.of.index - up.sums.first[up.at])
-        / np.maximum(up.sums.last[up.at] - up.sums.first[up.at], 1)
-    ),
-    "sibling": lambda up: np.minimum(up.sums.positions[up.at], 20),
+    "position": lambda up: (up.of.index - up.first) / np.maximum(up.last - up.first, 1),
 }
 
 
 def levels(sums: ContainerFacts) -> list[LevelFacts]:
     """Return the elements at each of `LEVELS` above the blocks; above the first there is itself."""
     found = []
-    at = sums.holders
+    at = sums.of.holders
     for level in range(max(LEVELS) + 1):
         if level in LEVELS:
             found.append(LevelFacts(sums, at))
@@ -124,7 +110,7 @@ class TrunkFacts:
 
 TRUNK: Group[TrunkFacts] = {
     "in_trunk": lambda in_: in_.sums.inside(in_.trunk),
-    "trunk_depth": lambda in_: [b.path.count("/") - in_.depth for b in in_.sums.of.blocks],
+    "trunk_depth": lambda in_: in_.sums.of.depth - in_.depth,
     "trunk_share": lambda in_: in_.sums.chars[in_.trunk] / in_.sums.total,
     "trunk_before": lambda in_: np.log1p(in_.before()),
     "trunk_after": lambda in_: np.log1p(in_.after()),

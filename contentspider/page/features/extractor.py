@@ -8,6 +8,7 @@ import numpy as np
 
 from contentspider.page.features.columns import fill
 from contentspider.page.features.containers import (
+    ELEMENT,
     LEVEL,
     LEVELS,
     TRUNK,
@@ -19,14 +20,14 @@ from contentspider.page.features.neighbours import (
     HINT,
     OFFSET,
     OFFSETS,
-    WINDOW,
+    WINDOWS,
     HintFacts,
-    NeighbourFacts,
     OffsetFacts,
+    WindowFacts,
 )
 from contentspider.page.features.positions import PAGE, POSITION, PageFacts, PositionFacts
-from contentspider.page.features.texts import TEXT, TextRows
-from contentspider.page.names import PATH_FEATURES, PathNames
+from contentspider.page.features.texts import TEXT, SaidTexts, TextFacts
+from contentspider.page.names import PATH_FEATURES, name_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,10 +40,10 @@ FEATURE_NAMES: list[str] = [
     *TEXT,
     *POSITION,
     *PAGE,
-    *(f"{name}_{level}" for level in LEVELS for name in LEVEL),
+    *(f"{name}_{level}" for level in LEVELS for name in (*ELEMENT, *LEVEL)),
     *TRUNK,
     *(f"{name}_{offset:+d}" for offset in OFFSETS for name in OFFSET),
-    *WINDOW,
+    *(name for group, _ in WINDOWS for name in group),
     *HINT,
     *PATH_FEATURES,
 ]
@@ -67,30 +68,32 @@ class FeatureExtractor:
     """
 
     def __init__(self) -> None:
-        self._names = PathNames()
-        self._texts = TextRows()
+        self._names = name_rows()
+        self._said = SaidTexts()
 
     def features(self, page: PageBlocks, hints: Hints) -> Floats:
         """Return one row of `FEATURE_NAMES` for each block of the page, as float32."""
-        rows = np.empty((len(page.blocks), len(FEATURE_NAMES)), dtype=np.float32)
-        if not page.blocks:
+        blocks = page.blocks
+        rows = np.empty((len(blocks), len(FEATURE_NAMES)), dtype=np.float32)
+        if not blocks:
             return rows
         parts = _parts(rows)
-        text = parts(len(TEXT))
-        self._texts.fill(text, page.blocks)
+        text = TextFacts(blocks, self._said)
+        fill(parts(len(TEXT)), TEXT, text)
         of = PageFacts(page, text)
         fill(parts(len(POSITION)), POSITION, PositionFacts(of))
         fill(parts(len(PAGE)), PAGE, of)
         sums = ContainerFacts(of)
+        elements = np.empty((len(page.parents), len(ELEMENT)), dtype=np.float32)
+        fill(elements, ELEMENT, sums)
         for level in levels(sums):
+            parts(len(ELEMENT))[:] = elements[level.at]
             fill(parts(len(LEVEL)), LEVEL, level)
         fill(parts(len(TRUNK)), TRUNK, TrunkFacts(sums))
-        near = NeighbourFacts(of)
         for offset in OFFSETS:
-            fill(parts(len(OFFSET)), OFFSET, OffsetFacts(near, offset))
-        fill(parts(len(WINDOW)), WINDOW, of)
-        fill(parts(len(HINT)), HINT, HintFacts(page.blocks, hints))
-        names = parts(len(PATH_FEATURES))
-        for number, block in enumerate(page.blocks):
-            names[number] = self._names.row(block.path)
+            fill(parts(len(OFFSET)), OFFSET, OffsetFacts(of, offset))
+        for group, reach in WINDOWS:
+            fill(parts(len(group)), group, WindowFacts(of, reach))
+        fill(parts(len(HINT)), HINT, HintFacts(of, hints))
+        self._names.fill(parts(len(PATH_FEATURES)), blocks)
         return rows

@@ -3,135 +3,114 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.blocks import BOLD
+from contentspider.page.features._counts import COUNTS, HEAD_CHARS, count_blocks
 from contentspider.page.phrases import NOISE_PHRASES
-from contentspider.page.text import SENTENCE_END, text_weight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from numpy.typing import NDArray
 
     from contentspider.page.blocks import Block
-    from contentspider.page.features.columns import Column, Floats
+    from contentspider.page.features.columns import Group
+
+    Numbers = NDArray[np.float64]
 
 DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b")
-PUNCTUATION = re.compile(r"[,.;:!?،؛。，、；：！？]")
-SEPARATORS = re.compile(r"[|»«›‹•·→←>/]")
-DIGIT = re.compile(r"\d")
-UPPER = re.compile(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]")
-# The share of digits in a longer text is that of its beginning.
-HEAD_CHARS = 2_000
 # What boilerplate says of itself it says soon, and it is short.
 SAYS_WITHIN, SAYS_CHARS = 80, 400
-# What only the text decides is worked out once for texts that a site's pages may repeat.
-MAX_KEPT_CHARS = 200
+# What a site's pages repeat is looked at once.
 MAX_KEPT_TEXTS = 50_000
+SILENT = (False,) * len(NOISE_PHRASES)
+PHRASE = {name: number for number, name in enumerate(NOISE_PHRASES)}
+
+
+class SaidTexts:
+    """Tells what texts say of themselves (`NOISE_PHRASES`), and keeps it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[bool, ...]] = {}
+
+    def says(self, blocks: list[Block]) -> Numbers:
+        """Return a row for each kind of phrase: which of the *blocks* say such."""
+        if len(self._kept) > MAX_KEPT_TEXTS:
+            self._kept.clear()
+        kept = self._kept
+        found = []
+        for block in blocks:
+            text = block.text
+            if len(text) >= SAYS_CHARS:
+                found.append(SILENT)
+                continue
+            said = kept.get(text)
+            if said is None:
+                start = text[:SAYS_WITHIN].lower()
+                said = kept[text] = tuple(
+                    [pattern.search(start) is not None for pattern in NOISE_PHRASES.values()]
+                )
+            found.append(said)
+        return np.array(found, dtype=np.float64).T
 
 
 class TextFacts:
-    """A text, and what several of its features need."""
+    """What is counted in the texts of a page's *blocks* (an array each, by the names in `COUNTS`),
+    and what they say of themselves.
+    """
 
-    __slots__ = ("chars", "head", "sample", "start", "text", "words")
+    def __init__(self, blocks: list[Block], said: SaidTexts) -> None:
+        self.blocks = blocks
+        counts = count_blocks(blocks)
+        self.counts: dict[str, Numbers] = dict(zip(COUNTS, counts, strict=True))
+        self.said = said.says(blocks)
+        self.link_share = self.counts["link_chars"] / self.counts["chars"]
+        self.log_chars = np.log1p(self.counts["weight"])
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.chars = len(text)
-        self.words = text.count(" ") + 1
-        self.head = text[:HEAD_CHARS]
-        self.sample = len(self.head)
-        self.start = text[:SAYS_WITHIN] if self.chars < SAYS_CHARS else ""
+    def share(self, name: str) -> Numbers:
+        """Return the share of the characters of that kind in the beginning of each text."""
+        return self.counts[name] / self.counts["sample"]
 
+    def dates(self) -> Numbers:
+        """Return which texts have a date or a time, the less the longer they are."""
+        found = np.zeros(len(self.blocks))
+        for number in np.flatnonzero(self.counts["digits"]).tolist():
+            text = self.blocks[number].text
+            if DATE.search(text, 0, HEAD_CHARS):
+                found[number] = 1 / (1 + len(text) / 100)
+        return found
 
-@dataclass(frozen=True, slots=True)
-class OfText:
-    """A feature that only the text decides."""
-
-    value: Callable[[TextFacts], float]
-
-
-@dataclass(frozen=True, slots=True)
-class OfBlocks:
-    """A feature that the links, marks or place of a block decide, for all blocks of a page."""
-
-    value: Callable[[list[Block]], Column]
-
-
-def _repeats(blocks: list[Block]) -> Column:
-    times = Counter(block.text for block in blocks)
-    return [min(times[block.text] - 1, 5) for block in blocks]
-
-
-def _share(pattern: re.Pattern[str]) -> OfText:
-    return OfText(lambda of: len(pattern.findall(of.head)) / of.sample)
+    def urls(self) -> list[bool]:
+        """Tell which texts have the beginning of an address."""
+        heads = [block.text[:HEAD_CHARS] for block in self.blocks]
+        return ["http" in head or "www." in head for head in heads]
 
 
-def _says(pattern: re.Pattern[str]) -> OfText:
-    return OfText(lambda of: bool(of.start and pattern.search(of.start)))
-
-
-TEXT: dict[str, OfText | OfBlocks] = {
-    "log_chars": OfText(lambda of: np.log1p(text_weight(of.text))),
-    "log_words": OfText(lambda of: np.log1p(of.words)),
-    "link_share": OfBlocks(lambda blocks: [b.link_chars / len(b.text) for b in blocks]),
-    "links": OfBlocks(lambda blocks: np.log1p([block.links for block in blocks])),
-    "word_chars": OfText(lambda of: of.chars / of.words),
-    "punctuation": _share(PUNCTUATION),
-    "commas": OfText(lambda of: sum(of.head.count(comma) for comma in ",，、") / of.sample),
-    "ends_sentence": OfText(lambda of: of.text[-1] in SENTENCE_END),
-    "digit_share": _share(DIGIT),
-    "upper_share": _share(UPPER),
-    "starts_upper": OfText(lambda of: of.text[0].isupper()),
-    "date": OfText(lambda of: bool(DATE.search(of.head)) / (1 + of.chars / 100)),
-    "separators": _share(SEPARATORS),
-    "ends_colon": OfText(lambda of: of.text[-1] in ":："),
-    "question": OfText(lambda of: "?" in of.head or "？" in of.head),
-    "bold_share": OfBlocks(lambda blocks: [b.bold_chars / len(b.text) for b in blocks]),
-    "starts_digit": OfText(lambda of: of.text[0].isdigit()),
-    "url": OfText(lambda of: "http" in of.head or "www." in of.head),
-    "spans": OfBlocks(
-        lambda blocks: [
-            sum(mark != BOLD for *_, mark in block.spans) / (block.text.count(" ") + 1)
-            for block in blocks
-        ]
-    ),
-    "in_row": OfBlocks(lambda blocks: [block.row > 0 for block in blocks]),
-    "in_item": OfBlocks(lambda blocks: [block.item > 0 for block in blocks]),
-    "repeats_on_page": OfBlocks(_repeats),
-    **{f"says_{name}": _says(pattern) for name, pattern in NOISE_PHRASES.items()},
+TEXT: Group[TextFacts] = {
+    "log_chars": lambda of: of.log_chars,
+    "log_words": lambda of: np.log1p(of.counts["words"]),
+    "link_share": lambda of: of.link_share,
+    "links": lambda of: np.log1p(of.counts["links"]),
+    "word_chars": lambda of: of.counts["chars"] / of.counts["words"],
+    "punctuation": lambda of: of.share("punctuation"),
+    "commas": lambda of: of.share("commas"),
+    "ends_sentence": lambda of: of.counts["ends_sentence"],
+    "digit_share": lambda of: of.share("digits"),
+    "upper_share": lambda of: of.share("upper"),
+    "starts_upper": lambda of: of.counts["starts_upper"],
+    "date": TextFacts.dates,
+    "separators": lambda of: of.share("separators"),
+    "ends_colon": lambda of: of.counts["ends_colon"],
+    "question": lambda of: of.counts["questions"] > 0,
+    "bold_share": lambda of: of.counts["bold_chars"] / of.counts["chars"],
+    "starts_digit": lambda of: of.counts["starts_digit"],
+    "url": TextFacts.urls,
+    "spans": lambda of: of.counts["marks"] / of.counts["words"],
+    "in_row": lambda of: of.counts["row"],
+    "in_item": lambda of: of.counts["item"],
+    "repeats_on_page": lambda of: np.minimum(of.counts["repeats"], 5),
+    **{
+        f"says_{name}": lambda of, number=number: of.said[number]  # type: ignore[misc]
+        for name, number in PHRASE.items()
+    },
 }
-
-
-class TextRows:
-    """Works out the features of texts; keeps those that only the text decides."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Floats] = {}
-
-    def fill(self, rows: Floats, blocks: list[Block]) -> None:
-        """Write the features `TEXT` of each block into *rows*."""
-        if len(self._kept) > MAX_KEPT_TEXTS:
-            self._kept.clear()
-        for number, block in enumerate(blocks):
-            row = self._kept.get(block.text)
-            if row is None:
-                row = _row(block.text)
-                if len(block.text) <= MAX_KEPT_CHARS:
-                    self._kept[block.text] = row
-            rows[number] = row
-        for column, feature in enumerate(TEXT.values()):
-            if isinstance(feature, OfBlocks):
-                rows[:, column] = feature.value(blocks)
-
-
-def _row(text: str) -> Floats:
-    """Return the features of a text by itself; those of blocks are left at 0."""
-    of = TextFacts(text)
-    return np.array(
-        [feature.value(of) if isinstance(feature, OfText) else 0 for feature in TEXT.values()],
-        dtype=np.float32,
-    )
