@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.document import Page
-from contentspider.site.blocks import SiteBlocks, gather
+from contentspider.site.blocks import SiteBlocks, gather, number_keys, number_pairs
+from contentspider.site.slots import SlotTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 WORDS = (
     "river stone winter letter engine garden bridge market number mirror candle harbour sister"
@@ -44,3 +45,42 @@ def marked(site: SiteBlocks, evidence: np.ndarray) -> list[str]:
 def where(site: SiteBlocks, wanted: Callable[[str], bool]) -> np.ndarray:
     """Return which blocks stand in a slot that is *wanted*."""
     return np.array([wanted(slot) for slot in site.slots])
+
+
+def laid_out(
+    pages: Sequence[Sequence[tuple[str, str]]],
+    *,
+    chars: Mapping[str, int] | None = None,
+    clusters: Mapping[str, str] | None = None,
+    parents: Mapping[str, str] | None = None,
+    contrast: Mapping[str, float] | None = None,
+    originals: Sequence[int] | None = None,
+) -> SiteBlocks:
+    """Return the blocks of *pages* that are given by (spot, text): what only numbers decide.
+
+    A text has 100 characters if *chars* does not say otherwise, and a spot is its own cluster and
+    its own parent; *contrast* is by spot.
+    """
+    numbers = np.repeat(np.arange(len(pages)), [len(page) for page in pages])
+    spots = [spot for page in pages for spot, _ in page]
+    texts = [text for page in pages for _, text in page]
+    spot_numbers, text_numbers = number_keys(spots), number_keys(texts)
+    cluster_numbers = number_keys((clusters or {}).get(spot, spot) for spot in spots)
+    return SiteBlocks(
+        contents=[],
+        hints=[],
+        pages=numbers,
+        originals=numbers if originals is None else np.array(originals)[numbers],
+        slots=spots,
+        clusters=cluster_numbers,
+        spots=spot_numbers,
+        parent_spots=number_keys((parents or {}).get(spot, spot) for spot in spots),
+        texts=text_numbers,
+        spot_texts=number_pairs(spot_numbers, text_numbers),
+        cluster_texts=number_pairs(cluster_numbers, text_numbers),
+        chars=np.array([(chars or {}).get(text, 100) for text in texts], dtype=np.float32),
+        link_share=np.zeros(len(texts), dtype=np.float32),
+        contrast=np.array([(contrast or {}).get(spot, 0) for spot in spots], dtype=np.float32),
+        headings=np.zeros(len(texts), dtype=bool),
+        table=SlotTable({}, 1),
+    )

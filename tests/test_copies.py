@@ -50,3 +50,14 @@ def test_pages_without_text_copy_nothing() -> None:
     # the second of three pages has no block
     pages, texts = np.array([0, 2]), np.array([0, 1])
     assert originals(pages, texts, np.array([9.0, 9.0]), 3).tolist() == [0, 1, 2]
+    # or the last
+    pages, texts = np.array([0, 1]), np.array([0, 0])
+    assert originals(pages, texts, np.array([9.0, 9.0]), 3).tolist() == [0, 0, 2]
+
+
+@pytest.mark.parametrize(("own", "is_copy"), [(1, True), (5, False)])
+def test_a_text_says_the_less_the_more_pages_have_it(own, is_copy) -> None:
+    # 100 characters in common count by log(3/2) squared, the own ones by log(3) squared
+    pages, texts = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2])
+    found = originals(pages, texts, np.array([100.0, own, 100.0, own]), 2)
+    assert found.tolist() == ([0, 0] if is_copy else [0, 1])

@@ -34,8 +34,12 @@ def test_documentation_whose_headings_link_to_themselves_is_an_article(href) -> 
     assert kind(html) == "article"
 
 
+@pytest.mark.parametrize(("count", "expected"), [(2, "article"), (3, "listing"), (4, "listing")])
+def test_three_whole_posts_make_a_listing(count, expected) -> None:
+    assert kind(entries(POSTS, count)) == expected
+
+
 def test_an_index_of_whole_posts_is_a_listing() -> None:
-    assert kind(entries(POSTS)) == "listing"
     # whatever is there that is not kept
     assert kind(f"<h1>Blog</h1>{entries(POSTS)}", lambda block: block.tag != "h1") == "listing"
 
@@ -64,6 +68,8 @@ def test_headings_that_follow_each_other_are_no_whole_posts() -> None:
         pytest.param(f"<p>{'x' * 40}</p>", "article", id="a short text"),
         pytest.param(f"<p>{'x' * 39}</p>", "other", id="hardly a text"),
         pytest.param("<p>x</p>", "other", id="a word"),
+        pytest.param(entries([""], 1, f"<p>{'x' * 40}</p>"), "article", id="it has one link"),
+        pytest.param(entries([""] * 2, 2, f"<p>{'x' * 40}</p>"), "other", id="it has two links"),
         pytest.param("", "other", id="nothing"),
         pytest.param(entries(SECTIONS, before="<h1>Blog</h1>"), "listing", id="teasers"),
         pytest.param(entries(SECTIONS, 2, "<h1>Tea</h1>"), "article", id="two links in a text"),

@@ -8,7 +8,7 @@ import pytest
 from contentspider.site import rules
 from contentspider.site.blocks import SENTENCE_CHARS
 from contentspider.site.rules import RULES, split_comments
-from tests.sites import marked, prose, site_of, where
+from tests.sites import laid_out, marked, prose, site_of, where
 
 NOTICE = "This shop closes at noon on all days of the week, and on holidays it does not open."
 OTHER_NOTICE = "All that is written here was written by people who had nothing better to do then."
@@ -27,6 +27,13 @@ def test_every_rule_is_in_the_vote_once_and_weighs_the_same() -> None:
         ("comment", 6.0),
     ]
     assert [rule.evidence.__name__ for rule in RULES] == [rule.name for rule in RULES]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_says_of_each_block_whether_it_speaks_against_it(rule) -> None:
+    site = site_of(["<h1>Tea</h1><p>Green</p>", "<p>Milk</p>"])
+    found = rule.evidence(site, even(site))
+    assert (found.dtype, found.tolist()) == (bool, [False] * 3)
 
 
 # template prose
@@ -79,6 +86,17 @@ def test_copies_of_a_page_do_not_make_its_prose_the_templates() -> None:
     site = site_of(copied)
     assert len(set(site.originals.tolist())) == 3
     assert not rules.template_prose(site, even(site)).any()
+
+
+@pytest.mark.parametrize(("pages", "is_template"), [(10, True), (11, False)])
+def test_prose_that_moves_must_be_on_more_than_four_tenths_of_the_other_pages(
+    pages, is_template
+) -> None:
+    # four of nine others, and four of ten, each time in another row of one list
+    rows = [[(f"row {page % 5}", "notice" if page < 5 else f"own {page}")] for page in range(pages)]
+    site = laid_out(rows, clusters={f"row {row}": "rows" for row in range(5)})
+    expected = [page < 5 and is_template for page in range(pages)]
+    assert rules.template_prose(site, even(site)).tolist() == expected
 
 
 # texts of other pages
@@ -141,6 +159,162 @@ def test_two_recurring_texts_are_too_few_to_condemn_a_slot() -> None:
     assert not set(marked(site, foreign)) & set(own)
 
 
+def ring(*layout: str, pages: int = 8) -> list[list[tuple[str, str]]]:
+    """Return pages with the spots of *layout*: each page's own text is at home, the next page's
+    own one beside, and what is elsewhere is nowhere else.
+    """
+    return [
+        [
+            (
+                spot,
+                {"home": f"text {page}", "beside": f"text {(page + 1) % pages}"}.get(
+                    spot, f"{spot} {page} {place}"
+                ),
+            )
+            for place, spot in enumerate(layout)
+        ]
+        for page in range(pages)
+    ]
+
+
+def shares(site, spot: str) -> set[float]:
+    """Return the shares of foreign texts that the blocks of a spot are given."""
+    found = rules.foreign_share(site, site.pages)
+    return set(np.round(found[where(site, lambda slot: slot == spot)].astype(float), 3).tolist())
+
+
+@pytest.mark.parametrize(
+    ("layout", "is_foreign"),
+    [
+        pytest.param(["home", "beside"], True, id="half of the page later"),
+        pytest.param(["home", "beside", "more"], False, id="a third of the page later"),
+        pytest.param(["home", "more", "beside"], True, id="two thirds of the page later"),
+        pytest.param(["more", "home", "beside", "more"], False, id="a quarter of the page later"),
+    ],
+)
+def test_a_text_is_at_home_where_it_stands_first(layout, is_foreign) -> None:
+    site = laid_out(ring(*layout))
+    assert shares(site, "beside") == {float(is_foreign)}
+    assert shares(site, "home") == {0.0}
+
+
+def test_where_a_text_stands_is_told_from_the_start_of_its_page() -> None:
+    # the spot is on the first page only, and that page is first among all
+    pages = [[("home", f"text {page}"), ("more", f"more {page}")] for page in range(8)]
+    pages[0][1] = ("beside", "text 7")
+    assert shares(laid_out(pages), "beside") == {1.0}
+
+
+@pytest.mark.parametrize(("length", "is_foreign"), [(60, True), (59, False)])
+def test_only_sentences_are_foreign(length, is_foreign) -> None:
+    site = laid_out(ring("home", "beside"), chars={f"text {page}": length for page in range(8)})
+    assert shares(site, "beside") == {float(is_foreign)}
+
+
+@pytest.mark.parametrize(("contrast", "is_foreign"), [(0.19, True), (0.2, False)])
+def test_what_is_in_the_pages_hints_is_its_own(contrast, is_foreign) -> None:
+    site = laid_out(ring("home", "more", "beside"), contrast={"beside": contrast, "home": 0.19})
+    assert shares(site, "beside") == {float(is_foreign)}
+
+
+def test_a_text_is_at_home_beside_what_speaks_of_the_hints() -> None:
+    parents = {"headline": "article", "home": "article"}
+    layout = ring("beside", "headline", "home")
+    assert shares(laid_out(layout, parents=parents), "home") == {1.0}
+    site = laid_out(layout, parents=parents, contrast={"headline": 0.9})
+    assert (shares(site, "home"), shares(site, "beside")) == ({0.0}, {1.0})
+
+
+@pytest.mark.parametrize(("pages", "is_foreign"), [(8, False), (40, True)])
+def test_a_spot_of_few_pages_is_taken_for_what_its_cluster_is(pages, is_foreign) -> None:
+    # 0.2 worse, of which 8 / 16 and 40 / 48 count
+    site = laid_out(ring("home", "beside", pages=pages), clusters={"beside": "home"})
+    assert shares(site, "beside") == {float(is_foreign)}
+
+
+def test_no_text_is_at_home_where_texts_recur() -> None:
+    # the box comes first, but its texts stand in it on two pages each
+    pages = [
+        [("box", f"text {(page // 2 * 2 + 2) % 8}"), ("home", f"text {page}")] for page in range(8)
+    ]
+    site = laid_out(pages)
+    assert (shares(site, "box"), shares(site, "home")) == ({1.0}, {0.0})
+
+
+@pytest.mark.parametrize(
+    ("length", "box", "home"),
+    [
+        pytest.param(60, {1.0, 0.625}, {0.0}, id="a sentence"),
+        pytest.param(59, {0.0}, {1.0}, id="a label"),
+    ],
+)
+def test_labels_that_recur_do_not_make_a_slot_one_of_recurring_texts(length, box, home) -> None:
+    pages = [
+        [("box", f"text {(page + 1) % 8}"), ("box", "every page's"), ("home", f"text {page}")]
+        for page in range(8)
+    ]
+    site = laid_out(pages, chars={"every page's": length})
+    assert (shares(site, "box"), shares(site, "home")) == (box, home)
+
+
+@pytest.mark.parametrize(("cited", "is_foreign"), [(1, True), (2, False)])
+def test_a_text_that_is_cited_on_several_pages_is_at_home_on_none(cited, is_foreign) -> None:
+    pages = [[("law", "cited" if page < cited else f"law {page}")] for page in range(20)]
+    pages[2] += [("more", "one"), ("more", "another"), ("beside", "cited")]
+    assert shares(laid_out(pages), "beside") == {float(is_foreign)}
+
+
+def boxes(foreign: int, recurring: int, unique: int) -> list[list[tuple[str, str]]]:
+    """Return pages with an own text each, and with a box: of texts of the page before, of one text
+    that recurs in boxes, or of a text that is nowhere else.
+    """
+    box = [
+        *((f"text {page - 1}") for page in range(1, foreign + 1)),
+        *["cited"] * recurring,
+        *(f"own {page}" for page in range(unique)),
+    ]
+    return [[("home", "text 0")]] + [
+        [("home", f"text {page}"), ("box", text)] for page, text in enumerate(box, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("foreign", "cited", "unique", "length", "expected"),
+    [
+        pytest.param(3, 0, 4, 100, 1.0, id="all that recur are foreign"),
+        pytest.param(2, 0, 4, 100, 0.0, id="two are too few to tell"),
+        pytest.param(3, 0, 26, 100, 1.0, id="more than a tenth recurs"),
+        pytest.param(3, 0, 27, 100, 0.0, id="a tenth recurs"),
+        pytest.param(3, 3, 4, 100, 0.5, id="half of what recurs is foreign"),
+        pytest.param(3, 2, 4, 300, 0.333, id="by their length"),
+    ],
+)
+def test_a_slot_is_as_foreign_as_the_texts_in_it_that_recur(
+    foreign, cited, unique, length, expected
+) -> None:
+    site = laid_out(boxes(foreign, cited, unique), chars={"cited": length})
+    found = rules.foreign_share(site, site.pages)
+    own = np.round(found[len(found) - 2 * unique + 1 :: 2].astype(float), 3)
+    assert set(own.tolist()) == {expected}
+
+
+@pytest.mark.parametrize(("foreign", "is_foreign"), [(3, False), (4, True)])
+def test_more_than_half_of_a_slot_must_be_foreign(foreign, is_foreign) -> None:
+    site = laid_out(boxes(foreign, 3, 4))
+    assert rules.foreign_text(site, even(site))[-1] == is_foreign
+
+
+def test_slots_of_one_parent_are_judged_together() -> None:
+    pages = boxes(3, 0, 4)
+    pages = [[pages[0][0]]] + [
+        [home, (f"box {page % 3}", box[1])] for page, (home, box) in enumerate(pages[1:])
+    ]
+    alone = laid_out(pages)
+    together = laid_out(pages, parents={f"box {box}": "boxes" for box in range(3)})
+    assert rules.foreign_share(alone, alone.pages)[-1] == 0
+    assert rules.foreign_share(together, together.pages)[-1] == 1
+
+
 # other articles' headlines
 
 HEADLINE, OTHER = "The harbour of Trieste", "A quite different matter"
@@ -195,12 +369,43 @@ HEADLINE, OTHER = "The harbour of Trieste", "A quite different matter"
             [OTHER, OTHER_NOTICE],
             id="up to the next headline",
         ),
+        pytest.param(
+            f"<div><h1>{OTHER}</h1><p>Before</p></div><div><h1>{HEADLINE}</h1><p>{NOTICE}</p></div>"
+            f"<div><h1>{OTHER}</h1><p>{OTHER_NOTICE}</p></div>",
+            [OTHER, OTHER_NOTICE],
+            id="before and after the own one",
+        ),
         pytest.param(f"<h2>{OTHER}</h2><p>{OTHER_NOTICE}</p>", [], id="no headline at all"),
     ],
 )
 def test_what_stands_below_another_articles_headline(body, found) -> None:
     site = site_of([f"<title>{HEADLINE} - The News</title>{body}"])
     assert marked(site, rules.other_article(site, even(site))) == found
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "length", "is_found"),
+    [
+        pytest.param("abcdefghix", "xxxx", 60, True, id="nine tenths of the own headline"),
+        pytest.param("abcdefghxx", "xxxx", 60, False, id="less of it"),
+        pytest.param("abcdefghij", "abxx", 60, True, id="half of the other headline"),
+        pytest.param("abcdefghij", "abcx", 60, False, id="three quarters of it"),
+        pytest.param("abcdefghij", "xxxx", 59, False, id="no sentence below the own headline"),
+    ],
+)
+def test_how_much_of_a_headline_the_title_must_have(own, other, length, is_found) -> None:
+    stories = (
+        f"<div><h1>{own}</h1><p>{'y' * length}</p></div><div><h1>{other}</h1><p>more</p></div>"
+    )
+    site = site_of([f"<title>abcdefghij</title>{stories}"])
+    assert marked(site, rules.other_article(site, even(site))) == [other, "more"] * is_found
+
+
+def test_without_a_title_no_headline_is_another_articles() -> None:
+    site = site_of([f"<h1>{text}</h1><p>{NOTICE}</p>" for text in (HEADLINE, OTHER)])
+    assert not rules.other_article(site, even(site)).any()
+    pages = [f"<div><h1>{HEADLINE}</h1><p>{NOTICE}</p></div><div><h1>{OTHER}</h1></div>"]
+    assert not rules.other_article(site_of(pages), even(site_of(pages))).any()
 
 
 # echoes
@@ -249,6 +454,56 @@ def test_in_a_forum_those_pages_that_have_a_text_have_comments() -> None:
     comments, discussion = split_comments(site, judged(site))
     assert set(site.pages[comments].tolist()) == {6, 7}
     assert set(site.pages[discussion].tolist()) == {0, 1, 2, 3, 4, 5}
+
+
+def page_with_comments(text: list[int], comments: list[int], number: int = 0) -> str:
+    """Return a page with paragraphs and comments of these lengths, told apart by their *number*."""
+
+    def paragraphs(lengths: list[int], letter: str) -> str:
+        return "".join(
+            f"<p>{f'{letter} {number} {place} '.ljust(length, 'x')}</p>"
+            for place, length in enumerate(lengths)
+        )
+
+    return (
+        f"<h1>{number}</h1>{paragraphs(text, 'a')}<div class=comments>{paragraphs(comments, 'c')}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "comments", "is_comment"),
+    [
+        pytest.param([250, 250], [125], True, id="a text of 500 characters"),
+        pytest.param([250, 249], [125], False, id="a text of less"),
+        pytest.param([60] * 9, [125], True, id="sentences of 60 characters"),
+        pytest.param([59] * 9, [125], False, id="no sentences"),
+        pytest.param([], [125], False, id="comments of 125 characters"),
+        pytest.param([], [124], True, id="too little to discuss"),
+    ],
+)
+def test_how_much_text_makes_what_is_called_comments_comments(text, comments, is_comment) -> None:
+    site = site_of([page_with_comments(text, comments, number) for number in range(4)])
+    below = where(site, lambda slot: "comments" in slot)
+    found = rules.comment(site, np.full(len(site.chars), 0.5, dtype=np.float32))
+    assert found.tolist() == (below & is_comment).tolist()
+
+
+@pytest.mark.parametrize(("paragraphs", "is_comment"), [(4, True), (3, False)])
+def test_of_a_text_above_comments_only_what_is_not_linked_counts(paragraphs, is_comment) -> None:
+    # half of 1080 characters, and of 810
+    site = site_of(commented(6, paragraphs))
+    site.link_share[:] = 0.5
+    below = where(site, lambda slot: "comments" in slot)
+    site.link_share[below] = 0
+    assert rules.comment(site, judged(site)).any() == is_comment
+
+
+def test_a_page_of_a_forum_with_a_text_of_500_characters_has_comments() -> None:
+    texts = [[], [], [], [250, 250], [250, 249]]
+    site = site_of([page_with_comments(text, [125], page) for page, text in enumerate(texts)])
+    comments, discussion = split_comments(site, judged(site))
+    assert set(site.pages[comments].tolist()) == {3}
+    assert set(site.pages[discussion].tolist()) == {0, 1, 2, 4}
 
 
 def test_text_that_the_prior_does_not_take_for_content_is_no_article() -> None:

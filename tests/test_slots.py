@@ -70,6 +70,8 @@ def found(*paths: str) -> list[int]:
         ("body/div/div/div/div/p.odd", "body/div/div/div/div/p.even", False),
         ("body/div/p", "body/div/div/p", False),
         ("body/div/p", "body/section/p", False),
+        # 0.08 apart
+        ("body/div/div/div.odd/p", "body/div/div/div.even/p", False),
     ],
 )
 def test_slots_that_differ_little_far_up_are_one_cluster(first, second, is_one) -> None:
@@ -82,6 +84,16 @@ def test_beyond_a_number_of_slots_the_lightest_stand_alone(monkeypatch) -> None:
     paths = ["body/div/div/div.a/p"] * 3
     assert cluster_slots(paths, [1, 3, 2]).tolist() == [1, 0, 0]
     assert cluster_slots(paths + paths[:1], [1, 3, 2, 1]).tolist() == [1, 0, 0, 2]
+
+
+def test_of_slots_that_weigh_the_same_the_first_are_clustered(monkeypatch) -> None:
+    monkeypatch.setattr(clusters, "MAX_CLUSTERED", 20)
+    assert cluster_slots(["body/p"] * 40, [1, 2] * 20).tolist() == [
+        number // 2 + 1 if number % 2 == 0 else 0 for number in range(40)
+    ]
+    monkeypatch.setattr(clusters, "MAX_CLUSTERED", 10)
+    found = cluster_slots(["body/p"] * 40, [1, 2] * 20)
+    assert np.flatnonzero(found == 0).tolist() == [*range(1, 20, 2)]
 
 
 # blocks side by side
@@ -108,6 +120,17 @@ def test_what_is_gathered_of_the_blocks() -> None:
     assert site.weights == pytest.approx(np.sqrt(site.chars))
 
 
+def test_a_spot_s_parent_is_the_element_above() -> None:
+    site = site_of(["<div><ul><li>a<li>b</ul><ol><li>c</ol></div>"])
+    assert site.parent_spots.tolist() == [0, 0, 1]
+
+
+def test_a_page_may_be_a_text_and_nothing_else() -> None:
+    site = site_of(["<body class=shop>Tea", "<body class=shop>Milk", "<body class=blog>Tea"])
+    assert site.slots == ["body"] * 3
+    assert site.spots.tolist() == [0, 0, 1]
+
+
 def test_a_spot_is_a_slot_at_a_position_on_pages_of_one_body() -> None:
     text = "<div><p>a</p></div><div><p>a</p></div>"
     site = site_of([f"<body class={name}>{text}" for name in "xxyy"])
@@ -128,6 +151,8 @@ def test_means_counts_and_windows() -> None:
     values = np.array([1, 3, 5], dtype=np.float32)
     assert blocks.group_mean(groups, values, np.array([3, 1, 1.0])) == pytest.approx([1.5, 1.5, 5])
     assert blocks.group_mean(groups, values, np.zeros(3)).tolist() == [0, 0, 0]
+    small = np.array([3, 1, 1]) / 1e6
+    assert blocks.group_mean(groups, values, small) == pytest.approx([1.5, 1.5, 5], rel=1e-3)
     assert blocks.count_pages(groups, pages).tolist() == [2, 1]
     assert blocks.count_pages(np.array([0, 0, 2]), np.array([1, 1, 0])).tolist() == [1, 0, 1]
     window = blocks.window_mean(values, np.array([1, 1, 3.0]), pages, 1)
@@ -188,6 +213,22 @@ def test_contrast_is_relevance_to_the_own_hints_less_that_to_others() -> None:
     assert alone == 0.5
 
 
+def test_each_block_is_compared_with_the_others_hints_by_itself() -> None:
+    pages = [
+        Page.from_html(f"<title>{title}</title><p>aaaa</p><p>bbbb</p>")
+        for title in ("aaaa", "bbbb", "cccc")
+    ]
+    found = contrasts([page.content for page in pages], [page.hints for page in pages])
+    assert found.tolist() == [1, -0.5, -0.5, 1, -0.5, -0.5]
+
+
+def test_a_hint_that_only_copies_share_is_the_pages_own() -> None:
+    pages = [Page.from_html(f"<title>{title}</title><p>{title}</p>") for title in ("aa", "aa", "b")]
+    contents, hints = [page.content for page in pages], [page.hints for page in pages]
+    assert contrasts(contents, hints).tolist() == [0, 0, 1]
+    assert contrasts(contents, hints, [0, 0, 2]).tolist() == [1, 1, 1]
+
+
 # teasers
 
 
@@ -206,7 +247,7 @@ def article(number: int, teaser: bool = False) -> str:
 
 def slots_of(bodies: list[str]) -> frozenset[str]:
     pages = [Page.from_html(body) for body in bodies]
-    table = SlotTable(count_names([b.path for b in page.content.blocks] for page in pages), 99)
+    table = SlotTable.of_names([".teaser", ".more", ".text"])
     kept = [np.array(["text" in block.path for block in page.content.blocks]) for page in pages]
     return teaser_slots(pages, kept, table)
 
@@ -220,6 +261,10 @@ def test_entries_stand_where_listings_have_text_and_articles_have_none() -> None
     bodies[6:8] = [article(number, teaser=True) for number in range(2)]
     assert slots_of(bodies) == {"body/div.teaser/h2"}
     assert slots_of(bodies[6:]) == set()
+
+
+def test_two_listings_show_where_entries_stand() -> None:
+    assert slots_of([listing(0), listing(1)]) == {"body/div.teaser/h2", "body/div.teaser/p"}
 
 
 @pytest.mark.parametrize(("articles", "is_entry"), [(10, True), (9, False)])

@@ -160,6 +160,16 @@ VIDEO = {"@type": "VideoObject", "name": "Watch: ferry drone footage"}
             "<title>Ferry</title><h1>1. What the ferry can carry today</h1><h1>2. Fares</h1>",
             "Ferry",
         ),
+        (
+            "two headings are parts of the title",
+            "<title>Ferry and tides back in port</title><h1>Ferry</h1><h1>Tides back in port</h1>",
+            "Tides back in port",
+        ),
+        (
+            "the site's name of four letters links to the front page by its name",
+            "<title>Port | Ferry back</title><a href='/index.html'>Port</a>",
+            "Ferry back",
+        ),
         ("no title at all", "<h1>The ferry</h1><p>text</p>", "The ferry"),
         ("nothing at all", "<p>text</p>", ""),
         ("only separators", "<title> | - </title><h1></h1>", "-"),
@@ -178,6 +188,22 @@ def test_pages_of_a_folder_need_no_host() -> None:
     html = "<title>Ferry - Port</title><h1><a href='../index.html'>Port</a></h1><h2>Ferry</h2>"
     assert title(html, "2024/ferry.html") == "Ferry"
     assert title("<title>Ferry | Port</title><a href='http://[::1'>Port</a>", "") == "Ferry | Port"
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"), [("port", "Ferry back"), ("pie", "Ferry back | Pie")]
+)
+def test_a_host_of_four_letters_names_its_site(host, expected) -> None:
+    url = f"https://www.{host}.example/2024/ferry.html"
+    assert title(f"<title>Ferry back | {host.title()}</title><p>text</p>", url) == expected
+
+
+@pytest.mark.parametrize("parts", [7, 8, 9])
+def test_a_title_has_eight_separators_at_most(parts) -> None:
+    names = " - ".join(f"part {number}" for number in range(parts))
+    whole = f"{names} | Harbour News"
+    # behind more of them the site's name is not seen
+    assert title(f"<title>{whole}</title><p>text</p>") == (names if parts <= 8 else whole)
 
 
 def test_a_title_is_bounded_and_on_one_line() -> None:

@@ -228,6 +228,18 @@ def test_what_counts_as_emptied(kept, alone, is_emptied) -> None:
     assert votes.emptied(site, prior, odds).tolist() == [is_emptied] * 2
 
 
+@pytest.mark.parametrize(("linked", "is_emptied"), [(0.0, True), (0.4, False)])
+def test_an_article_is_what_is_not_linked(linked, is_emptied) -> None:
+    # of 300 characters 200 would do
+    site = site_of([f"<p>{'a' * 300}</p>"])
+    site.link_share = array(linked)
+    assert votes.emptied(site, array(0.9), array(-1.0)).tolist() == [is_emptied]
+    # and links that are kept keep no page: of 100 characters 60 would do
+    site = site_of([f"<p>{'a' * 300}</p><p>{'k' * 100}</p>"])
+    site.link_share = array(0, linked + 0.1)
+    assert votes.emptied(site, array(0.9, 0.9), array(-1, 1)).tolist() == [not is_emptied] * 2
+
+
 def test_listings_may_be_empty() -> None:
     links = "".join(f"<li><a href=/{n}>{prose('teaser', n)}</a></li>" for n in range(9))
     site = site_of([f"<p>{prose(n)}</p>" for n in range(5)] + [f"<p>{prose()}</p><ul>{links}</ul>"])
