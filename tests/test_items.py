@@ -9,7 +9,7 @@ from scrapy.exporters import CsvItemExporter, XmlItemExporter
 
 from contentspider.crawl.items import ContentItem, FieldMap
 from contentspider.page.document import Page
-from contentspider.site.record import page_fields
+from contentspider.site.record import _sample, absolute_url, page_fields
 
 HTML = """<html lang="en"><head><title>Ferry | Harbour</title>
 <meta property="article:published_time" content="2024-03-01"><meta name="keywords" content="a,b">
@@ -23,6 +23,52 @@ def values() -> dict[str, object]:
 
 def test_every_field_is_filled_and_no_other() -> None:
     assert set(values()) == set(ContentItem.__dataclass_fields__)
+
+
+def test_what_an_item_says_of_a_page() -> None:
+    page = Page.from_html(
+        HTML + "<p>See <a href=/tides>tides</a>.", "https://harbour.example/ferry"
+    )
+    found = page_fields(page, "harbour.example", None, "")
+    assert found["content"] == "Ferry\nIt is back.\nTimes\nSee tides."
+    assert "[tides](https://harbour.example/tides)" in found["content_markdown"]
+    assert 'href="https://harbour.example/tides"' in found["content_html"]
+    assert {name: found[name] for name in ("page_type", "model_version", "confidence")} == {
+        "page_type": "other",
+        "model_version": "unfiltered",
+        "confidence": 0.0,
+    }
+    assert (len(found["id"]), len(found["content_hash"])) == (32, 32)
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("/tides", "https://harbour.example/tides"),
+        (" tides#low ", "https://harbour.example/tides#low"),
+        ("//cdn.example/a.jpg", "https://cdn.example/a.jpg"),
+        ("ftp://harbour.example/a.jpg", ""),
+        ("mailto:ada@harbour.example", ""),
+        ("http://[::1", ""),
+        ("/a\nb", ""),
+        ("", ""),
+        ("https://a.example/" + "x" * 1_982, "https://a.example/" + "x" * 1_982),
+        ("https://a.example/" + "x" * 1_983, ""),
+        ("/" + "x" * 1_990, ""),
+    ],
+)
+def test_addresses_of_items_are_of_the_web_and_2000_characters_at_most(address, expected) -> None:
+    page = Page.from_html(HTML, "https://harbour.example/ferry")
+    assert absolute_url(page, address) == expected
+
+
+def test_a_language_is_told_from_the_text_but_not_from_code() -> None:
+    german = "Die Fähre fährt heute wieder, und das Wetter ist gut genug für alle."
+    page = Page.from_html(f"<pre>{'if the for and with this that ' * 30}</pre><p>{german}</p>")
+    assert _sample(page.content.blocks) == german
+    # the first 600 characters are enough
+    page = Page.from_html("".join(f"<p>{letter * 400}</p>" for letter in "abc"))
+    assert _sample(page.content.blocks) == "a" * 400 + "\n" + "b" * 400
 
 
 def test_users_items_take_the_fields_that_they_map() -> None:

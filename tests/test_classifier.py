@@ -1,0 +1,98 @@
+"""The default classifier of a site: what it learns, and what it makes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider.site.classifier import Columns
+from contentspider.site.rows import Group
+from contentspider.site.svm import LinearSVM
+
+A, B, C = (Group(((name,),)) for name in "abc")
+
+
+def fit(*examples: tuple[list[Group], bool], weights: list[float] | None = None) -> LinearSVM:
+    rows, labels = zip(*examples, strict=True)
+    return LinearSVM.fit(
+        list(rows), np.array(labels), np.array(weights or [1.0] * len(rows), dtype=float)
+    )
+
+
+def test_two_examples_are_told_apart_but_the_penalty_keeps_their_margins_below_one() -> None:
+    # the least of a * a + 2 * 0.3 * (1 - a) ** 2
+    svm = fit(([A], False), ([B], True))
+    assert svm.margins([[A], [B]]) == pytest.approx([-0.375, 0.375], abs=0.005)
+    assert svm.decide([[A], [B]]) == pytest.approx([0.245, 0.755], abs=0.005)
+
+
+def test_few_blocks_of_content_weigh_as_much_as_much_boilerplate() -> None:
+    svm = fit(*[([A], False)] * 7, *[([B], False)] * 3, *[([B], True)] * 2)
+    assert (svm.decide([[A], [B]]) > 0.5).tolist() == [False, True]
+
+
+def test_of_blocks_alike_the_heavier_are_believed() -> None:
+    examples = [([A], False), ([B], True), ([C], True), ([C], False)]
+    assert fit(*examples, weights=[1, 1, 4, 1]).decide([[C]])[0] > 0.5
+    assert fit(*examples, weights=[1, 1, 1, 4]).decide([[C]])[0] < 0.5
+
+
+def test_weights_are_relative() -> None:
+    examples = [([A], False), ([B], True), ([C], True), ([C], False)]
+    weights = [1.0, 2, 3, 1]
+    tenfold = fit(*examples, weights=[10 * weight for weight in weights])
+    assert tenfold.weights == pytest.approx(fit(*examples, weights=weights).weights, abs=1e-3)
+
+
+def test_a_model_has_five_digits_and_no_zeros() -> None:
+    draw = np.random.default_rng(0)
+    groups = [Group(((f"f{number}",),)) for number in range(12)]
+    rows = [[groups[number] for number in draw.choice(12, 4, replace=False)] for _ in range(60)]
+    svm = fit(*[(row, groups[0] in row or draw.random() < 0.2) for row in rows])
+    values = [svm.intercept, *svm.weights.values()]
+    assert values == [round(value, 5) for value in values]
+    assert all(svm.weights.values())
+    assert len(svm.weights) == 12
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "is_content"),
+    [
+        pytest.param([[A], [B]], [True, True], True, id="content only"),
+        pytest.param([[A], [B]], [False, False], False, id="boilerplate only"),
+        pytest.param([[], [], []], [True, True, False], True, id="no features, most are content"),
+        pytest.param([[], []], [True, False], False, id="no features, half are content"),
+        pytest.param([], [], False, id="nothing"),
+    ],
+)
+def test_where_nothing_is_to_be_separated_all_blocks_are_as_most_are(
+    rows, labels, is_content
+) -> None:
+    svm = LinearSVM.fit(rows, np.array(labels, dtype=bool), np.ones(len(rows)))
+    assert svm.weights == {}
+    assert svm.margins([[A], []]).tolist() == [1.0 if is_content else -1.0] * 2
+
+
+def test_what_spoke_is_said_the_strongest_first() -> None:
+    svm = LinearSVM({("a",): 0.5, ("b",): -2.0}, 0.25)
+    assert svm.explain([A, B, C]) == [(("b",), -2.0), (("a",), 0.5)]
+    assert svm.margins([[A, B, C]]).tolist() == [-1.25]
+
+
+def test_a_classifier_is_read_as_it_was_written() -> None:
+    svm = LinearSVM({("slot", "p"): 0.5, ("length", "4"): -2.0}, 0.25)
+    assert svm.dump() == {
+        "intercept": 0.25,
+        "weights": [["length", "4", -2.0], ["slot", "p", 0.5]],
+    }
+    again = LinearSVM.load(svm.dump())
+    assert (again.weights, again.intercept) == (svm.weights, svm.intercept)
+
+
+def test_rows_have_a_column_for_each_feature_that_was_met() -> None:
+    columns = Columns()
+    both = Group((("b",),), above=A)
+    assert columns.matrix([[both], [B], []]).toarray().tolist() == [[1, 1], [0, 1], [0, 0]]
+    assert columns.matrix([[A]]).toarray().tolist() == [[1, 0]]
+    assert columns.matrix([[C]]).toarray().tolist() == [[0, 0, 1]]
+    assert columns.matrix([[A]]).indices.dtype == columns.matrix([[A]]).indptr.dtype == np.int32

@@ -1,0 +1,133 @@
+"""What a classifier sees of a block: its row."""
+
+from __future__ import annotations
+
+import pytest
+
+from contentspider.page.blocks import Block
+from contentspider.page.document import Page
+from contentspider.site import rows
+from contentspider.site.rows import Group, SlotFeatures, places, shape, text_key, weigh
+from contentspider.site.slots import SlotTable
+
+
+def features(html: str, names: tuple[str, ...] = (), noise: tuple[str, ...] = ()) -> list[set[str]]:
+    """Return the features of each block of a page."""
+    noise_texts = frozenset(map(text_key, noise))
+    found = SlotFeatures(SlotTable.of_names(names), noise_texts).rows(Page.from_html(html).content)
+    return [{" ".join(feature) for group in row for feature in group} for row in found]
+
+
+@pytest.mark.parametrize(
+    ("chars", "length"),
+    [
+        *[(1, 0), (9, 0), (10, 1), (24, 1), (25, 2), (49, 2), (50, 3), (79, 3), (80, 4), (139, 4)],
+        *[(140, 5), (299, 5), (300, 6), (5_000, 6)],
+    ],
+)
+def test_the_bins_of_length(chars, length) -> None:
+    assert shape(Block("x" * chars, "p", "p", 0, 0)) == 8 * length
+
+
+@pytest.mark.parametrize(
+    ("linked", "links"), [(0, 0), (1, 0), (2, 1), (29, 1), (30, 2), (89, 2), (90, 3), (100, 3)]
+)
+def test_the_bins_of_links(linked, links) -> None:
+    assert shape(Block("x" * 100, "p", "p", 0, linked)) == 8 * 4 + 2 * links
+    assert shape(Block("x" * 99 + ".", "p", "p", 0, linked)) == 8 * 4 + 2 * links + 1
+
+
+def test_a_shape_is_named_alone_and_with_its_slot() -> None:
+    assert {" ".join(feature) for feature in rows.shape_features(8 * 4 + 2 * 3 + 1, "s")} == {
+        "length 4",
+        "links 3",
+        "ends 1",
+        "shape 431",
+        "shaped 431 s",
+        "linked 3 s",
+    }
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ("<p>a</p><p>b</p>", ["", ""]),
+        ("<div>a</div><div>b</div>", ["0", "1"]),
+        ("<div>a</div><p>b</p><div>c</div>", ["0", "", "1"]),
+        ("<div><div><p>a</p></div><div>b</div></div><div>c</div>", ["00", "01", "1"]),
+        ("<main><ul><li><div>a</div></li></ul></main>", ["00"]),
+        ("<div>x</div>" * 7, ["0", "1", "2", "3", "4", "4", "4"]),
+        ("<table><tr><td>a</td><td>b</td></tr></table>", ["00", "01"]),
+    ],
+)
+def test_a_place_is_which_of_their_kind_the_layout_elements_around_are(html, found) -> None:
+    assert places(Page.from_html(html).content) == found
+
+
+def test_what_recurs_is_known_up_to_400_characters() -> None:
+    html = f"<p>{'a' * 399}</p><p>{'b' * 400}</p><p>c</p><p>d</p>"
+    found = features(html, noise=("a" * 399, "b" * 400, "c"))
+    assert ["recurs" in row for row in found] == [True, False, True, False]
+    assert ["recurs body/p" in row for row in found] == [True, False, True, False]
+    assert not any("recurs" in row for row in features(html))
+
+
+def test_a_text_s_key_never_changes() -> None:
+    assert text_key("Read more") == "89370b58ee3919ca"
+    assert text_key("\ud800") == text_key("?")
+    assert text_key("Tea") != text_key("tea")
+
+
+def test_the_blocks_beside_are_named_by_their_slots() -> None:
+    first, second, third = features("<h1>a</h1><p>b</p><h2>c</h2>")
+    assert {"after start", "before body/p"} <= first
+    assert {"after body/h1", "before body/h2", "after body/h1 body/p"} <= second
+    assert {"after body/p", "before end", "before end body/h2"} <= third
+
+
+def test_names_that_the_template_does_not_use_are_no_features() -> None:
+    html = "<body class='blog p7'><div class='text wide'><p id=p7>a</p></div>"
+    (row,) = features(html, names=(".text", ".blog"))
+    assert {"body body.blog body/div.text/p", "has div.text", "slot body/div.text/p"} <= row
+    assert not [feature for feature in row if "p7" in feature or "wide" in feature]
+
+
+def test_a_step_that_is_there_twice_counts_once() -> None:
+    page = Page.from_html("<div class=a><div class=a><p>x</p></div></div>").content
+    (row,) = SlotFeatures(SlotTable.of_names([".a"]), frozenset()).rows(page)
+    found = [" ".join(feature) for group in row for feature in group]
+    assert found.count("has div.a") == 1
+    assert {"under body/div.a", "under body/div.a/div.a"} <= set(found)
+    assert "under body" not in found
+
+
+def test_rows_are_weighed_by_their_features_and_those_above() -> None:
+    top = Group((("a",), ("b",)))
+    inner = Group((("c",),), above=top)
+    other = Group((("d",),), above=top)
+    assert list(inner) == [("a",), ("b",), ("c",)]
+    assert repr(inner) == "Group(a, b, c)"
+    weights = {("a",): 1.0, ("c",): 0.25, ("d",): -2.0}
+    assert weigh([[inner], [other], [top, inner], []], weights, 0.5) == [1.75, -0.5, 2.75, 0.5]
+    # by other weights they are weighed anew
+    assert weigh([[inner], [other]], {("b",): 3.0}, 0.0) == [3.0, 3.0]
+    assert weigh([[inner]], weights, 0.0) == [1.25]
+
+
+def test_a_page_without_blocks_has_no_rows() -> None:
+    assert features("") == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"), [("MAX_PATHS", 2), ("MAX_GROUPS", 5), ("MAX_PATH_CHARS", 40)]
+)
+def test_what_is_kept_of_a_site_is_bounded(limit, value, monkeypatch) -> None:
+    monkeypatch.setattr(rows, limit, value)
+    found = SlotFeatures(SlotTable.of_names([]), frozenset())
+    sizes = []
+    for number in range(6):
+        found.rows(Page.from_html(f"<p>{number}</p><h2 id=n{number}>a</h2>").content)
+        sizes.append(found.size)
+    # what a page adds to nothing
+    assert max(sizes) <= 2 * sizes[0]
+    assert sizes[0] > 0
