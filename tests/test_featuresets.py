@@ -15,7 +15,12 @@ from contentspider.evaluation.experiments import load_sites, per_site
 from contentspider.evaluation.metric import block_score, text_score
 from contentspider.page.document import Page
 from contentspider.page.rendered import read_rendered
-from contentspider.site.featuresets import FEATURE_SET_NAMES, SiteFeatures, parse_feature_sets
+from contentspider.site.featuresets import (
+    FEATURE_SET_NAMES,
+    SiteFeatures,
+    needs_attributes,
+    parse_feature_sets,
+)
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
@@ -64,6 +69,129 @@ def test_each_set_names_what_it_is_about() -> None:
     assert "is_desc ad" in derived[3]
     assert "is_link" not in derived[2]
     assert names("visual") == [[], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("feature_set", "expected"),
+    [
+        ("tag-path", "tags body/div/p"),
+        ("text-length", "chars 12"),
+        ("selectors", "selector div#main, selector div.story"),
+        ("tags", "tag p, above body, above div"),
+        ("classes", "above class story"),
+        (
+            "attributes",
+            ", ".join(
+                [
+                    *(f"attribute {name}" for name in ("align=center", "data-n", "href", "style")),
+                    *(f"attribute {name}" for name in ("title", "type=abcdefghijklmnop", "x")),
+                    *(f"above attribute {name}" for name in ("href", "lang=en")),
+                ]
+            ),
+        ),
+        ("scripts", "script alert, script onclick, above script javascript:"),
+        (
+            "uzun",
+            "words 8, density 19, link count 3, words in links 5, words a link 3, link ratio 3",
+        ),
+    ],
+)
+def test_the_whole_row_of_a_set(feature_set, expected) -> None:
+    attributes = (
+        "align=center class=lead id=first data-n=3 style=color:red title=a x=abcdefghijklmnopq"
+        " type=abcdefghijklmnop onclick='alert(share)'"
+    )
+    # 80 characters in 16 words; 23 characters of them in links
+    html = (
+        "<h1>One two three four</h1><div class=story id=main lang=en href='JavaScript:share'>"
+        f"<p {attributes}>Of all the words here <a href=/>five are in</a> the <a href=/>first of"
+        " two</a> links, and not more.</p></div>"
+    )
+    assert ", ".join(names(feature_set, html)[1]) == expected
+
+
+def test_the_whole_derived_row() -> None:
+    html = (
+        "<body><aside class=ad-box><h2>Related</h2></aside><div><p>All <b>of</b> it</p><ul><li>"
+        "<a href=/>There</a></ul><pre>x</pre><p>And more</p></div>"
+    )
+    _, text, link, _, last = (set(row) for row in names("derived", html))
+    assert text == {
+        *("is_desc body", "is_desc div", "contains b", "is_sib ul", "is_sib pre", "is_sib p"),
+        *("after header related", "word count 4", "position 2", "tag p"),
+    }
+    assert link == {
+        *("is_desc body", "is_desc div", "is_desc ul", "contains a", "is_link"),
+        *("after header related", "word count 2", "position 4", "tag li"),
+    }
+    assert {"position 8", "is_sib p"} <= last
+
+
+def test_a_noisy_header_speaks_for_twelve_blocks_or_up_to_the_next() -> None:
+    many = "".join(f"<p>{number}" for number in range(14))
+    found = ["after header related" in row for row in names("derived", f"<h2>Related</h2>{many}")]
+    assert found == [True] * 13 + [False] * 2
+    html = f"<h2>Related</h2><p>a<h2>Tea</h2>{many}"
+    found = ["after header related" in row for row in names("derived", html)]
+    assert found == [True] * 2 + [False] * 15
+
+
+def test_siblings_are_near_up_to_twelve_elements() -> None:
+    rows = names("derived", "<h1>a</h1>" + "<p>b</p>" * 12 + "<pre>c</pre>")
+    assert "is_sib pre" not in rows[0]
+    assert "is_sib pre" in rows[1]
+    assert "is_sib h1" in rows[12]
+    assert "is_sib h1" not in rows[13]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [(0, 0, True), (79, 0, True), (80, 0, False), (79, 319, True), (79, 320, False)],
+)
+def test_phrases_are_looked_for_where_a_short_text_begins(before, after, says) -> None:
+    html = f"<p>{'x' * before}©{'x' * after}</p>"
+    assert ("says legal" in names("derived", html)[0]) == says
+    # in a header of whatever length
+    found = names("derived", f"<h2>{'x' * before}©{'x' * after}</h2><p>a</p>")[1]
+    assert ("after header legal" in found) == (before < 80)
+
+
+@pytest.mark.parametrize(("links", "is_link"), [(9, False), (10, True)])
+def test_what_is_a_link_but_for_a_tenth_is_one(links, is_link) -> None:
+    html = f"<p><a href=/>{'x' * links}</a>y</p>"
+    assert ("is_link" in names("derived", html)[0]) == is_link
+
+
+@pytest.mark.parametrize(
+    ("chars", "name"), [(1, "2"), (2, "3"), (3, "4"), (7, "6"), (100, "13"), (1_000, "19")]
+)
+def test_lengths_have_two_bins_to_a_doubling(chars, name) -> None:
+    assert names("text-length", f"<p>{'x' * chars}</p>") == [[f"chars {name}"]]
+
+
+def test_looks_are_the_computed_style_and_where_the_box_is() -> None:
+    page = Page.from_html("<p>a</p>").content
+    page.visuals = [{"color": "red", "box width": "640", "box x": "250.5", "box y": "99"}]
+    (row,) = SiteFeatures(("visual",), SlotTable.of_names([])).rows(page)
+    assert [feature for group in row for feature in group] == [
+        ("css", "color", "red"),
+        ("css", "box width", "640"),
+        ("box", "x", "2"),
+        ("box", "y", "0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sets", "needed"),
+    [
+        (["slots"], False),
+        (["tags", "uzun"], False),
+        (["slots", "attributes"], True),
+        (["scripts"], True),
+    ],
+)
+def test_which_sets_need_the_markups_attributes(sets, needed) -> None:
+    assert needs_attributes(sets) == needed
 
 
 def test_all_is_every_set_but_the_default_and_an_unknown_one_is_named() -> None:

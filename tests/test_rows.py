@@ -118,16 +118,35 @@ def test_a_page_without_blocks_has_no_rows() -> None:
     assert features("") == []
 
 
+def test_what_a_site_shows_again_is_looked_up() -> None:
+    found = SlotFeatures(SlotTable.of_names([]), frozenset())
+    page = Page.from_html("<body class=a><div><p>a</p><p>b</p></div>").content
+    first, second = found.rows(page), found.rows(page)
+    size = found.size
+    # two places, and of the one where blocks stand shape, position, body, and what is beside
+    assert size == 3 + 3 + 3 + 2 * 2
+    assert all(a is b for row, again in zip(first, second, strict=True) for a, b in zip(row, again))  # noqa: B905
+    found.rows(Page.from_html("<body class=a><div><p>longer than that").content)
+    assert found.size == size + 1  # another shape
+
+
 @pytest.mark.parametrize(
-    ("limit", "value"), [("MAX_PATHS", 2), ("MAX_GROUPS", 5), ("MAX_PATH_CHARS", 40)]
+    ("limit", "value"), [("MAX_PATHS", 2), ("MAX_GROUPS", 12), ("MAX_PATH_CHARS", 40)]
 )
 def test_what_is_kept_of_a_site_is_bounded(limit, value, monkeypatch) -> None:
     monkeypatch.setattr(rows, limit, value)
-    found = SlotFeatures(SlotTable.of_names([]), frozenset())
+    found = SlotFeatures(SlotTable.of_names([f"#n{number}" for number in range(9)]), frozenset())
     sizes = []
-    for number in range(6):
+    for number in range(9):
         found.rows(Page.from_html(f"<p>{number}</p><h2 id=n{number}>a</h2>").content)
         sizes.append(found.size)
-    # what a page adds to nothing
-    assert max(sizes) <= 2 * sizes[0]
-    assert sizes[0] > 0
+    # each page has a slot of its own
+    assert 0 < max(sizes) <= 2 * sizes[0]
+
+
+def test_texts_recur_however_many_are_remembered(monkeypatch) -> None:
+    monkeypatch.setattr(rows, "MAX_TEXTS", 3)
+    found = SlotFeatures(SlotTable.of_names([]), frozenset([text_key("tea")]))
+    for number in range(9):
+        (first, second) = found.rows(Page.from_html(f"<p>{number}</p><p>tea</p>").content)
+        assert (len(first), len(second)) == (6, 7)

@@ -170,6 +170,16 @@ VIDEO = {"@type": "VideoObject", "name": "Watch: ferry drone footage"}
             "<title>Port | Ferry back</title><a href='/index.html'>Port</a>",
             "Ferry back",
         ),
+        (
+            "the site's name links to a folder above",
+            "<title>Port | Ferry back</title><a href='..'>Port</a>",
+            "Ferry back",
+        ),
+        (
+            "the site's name links nowhere else",
+            "<title>Port | Ferry back</title><a href='.'>Port</a>",
+            "Port | Ferry back",
+        ),
         ("no title at all", "<h1>The ferry</h1><p>text</p>", "The ferry"),
         ("nothing at all", "<p>text</p>", ""),
         ("only separators", "<title> | - </title><h1></h1>", "-"),
