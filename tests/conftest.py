@@ -85,7 +85,7 @@ def token_f1(predicted: str, gold: str) -> float:
 class Site:
     """A website on loopback whose pages a test makes: path -> (status, type, body)."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         self.pages: dict[str, tuple[int, str, bytes]] = {}
         self.requests: list[str] = []
         self.answer: Callable[[str], tuple[int, str, bytes]] = lambda path: self.pages.get(
@@ -106,9 +106,9 @@ class Site:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer((host, 0), Handler)
         self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.url = f"http://{host}:{self.server.server_address[1]}"
 
     def add(
         self,
@@ -121,8 +121,8 @@ class Site:
 
 
 @contextmanager
-def serve() -> Iterator[Site]:
-    made = Site()
+def serve(host: str = "127.0.0.1") -> Iterator[Site]:
+    made = Site(host)
     thread = Thread(target=made.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -202,3 +204,10 @@ def test_an_item_gets_the_content_of_its_page_from_any_callback(
         body = max((block.text for block in wanted), key=len)
         assert body in str(item["content"])
         assert "All rights reserved" not in str(item["content"])
+    if durable:
+        with closing(sqlite3.connect(tmp_path / ".scrapy/contentspider/my.sqlite")) as ledger:
+            rows = ledger.execute(
+                "SELECT url, content_hash FROM addresses WHERE content_hash != ''"
+            )
+            wanted = {item["url"]: item["content_hash"] for item in others if "id" in item}
+            assert dict(rows) == wanted, "at the page whose content it is"

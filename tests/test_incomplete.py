@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.outage import OUTAGE_FAILURES, Outage
+from contentspider.crawl.outcome import Outcome
 from contentspider.storage.ledger import Ledger
-from tests.conftest import TIMEOUT, Site, read_jsonl, run
+from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.test_crawl import small_site
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ FAST = ["-s", "RETRY_TIMES=1", "-s", "CONTENTSPIDER_PROGRESS_SECS=0"]
 @pytest.fixture
 def flat_site(site: Site) -> Site:
     """Return a site of 60 pages that the first one links to."""
+    return fill(site)
+
+
+def fill(site: Site) -> Site:
     links = "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, 60))
     for number in range(60):
         text = f"This is the text of page {number}, and it is about {number * 7919} things. " * 4
@@ -76,12 +80,16 @@ def busy() -> Answer:
     return 503, "text/html", b"busy"
 
 
+def broken() -> Answer:
+    return 500, "text/html", b"broken"
+
+
 def test_a_server_that_dies_leaves_yesterdays_output_and_a_resumed_crawl_goes_on(
     flat_site: Site, tmp_path: Path
 ) -> None:
     (tmp_path / "pages.jsonl").write_text("yesterday\n")
     answer = flat_site.answer
-    flat_site.answer = failing_after(answer, 20, 10_000, busy)
+    flat_site.answer = failing_after(answer, 20, 10_000, broken)
     done = run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path, check=False)
     assert "pages.jsonl is left as it was" in done.stderr
     assert (tmp_path / "pages.jsonl").read_text() == "yesterday\n"
@@ -120,56 +128,38 @@ def test_a_page_that_can_never_be_read_ends_in_a_new_crawl(flat_site: Site, tmp_
     assert "1 addresses could not be read in 2 runs; a new crawl starts" in done.stderr
 
 
-def test_a_crawl_waits_for_the_end_of_an_outage(flat_site: Site, tmp_path: Path) -> None:
-    flat_site.answer = failing_after(flat_site.answer, 10, 40, drop)
-    done = run(*COMMAND, flat_site.url, cwd=tmp_path)
-    assert "requests in a row got no answer" in done.stderr
+@pytest.mark.parametrize("failure", [drop, busy])
+def test_a_crawl_waits_for_the_end_of_an_outage(
+    flat_site: Site, tmp_path: Path, failure: Callable[[], Answer]
+) -> None:
+    flat_site.answer = failing_after(flat_site.answer, 10, 19, failure)
+    done = run(*COMMAND, *FAST, flat_site.url, cwd=tmp_path)
+    assert "8 requests in a row got no answer" in done.stderr
     assert "there is an answer again" in done.stderr
     assert numbers(tmp_path) == list(range(60))
     assert reasons(flat_site, tmp_path) == ["finished"]
 
 
-def test_a_crawl_ends_in_an_outage_and_goes_on_later(flat_site: Site, tmp_path: Path) -> None:
-    answer = flat_site.answer
-    flat_site.answer = failing_after(answer, 10, 10_000, drop)
-    limit = ["-s", "CONTENTSPIDER_OUTAGE_SECS=1"]
-    run(*COMMAND, *FAST, *limit, flat_site.url, cwd=tmp_path, check=False)
-    assert reasons(flat_site, tmp_path) == ["outage"]
-    assert len(flat_site.requests) < 60, "the queue is kept, not burnt"
-    flat_site.answer = answer
-    run(*COMMAND, "--resume", flat_site.url, cwd=tmp_path)
-    assert numbers(tmp_path) == list(range(60))
-
-
-def test_an_outage_is_waited_for_longer_and_longer_up_to_a_limit() -> None:
-    now = 0.0
-    outage = Outage(300, lambda: now)
-    for _ in range(OUTAGE_FAILURES - 1):
-        outage.failed(1_000)
-    outage.answered()
-    for _ in range(OUTAGE_FAILURES):
-        assert not outage.is_on
-        assert outage.may_ask()
-        outage.failed(1_000)
-    assert outage.is_on
-    asked = []
-    while not outage.is_over_limit:
-        now += 0.5
-        if outage.may_ask():
-            asked.append(now)
-            outage.failed(1_000)
-    assert asked[:7] == [1, 3, 7, 15, 31, 61, 91]
-    assert now == 300
-    outage.answered()
-    assert not outage.is_on
-    assert outage.may_ask()
-
-
-def test_a_site_that_is_not_there_is_not_waited_for() -> None:
-    outage = Outage(300, lambda: 0.0)
-    for _ in range(100):
-        outage.failed(3)
-    assert not outage.is_on
+def test_a_host_that_is_down_waits_while_others_go_on(flat_site: Site, tmp_path: Path) -> None:
+    with serve("127.0.0.2") as dying:
+        answer = fill(dying).answer
+        dying.answer = failing_after(answer, 10, 10_000, drop)
+        command = [*COMMAND, *FAST, "-s", "CONTENTSPIDER_OUTAGE_SECS=1", "--resume"]
+        command += ["--name", "both", flat_site.url, dying.url]
+        done = run(*command, cwd=tmp_path, check=False)
+        assert done.returncode == Outcome.INCOMPLETE
+        assert re.search(r"incomplete: 1 hosts did not answer .*\d+ addresses are in", done.stderr)
+        urls = [str(item["url"]) for item in read_jsonl(tmp_path / "pages.jsonl")]
+        assert sum(url.startswith(flat_site.url) for url in urls) == 60
+        assert len(dying.requests) < 60, "the queue is kept, not burnt"
+        status = run("status", "both", cwd=tmp_path).stdout
+        assert "outage" in status
+        assert "It is not finished" in status
+        dying.answer = answer
+        asked = len(flat_site.requests)
+        run(*command, cwd=tmp_path)
+        assert numbers(tmp_path) == sorted([*range(60), *range(60)])
+        assert len(flat_site.requests) - asked <= 1, "robots.txt: all of its pages are known"
 
 
 PROJECT = """

@@ -54,18 +54,18 @@ def test_the_queue_goes_by_priority_then_by_age_and_knows_each_address_once(path
         assert ledger.frontier.enqueue(name.encode(), f"http://x/{name}", priority, "{}")
     assert not ledger.frontier.enqueue(b"first", "http://x/first", 9, "{}")
     assert (ledger.frontier.knows(b"first"), ledger.frontier.knows(b"other")) == (True, False)
-    assert ledger.frontier.queued == 4
-    taken = [ledger.frontier.take() for _ in range(4)]
+    assert ledger.frontier.queue.length == 4
+    taken = [ledger.frontier.queue.take() for _ in range(4)]
     assert [entry[1].rpartition("/")[2] for entry in taken if entry] == [
         "high",
         "first",
         "second",
         "low",
     ]
-    assert ledger.frontier.take() is None
+    assert ledger.frontier.queue.take() is None
     assert ledger.frontier.knows(b"first")
     assert ledger.frontier.enqueue(b"first", "http://x/first", 0, "{}", again=True)
-    assert ledger.frontier.queued == 1
+    assert ledger.frontier.queue.length == 1
     ledger.close()
 
 
@@ -74,11 +74,11 @@ def test_what_was_not_committed_is_done_again_after_a_kill(path: Path) -> None:
     ledger.begin_run()
     for name in "abc":
         ledger.frontier.enqueue(name.encode(), f"http://x/{name}", 0, "{}")
-    assert ledger.frontier.take()
-    assert ledger.frontier.take()
+    assert ledger.frontier.queue.take()
+    assert ledger.frontier.queue.take()
     ledger.frontier.finish(1, "failed", "HTTP 404")
     ledger.commit()
-    assert ledger.frontier.take()
+    assert ledger.frontier.queue.take()
     ledger.frontier.finish(3, "fetched")
     ledger.frontier.enqueue(b"d", "http://x/d", 0, "{}")
     again = killed(ledger)
@@ -86,7 +86,9 @@ def test_what_was_not_committed_is_done_again_after_a_kill(path: Path) -> None:
     again.begin_run()
     assert again.frontier.states() == {"queued": 2, "failed": 1}
     assert again.frontier.reasons("failed") == [("HTTP 404", 1, "http://x/a")]
-    assert [entry[1] for entry in (again.frontier.take(), again.frontier.take()) if entry] == [
+    assert [
+        entry[1] for entry in (again.frontier.queue.take(), again.frontier.queue.take()) if entry
+    ] == [
         "http://x/b",
         "http://x/c",
     ]
@@ -131,7 +133,7 @@ def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path
     ledger = Ledger(path)
     ledger.begin_run()
     row = ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
-    ledger.frontier.take()
+    ledger.frontier.queue.take()
     ledger.items.hold(
         "site", Article("odd", made=object()), Page.from_html(HTML), key="k", address_row=row
     )
@@ -140,7 +142,7 @@ def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path
     again = killed(ledger)
     again.begin_run()
     assert again.items.held_counts() == {}
-    assert again.frontier.queued == 1
+    assert again.frontier.queue.length == 1
     again.close()
 
 
@@ -148,7 +150,7 @@ def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     row = ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
-    ledger.frontier.take()
+    ledger.frontier.queue.take()
     ledger.items.hold(
         "site", Article("odd", made=object()), Page.from_html(HTML), key="k", address_row=row
     )
@@ -156,7 +158,7 @@ def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
     (held,) = ledger.items.release("site")
     ledger.items.settle(held.row, "k", row, b"{}")
     assert ledger.frontier.states() == {"held": 1}
-    ledger.frontier.mark_released(row, "released", None, "hash")
+    ledger.frontier.mark_released(row, "released", None)
     assert ledger.frontier.states() == {"released": 1}
     ledger.close()
 
@@ -297,17 +299,17 @@ def test_what_failed_for_reasons_that_may_pass_is_asked_again(path: Path) -> Non
     rows = [ledger.frontier.enqueue(name, f"http://x/{name!r}", 0, "{}") for name in (b"a", b"b")]
     gone = ledger.frontier.enqueue(b"gone", "http://x/gone", 0, "{}")
     for _ in range(3):
-        ledger.frontier.take()
+        ledger.frontier.queue.take()
     for row in rows:
         ledger.frontier.finish(row, "failed", "HTTP 503", may_pass=True)
     ledger.frontier.finish(gone, "failed", "HTTP 404")
-    assert (ledger.frontier.unread, ledger.frontier.queued) == (2, 0)
+    assert (ledger.frontier.unread, ledger.frontier.queue.length) == (2, 0)
     assert ledger.frontier.ask_again(rows[:1]) == 1
-    assert ledger.frontier.queued == 1
+    assert ledger.frontier.queue.length == 1
     ledger.end_run("incomplete")
     again = killed(ledger)
     again.begin_run()
-    assert (again.frontier.unread, again.frontier.queued) == (0, 2)
+    assert (again.frontier.unread, again.frontier.queue.length) == (0, 2)
     again.close()
 
 
@@ -317,14 +319,14 @@ def test_a_page_that_kills_again_and_again_is_set_aside(path: Path) -> None:
     ledger.frontier.enqueue(b"killer", "http://x/killer", 1, "{}")
     ledger.frontier.enqueue(b"other", "http://x/other", 0, "{}")
     for deaths in range(3):
-        assert ledger.frontier.take() == (1, "http://x/killer", "{}", 1, deaths)
+        assert ledger.frontier.queue.take() == (1, "http://x/killer", "{}", 1, deaths)
         ledger.commit()
         ledger = killed(ledger)
         assert ledger.begin_run() == (["http://x/killer"] if deaths == 2 else [])
     assert ledger.frontier.reasons("failed") == [
         ("3 runs died with it in flight: it is set aside", 1, "http://x/killer")
     ]
-    taken = ledger.frontier.take()
+    taken = ledger.frontier.queue.take()
     assert taken
     assert taken[1] == "http://x/other"
     ledger.close()
@@ -335,7 +337,7 @@ def test_ends_without_a_death_are_held_against_no_page(path: Path) -> None:
     for _ in range(4):
         assert ledger.begin_run() == []
         ledger.frontier.enqueue(b"slow", "http://x/slow", 0, "{}")
-        taken = ledger.frontier.take()
+        taken = ledger.frontier.queue.take()
         assert taken
         assert taken[4] == 0
         ledger.end_run("shutdown")
@@ -500,9 +502,11 @@ def test_an_older_ledger_is_upgraded_in_a_copy(path: Path) -> None:
     ledger.begin_run()
     assert [run.number for run in ledger.runs.all()] == [1, 2]
     assert ledger.runs.fact("learned") == ["x"]
-    assert ledger.frontier.take() == (2, "http://x/b", "{}", 0, 1)
+    assert ledger.frontier.queue.take(without={"x"}) is None, "its host is known"
+    assert ledger.frontier.queue.take(without={"y"}) == (2, "http://x/b", "{}", 0, 1)
     assert not ledger.frontier.claim([b"\xaa"], 8)
-    assert [held.item for held in ledger.items.release("x")] == [{"url": "http://x/a"}]
+    (held,) = ledger.items.release("x")
+    assert (held.item, held.page_row) == ({"url": "http://x/a"}, 1)
     assert list(ledger.pages.sample("x")) == [Page.from_html(HTML, "http://x/a")]
     assert ledger.frontier.enqueue(b"new", "http://x/d", 0, "{}") == 8
     ledger.close()
@@ -658,7 +662,7 @@ def test_the_disk_is_waited_for_in_a_thread(path: Path) -> None:
     assert log.exists()
     again = killed(ledger)
     assert again.runs.fact("99") == "x" * 100_000
-    assert again.frontier.queued == 99
+    assert again.frontier.queue.length == 99
     again.close()
 
 

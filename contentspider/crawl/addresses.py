@@ -149,19 +149,16 @@ class Addresses:
         self.broke(self.row_of(response), f"the spider: {failure.value!r}")
 
     def unanswered(self, request: Request, exception: Exception) -> bool:
-        """Note why a request got no answer; tell whether it is to wait in the queue, since there is
-        an outage.
-        """
-        row = request.meta.get(ROW_META_KEY)
+        """Note why a request got no answer; tell whether there may be one later."""
         may_pass = self._transient.is_error(exception)
         again = Again.AT_END if may_pass else Again.NEVER
         reason = f"{type(exception).__name__}: {exception}"[:REASON_CHARS]
-        self.note(row, "failed", reason, again=again)
-        if not may_pass or self._keeper.is_broken:
-            return False
-        if self._keeper.is_durable:
-            self._keeper.outage.failed(self._keeper.ledger.frontier.queued)
-        return self._keeper.outage.is_on and row in self._in_flight
+        self.note(request.meta.get(ROW_META_KEY), "failed", reason, again=again)
+        return may_pass
+
+    def has(self, row: int | None) -> bool:
+        """Tell whether the engine has an address."""
+        return row in self._in_flight
 
     def broke(self, row: int | None, reason: str) -> None:
         """Note that something on our side failed on the page of an address."""

@@ -5,8 +5,10 @@ is yielded later.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from weakref import ref
+
+from contentspider.crawl.addresses import ROW_META_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,11 +32,20 @@ class Unbound:
 UNBOUND: Final = Unbound()
 
 
+class Bound(NamedTuple):
+    """The page that an item is bound to, and the row of its address in the ledger, if it has
+    one.
+    """
+
+    page: Page | None
+    row: int | None = None
+
+
 class Bindable:
     """An item that keeps its page in itself: copies of it keep it too, and nobody else sees it."""
 
-    __slots__ = ("_contentspider_page",)
-    _contentspider_page: Page | None
+    __slots__ = ("_contentspider_bound",)
+    _contentspider_bound: Bound
 
 
 class Bindings:
@@ -47,19 +58,21 @@ class Bindings:
     def __init__(self) -> None:
         # What is done with an item when it is bound: `scrapy parse` shows it without a pipeline.
         self.on_bind: Callable[[object], None] | None = None
-        self._pages: dict[int, tuple[object, Page | None]] = {}
+        self._pages: dict[int, tuple[object, Bound]] = {}
         self._kept_alive: OrderedDict[int, object] = OrderedDict()
 
-    def put(self, item: object, page: Page | None) -> None:
-        """Bind an item to a page, instead of the one that it was bound to."""
+    def put(self, item: object, page: Page | None, row: int | None = None) -> None:
+        """Bind an item to a page, instead of the one that it was bound to; *row* is that of the
+        page's address.
+        """
         if isinstance(item, Bindable):
-            item._contentspider_page = page
+            item._contentspider_bound = Bound(page, row)
         else:
-            self._remember(item, page)
+            self._remember(item, Bound(page, row))
         if self.on_bind:
             self.on_bind(item)
 
-    def _remember(self, item: object, page: Page | None) -> None:
+    def _remember(self, item: object, bound: Bound) -> None:
         number, pages = id(item), self._pages
         try:
             watch: object = ref(item, lambda _: pages.pop(number, None))
@@ -67,13 +80,22 @@ class Bindings:
             watch = self._kept_alive[number] = item
             if len(self._kept_alive) > MAX_KEPT_ALIVE:
                 pages.pop(self._kept_alive.popitem(last=False)[0], None)
-        pages[number] = (watch, page)
+        pages[number] = (watch, bound)
 
     def get(self, item: object) -> Page | Unbound | None:
         """Return the page that an item is bound to, `UNBOUND` if it is to none."""
+        bound = self._bound(item)
+        return bound.page if bound else UNBOUND
+
+    def row(self, item: object) -> int | None:
+        """Return the row of the address of the page that an item is bound to, if it has one."""
+        bound = self._bound(item)
+        return bound.row if bound else None
+
+    def _bound(self, item: object) -> Bound | None:
         if isinstance(item, Bindable):
-            return getattr(item, "_contentspider_page", UNBOUND)
-        return self._pages[id(item)][1] if id(item) in self._pages else UNBOUND
+            return getattr(item, "_contentspider_bound", None)
+        return self._pages[id(item)][1] if id(item) in self._pages else None
 
 
 def bind(item: Item, response: Response) -> Item:
@@ -86,7 +108,7 @@ def bind(item: Item, response: Response) -> Item:
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     page: Page | None = meta.get(PAGE_META_KEY)
     bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()
-    bindings.put(item, page)
+    bindings.put(item, page, meta.get(ROW_META_KEY))
     return item
 
 

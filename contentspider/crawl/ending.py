@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # that could not be read, or items held.
 FINISHED = "finished"
 INCOMPLETE = "incomplete"
-# The site did not answer for longer than CONTENTSPIDER_OUTAGE_SECS.
+# All that is left is of hosts that did not answer for longer than CONTENTSPIDER_OUTAGE_SECS.
 OUTAGE = "outage"
 # Ends that the user has asked for.
 ASKED_FOR = ("shutdown", "max_pages")
@@ -67,4 +67,4 @@ class Ending:
         if not is_there or self.reason in ASKED_FOR or self.reason.startswith(LIMIT_PREFIX):
             return True
         lost = self.queued + self.unread + self.held
-        return self.reason == FINISHED and lost <= MAX_LOST_SHARE * self.items
+        return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * self.items

@@ -29,6 +29,13 @@ def queue_length(crawler: Crawler) -> int:
     return len(scheduler) if hasattr(scheduler, "__len__") else 0
 
 
+def wake(crawler: Crawler) -> None:
+    """Make the engine ask the scheduler for requests, and look whether the spider is idle."""
+    slot = crawler.engine._slot if crawler.engine else None
+    if slot is not None and slot.closing is None:
+        slot.nextcall.schedule()
+
+
 async def pass_item(crawler: Crawler, item: Any) -> None:
     """Pass an item through all pipelines, as if a callback had yielded it."""
     assert crawler.engine is not None

@@ -9,13 +9,13 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request, signals
-from scrapy.exceptions import DontCloseSpider, IgnoreRequest
+from scrapy import signals
+from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.binding import Bindings
-from contentspider.crawl.engine import pass_item
+from contentspider.crawl.engine import pass_item, wake
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.learning import LearningTimeoutError, learn_apart
 from contentspider.crawl.settings import CrawlOptions
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from contentspider.site.model import SiteModel
 
 logger = logging.getLogger(__name__)
-
-# A request that is never sent: to ask for it makes Scrapy look whether it is idle, at once.
-NUDGE_URL = "data:,contentspider"
 
 
 class Holder:
@@ -64,7 +61,6 @@ class Holder:
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
         crawler.signals.connect(self._on_gone, signal=signals.item_dropped)
         crawler.signals.connect(self._on_gone, signal=signals.item_error)
-        crawler.signals.connect(self._on_scheduled, signal=signals.request_scheduled)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Holder:
@@ -131,7 +127,8 @@ class Holder:
 
     def _hold(self, state: SiteState, item: Any, source: Source, key: str | None) -> bool:
         try:
-            if not self.keeper.ledger.items.hold(state.key, item, source.page, key, source.row):
+            items = self.keeper.ledger.items
+            if not items.hold(state.key, item, source.page, key, source.row, source.page_row):
                 return True
         except LedgerFullError as error:
             self.keeper.fail(error)
@@ -167,17 +164,7 @@ class Holder:
                 await self._learn(state)
             await self._release(state)
         finally:
-            self._nudge()
-
-    def _nudge(self) -> None:
-        """Make the engine look whether the spider is idle; by itself it does every 5 seconds."""
-        engine = self.crawler.engine
-        if engine is not None and engine.spider is not None:
-            engine.crawl(Request(NUDGE_URL, dont_filter=True))
-
-    def _on_scheduled(self, request: Request) -> None:
-        if request.url == NUDGE_URL:
-            raise IgnoreRequest
+            wake(self.crawler)
 
     async def _learn(self, state: SiteState) -> None:
         """Learn a site from its held pages; on failure its items will pass unfiltered."""
@@ -268,16 +255,21 @@ class Holder:
         except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
             logger.warning("%s: the model of its first pages stays: %s", state.key, error)
         finally:
-            self._nudge()
+            wake(self.crawler)
 
     async def _release(self, state: SiteState) -> None:
         """Send the held items of a site through the item pipelines."""
         sent: set[asyncio.Task[None]] = set()
         try:
             for held in self.keeper.ledger.items.release(state.key):
-                self.sources.put(
-                    held.item, Source(held.page, held.address_row, held_row=held.row, key=held.key)
+                source = Source(
+                    held.page,
+                    held.address_row,
+                    page_row=held.page_row,
+                    held_row=held.row,
+                    key=held.key,
                 )
+                self.sources.put(held.item, source)
                 self.stats.inc_value("contentspider/items/released")
                 sent.add(self._task(pass_item(self.crawler, held.item)))
                 if len(sent) >= self._at_once:

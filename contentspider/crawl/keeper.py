@@ -15,8 +15,9 @@ from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_
 
 from contentspider.crawl.addresses import Addresses
 from contentspider.crawl.ending import OUTAGE, Ending
+from contentspider.crawl.engine import queue_length
 from contentspider.crawl.ledgers import crawl_ledger, open_crawl, open_temporary
-from contentspider.crawl.outage import Outage
+from contentspider.crawl.outage import Hosts
 from contentspider.crawl.recorder import Recorder
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.errors import ContentSpiderError
@@ -34,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 # What is done between two commits is done again after a kill.
 COMMIT_SECS = 1.0
+# Hosts that are named in a message.
+MAX_NAMED = 5
 
 
 class Keeper:
@@ -58,7 +61,7 @@ class Keeper:
         self.is_inspection = False
         self.is_broken = False
         self.is_resumed = False
-        self.outage = Outage(options.outage_secs)
+        self.hosts = Hosts(options.outage_secs)
         self.writer: JsonLinesWriter | None = None
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
@@ -150,6 +153,21 @@ class Keeper:
         if asked:
             logger.info("%d addresses that could not be read are asked again", asked)
             raise DontCloseSpider
+        if queue_length(self.crawler):
+            self._say_lost()
+            raise CloseSpider(OUTAGE)
+
+    def _say_lost(self) -> None:
+        lost = self.hosts.lost()
+        self.stats.set_value("contentspider/hosts/down", len(lost))
+        logger.warning(
+            "%s did not answer, or asked for a pause, for longer than CONTENTSPIDER_OUTAGE_SECS=%g:"
+            " %d addresses stay in the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there"
+            " is an answer again",
+            ", ".join(lost[:MAX_NAMED]) + (" and others" if len(lost) > MAX_NAMED else ""),
+            self._options.outage_secs,
+            queue_length(self.crawler),
+        )
 
     async def closed(self, spider: Spider, reason: str) -> None:
         """End the run; a ledger that is not durable is deleted with it."""
@@ -197,7 +215,7 @@ class Keeper:
             ledger.items.count()
             if self.is_durable
             else self.stats.get_value("item_scraped_count", 0),
-            ledger.frontier.queued,
+            ledger.frontier.queue.length,
             ledger.frontier.unread,
             sum(ledger.items.held_counts().values()),
         )
@@ -208,12 +226,10 @@ class Keeper:
     def tick(self) -> None:
         """Commit, and bring output and ledger to the disk, in a thread."""
         self.commit()
-        if self.outage.is_over_limit and not self.is_broken:
-            self._stop(OUTAGE)
         # Whoever looks at a crawl whose end was not waited for finds these.
         held = sum(self.ledger.items.held_counts().values())
         self.stats.set_value("contentspider/ledger/held", held)
-        self.stats.set_value("contentspider/ledger/queued", self.ledger.frontier.queued)
+        self.stats.set_value("contentspider/ledger/queued", self.ledger.frontier.queue.length)
         if self.is_durable and not self.is_broken and (not self._syncing or self._syncing.done()):
             self._syncing = asyncio.get_running_loop().create_task(self._sync_apart())
 

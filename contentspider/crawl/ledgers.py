@@ -57,7 +57,7 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
     if last and last.reason != FINISHED:
         is_hopeless = (
             [run.reason for run in runs[-INCOMPLETE_RUNS:]] == [INCOMPLETE] * INCOMPLETE_RUNS
-            and not old.frontier.queued
+            and not old.frontier.queue.length
             and not old.items.held_counts()
         )
         if resume and not is_hopeless:
@@ -72,7 +72,7 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
                 path,
                 last.started,
                 how,
-                old.frontier.queued + old.frontier.states().get("taken", 0),
+                old.frontier.queue.length + old.frontier.states().get("taken", 0),
                 old.frontier.unread,
                 sum(old.items.held_counts().values()),
             )

@@ -143,13 +143,14 @@ class PagesMiddleware:
 
     def _is_held(self, item: object, response: Response, holder: Holder) -> bool:
         meta = response.meta if response.request else {}
-        page = holder.bindings.get(item)
+        row = meta.get(ROW_META_KEY)
+        page, page_row = holder.bindings.get(item), holder.bindings.row(item)
         if isinstance(page, Unbound):
-            page = None if came_along(item, response) else meta.get(PAGE_META_KEY)
+            page, page_row = None if came_along(item, response) else meta.get(PAGE_META_KEY), row
         if page is None:
             return False
         place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
-        source = Source(page, meta.get(ROW_META_KEY), place)
+        source = Source(page, row, place, page_row)
         if holder.hold(item, source):
             return True
         holder.sources.put(item, source)

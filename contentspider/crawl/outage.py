@@ -1,9 +1,13 @@
-"""Failures that may pass, and outages: when many requests in a row get no answer."""
+"""Failures that may pass, and hosts that are down or ask for a pause."""
 
 from __future__ import annotations
 
 import logging
+import math
 import time
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from scrapy.utils.misc import load_object
@@ -11,75 +15,204 @@ from scrapy.utils.misc import load_object
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
-# Requests in a row that got no answer at all: fewer are a site that is not there, or bad luck.
-OUTAGE_FAILURES = 16
-# Until the next request in an outage; doubled each time that it gets no answer, up to the most.
+# Requests in a row to a host that got no answer: fewer are a host that is not there, or bad luck.
+FAILURES = 8
+# Until the next request to a host that is down; doubled each time that it gets no answer.
 FIRST_PAUSE_SECS = 1.0
-MAX_PAUSE_SECS = 30.0
+MAX_PAUSE_SECS = 60.0
+# A request whose end nobody tells is waited for no longer than this.
+ASKED_SECS = 180.0
+# A host may ask for a longer pause: nobody waits for it in one crawl.
+MAX_RETRY_AFTER_SECS = 86_400.0
+# Hosts in trouble that are remembered; those in which it began first are forgotten first.
+MAX_HOSTS = 10_000
+TOO_MANY_REQUESTS, UNAVAILABLE = 429, 503
+# What stands before a server that is down answers so: its proxy, or its provider.
+NO_SERVER = (502, UNAVAILABLE, 504, 522, 524)
 
 
-class Outage:
-    """Whether the network, or the site, is down: after `OUTAGE_FAILURES` requests in a row without
-    an answer one is sent now and then, until there is an answer.
+@dataclass(slots=True)
+class _Trouble:
+    """A host that did not answer last: *failures* in a row, the *pause* that comes next, *since*
+    when it has been paused, *until* when it is not asked.
+    """
 
-    It is over its limit when that took *limit_secs*. *clock* gives seconds.
+    failures: int = 0
+    pause: float = FIRST_PAUSE_SECS
+    since: float | None = None
+    until: float = -math.inf
+    # One request is on its way, to see whether there is an answer.
+    is_asked: bool = False
+    # It asked for the pause: another answer does not end it.
+    is_wanted: bool = False
+
+
+class Hosts:
+    """Which hosts may be asked now. One that did not answer gets one request at a time; one that
+    did not in `FAILURES` requests in a row, one now and then, until there is an answer; one that
+    asks for a pause, none until it is over.
+
+    A host is *lost* if that takes longer than *limit_secs*: the crawl does not wait for it, but
+    asks now and then while it waits for others. *clock* gives seconds. Hosts are the names and
+    ports of addresses (`host_of`): two servers of one machine are two hosts, unlike Scrapy's
+    download slots.
     """
 
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit_secs = limit_secs
         self._clock = clock
-        self._failures = 0
-        self._since: float | None = None
-        self._pause = 0.0
-        self._next = 0.0
+        self._troubles: dict[str, _Trouble] = {}
+        self._closed: set[str] = set()
+        self._openings: list[tuple[float, str]] = []
 
-    @property
-    def is_on(self) -> bool:
-        """Tell whether there is an outage."""
-        return self._since is not None
+    def closed(self) -> set[str]:
+        """Return the hosts that may not be asked now."""
+        while self._openings:
+            until, host = self._openings[0]
+            trouble = self._troubles.get(host)
+            is_valid = trouble is not None and trouble.until == until
+            if is_valid and until > self._clock():
+                break
+            heappop(self._openings)
+            if is_valid:
+                self._closed.discard(host)
+        return self._closed
 
-    @property
-    def is_over_limit(self) -> bool:
-        """Tell whether it takes longer than the crawl waits."""
-        return self._since is not None and self._clock() - self._since >= self._limit_secs
+    def is_paused(self, host: str) -> bool:
+        """Tell whether a host is down, or has asked for a pause."""
+        return host in self._troubles and self._troubles[host].since is not None
 
-    def answered(self) -> None:
-        """Note an answer, whatever it says."""
-        self._failures = 0
-        if self._since is not None:
-            logger.info("there is an answer again after %.0f s", self._clock() - self._since)
-            self._since = None
-
-    def failed(self, waiting: int) -> None:
-        """Note a request without an answer, while as many others are *waiting*."""
-        self._failures += 1
+    def lost(self) -> list[str]:
+        """Return the hosts that have been down for longer than the crawl waits, or will be."""
         now = self._clock()
-        # A crawl that has nothing but its start addresses is at its end soon enough.
-        if self._since is None and min(self._failures, waiting) >= OUTAGE_FAILURES:
-            self._since, self._pause = now, FIRST_PAUSE_SECS
-            self._next = now + self._pause
+        return [
+            host
+            for host, trouble in self._troubles.items()
+            if trouble.since is not None
+            and max(now, trouble.until) - trouble.since >= self._limit_secs
+        ]
+
+    def next_change(self) -> float | None:
+        """Return in how many seconds a host may be asked again, None if all may be asked."""
+        self.closed()
+        return self._openings[0][0] - self._clock() if self._openings else None
+
+    def ask(self, host: str) -> None:
+        """Note that a request is sent to a host."""
+        if (trouble := self._troubles.get(host)) is not None:
+            trouble.is_asked = True
+            self._close(host, trouble, self._clock() + ASKED_SECS)
+
+    def answered(self, host: str) -> None:
+        """Note that a host has answered."""
+        trouble = self._troubles.get(host)
+        if trouble is None:
+            return
+        now = self._clock()
+        if trouble.is_wanted and trouble.until > now and not trouble.is_asked:
+            trouble.failures, trouble.pause, trouble.since = 0, FIRST_PAUSE_SECS, now
+            return
+        if trouble.since is not None:
+            logger.info("%s: there is an answer again after %.0f s", host, now - trouble.since)
+        del self._troubles[host]
+        self._closed.discard(host)
+
+    def let_go(self, host: str) -> None:
+        """Note that a request that was to be sent to a host was not."""
+        trouble = self._troubles.get(host)
+        if trouble is not None and trouble.is_asked:
+            trouble.is_asked = False
+            self._open(host, trouble)
+
+    def failed(self, host: str, waiting: Callable[[int], int]) -> None:
+        """Note that a request to a host got no answer; *waiting* tells how many of its addresses
+        wait, up to a number.
+        """
+        trouble = self._trouble(host)
+        trouble.failures += 1
+        if not self._is_over(trouble):
+            return
+        if trouble.since is None:
+            # A host with few addresses is at its end soon enough.
+            if trouble.failures < FAILURES or waiting(FAILURES) < FAILURES:
+                self._open(host, trouble)
+                return
             logger.warning(
-                "%d requests in a row got no answer: %d addresses wait until there is one, for"
-                " CONTENTSPIDER_OUTAGE_SECS=%g at most",
-                self._failures,
-                waiting,
+                "%s: %d requests in a row got no answer. Its addresses wait until there is one, for"
+                " CONTENTSPIDER_OUTAGE_SECS=%g; those of other hosts go on",
+                host,
+                trouble.failures,
                 self._limit_secs,
             )
+        trouble.is_wanted = False
+        self._pause(host, trouble, 0)
 
-    def may_ask(self) -> bool:
-        """Tell whether a request may be sent now."""
-        if self._since is None:
-            return True
+    def wait(self, host: str, seconds: float | None) -> None:
+        """Note that a host asks for a pause, of as many *seconds* if it says so."""
+        trouble = self._trouble(host)
+        wanted = min(seconds or 0, MAX_RETRY_AFTER_SECS)
+        if wanted > self._limit_secs:
+            logger.warning(
+                "%s asks for a pause of %.0f s, longer than CONTENTSPIDER_OUTAGE_SECS=%g: if its"
+                " addresses are all that is left, go on with --resume then",
+                host,
+                wanted,
+                self._limit_secs,
+            )
+        elif trouble.since is None:
+            logger.info("%s asks for a pause", host)
+        trouble.is_wanted = True
+        if self._is_over(trouble):
+            self._pause(host, trouble, wanted)
+        else:  # it was sent before the pause
+            self._close(host, trouble, max(trouble.until, self._clock() + wanted))
+
+    def _trouble(self, host: str) -> _Trouble:
+        if host not in self._troubles and len(self._troubles) >= MAX_HOSTS:
+            self._closed.discard(oldest := next(iter(self._troubles)))
+            del self._troubles[oldest]
+        return self._troubles.setdefault(host, _Trouble())
+
+    def _is_over(self, trouble: _Trouble) -> bool:
+        """Tell whether a failure is news: those of requests that were sent before a pause are
+        not.
+        """
+        was_asked, trouble.is_asked = trouble.is_asked, False
+        return was_asked or trouble.until <= self._clock()
+
+    def _pause(self, host: str, trouble: _Trouble, at_least: float) -> None:
         now = self._clock()
-        if now < self._next:
-            return False
-        self._pause = min(2 * self._pause, MAX_PAUSE_SECS)
-        self._next = now + self._pause
-        return True
+        if trouble.since is None:
+            trouble.since = now
+        self._close(host, trouble, now + max(trouble.pause, at_least))
+        trouble.pause = min(2 * trouble.pause, MAX_PAUSE_SECS)
+
+    def _close(self, host: str, trouble: _Trouble, until: float) -> None:
+        trouble.until = until
+        self._closed.add(host)
+        heappush(self._openings, (until, host))
+
+    def _open(self, host: str, trouble: _Trouble) -> None:
+        trouble.until = -math.inf
+        self._closed.discard(host)
+
+
+def retry_after(response: Response) -> float | None:
+    """Return for how many seconds a response asks not to be asked again: its Retry-After, which is
+    a number or a date; None if it says nothing that can be understood.
+    """
+    said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+    if said.isascii() and said.isdigit():
+        return float(said[:9])
+    try:
+        return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
 
 
 class Transient:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.ending import FINISHED
+from contentspider.crawl.ending import FINISHED, OUTAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,10 +98,13 @@ def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
         ),
         "pages broke the spider": stats.get("spider_exceptions/count", 0),
         "items were lost to errors": stats.get("contentspider/items/lost", 0),
+        "hosts did not answer for longer than the crawl waits": stats.get(
+            "contentspider/hosts/down", 0
+        ),
         "addresses are in the queue": left.queued if reason not in LIMITS else 0,
         "items are held": left.held,
     }
     reasons = [f"{count:,} {what}" for what, count in found.items() if count]
-    if reason not in (FINISHED, *LIMITS):
+    if reason not in (FINISHED, OUTAGE, *LIMITS):
         reasons.append(f"Scrapy ended it ({reason})")
     return reasons

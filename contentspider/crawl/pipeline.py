@@ -69,12 +69,12 @@ class ContentPipeline:
             if page is None or isinstance(page, Unbound):
                 self._say_untagged(item)
                 return item
-            source = Source(page)
+            source = Source(page, page_row=self.holder.bindings.row(item))
             if self.holder.hold(item, source):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
         content_hash = self._fill(item, source.page)
         key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
-        passing.set(Passing(item, key, source.held_row, source.row, content_hash))
+        passing.set(Passing(item, key, source.held_row, source.row, source.page_row, content_hash))
         return item
 
     def _fill_bound(self, item: Any) -> None:

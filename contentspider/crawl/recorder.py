@@ -28,13 +28,14 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Passing:
     """The item that a task passes through the pipelines: its key, its row if it was held, its
-    address' row, its content's hash.
+    address' row, the row of its page's own address, its content's hash.
     """
 
     item: Any
     key: str | None
     held_row: int | None
     address_row: int | None
+    page_row: int | None
     content_hash: str
 
 
@@ -118,9 +119,9 @@ class Recorder:
             if mark.address_row is not None:
                 state = "released" if reason is None else "failed"
                 keeper.addresses.note(mark.address_row, state, reason)
-                keeper.ledger.frontier.mark_released(
-                    mark.address_row, state, reason, mark.content_hash
-                )
+                keeper.ledger.frontier.mark_released(mark.address_row, state, reason)
+            if mark.page_row is not None and mark.content_hash:
+                keeper.ledger.frontier.note_content(mark.page_row, mark.content_hash)
         except LedgerFullError as error:
             keeper.fail(error)
             return not keeper.is_durable

@@ -99,15 +99,15 @@ def _encode_item(value: Any, bindings: Bindings) -> object:
         load_item(text)
     except ContentSpiderError as error:
         raise TypeError(str(error)) from error
-    return {ITEM: [text, page.dump().hex() if page else None]}
+    return {ITEM: [text, page.dump().hex() if page else None, bindings.row(value)]}
 
 
 def _decode_item(value: Any, bindings: Bindings) -> Any:
     if not isinstance(value, dict) or ITEM not in value:
         return decode_value(value)
-    text, page = value[ITEM]
+    text, page, *row = value[ITEM]  # older ledgers have no row
     item = load_item(text)
-    bindings.put(item, Page.load(bytes.fromhex(page)) if page else None)
+    bindings.put(item, Page.load(bytes.fromhex(page)) if page else None, *row)
     return item
 
 

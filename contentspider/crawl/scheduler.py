@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import logging
 from itertools import count
@@ -11,12 +12,14 @@ from scrapy.core.scheduler import BaseScheduler
 
 from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.crawl.binding import Bindings
+from contentspider.crawl.engine import wake
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.requests import dump_request, load_request, with_password_apart
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.frontier import MAX_DEATHS
+from contentspider.storage.schema import host_of
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -40,15 +43,19 @@ class LedgerScheduler(BaseScheduler):
 
     An address with which in flight processes died, again and again, is sent when nothing else is:
     if it kills this one, too, it is known.
+
+    Requests to a host that is down, or asks for a pause, wait in the queue; others pass them.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self._memory: list[tuple[int, int, Request, int]] = []  # the last is its address' row
+        # By host, heaps of priority, order, request and its address' row.
+        self._memory: dict[str, list[tuple[int, int, Request, int]]] = {}
         self._numbers = count()
         self._warned = False
         self._careful = 0
         self._is_alone = False
+        self._alarm: asyncio.TimerHandle | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -74,14 +81,23 @@ class LedgerScheduler(BaseScheduler):
         self._fingerprint = self.crawler.request_fingerprinter.fingerprint
 
     def has_pending_requests(self) -> bool:
-        """Tell whether requests wait."""
-        return bool(self._memory) or (
-            self.keeper.ledger.frontier.queued > 0 and not self.keeper.is_broken
+        """Tell whether requests wait that are worth waiting for: not those of lost hosts."""
+        if self.keeper.is_broken:
+            return False
+        lost = self.keeper.hosts.lost()
+        return self.keeper.ledger.frontier.queue.has(lost) or any(
+            host not in lost for host in self._memory
         )
 
     def __len__(self) -> int:
         """Return how many requests wait."""
-        return len(self._memory) + self.keeper.ledger.frontier.queued
+        in_memory = sum(len(heap) for heap in self._memory.values())
+        return in_memory + self.keeper.ledger.frontier.queue.length
+
+    def close(self, reason: str) -> None:
+        """Wake nobody any more."""
+        if self._alarm:
+            self._alarm.cancel()
 
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request; False if its address is known and it is not one to be sent all the
@@ -138,17 +154,33 @@ class LedgerScheduler(BaseScheduler):
         return None
 
     def _remember(self, request: Request, row: int) -> None:
-        heapq.heappush(self._memory, (-request.priority, next(self._numbers), request, row))
+        heap = self._memory.setdefault(host_of(request.url), [])
+        heapq.heappush(heap, (-request.priority, next(self._numbers), request, row))
 
     def next_request(self) -> Request | None:
         """Return the next request, None if none waits, or none may be sent now."""
         if self.keeper.is_broken:
             return None
         try:
-            return self._next()
+            request = self._next()
         except LedgerFullError as error:
             self.keeper.fail(error)
             return None
+        if request is None:
+            self._set_alarm()
+        return request
+
+    def _set_alarm(self) -> None:
+        """Have the engine ask again when a host may be asked; by itself it does every 5
+        seconds.
+        """
+        if self._alarm:
+            self._alarm.cancel()
+            self._alarm = None
+        seconds = self.keeper.hosts.next_change()
+        if seconds is not None and len(self):
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(seconds, wake, self.crawler)
 
     def _next(self) -> Request | None:
         if self._is_alone:
@@ -156,11 +188,12 @@ class LedgerScheduler(BaseScheduler):
                 return None
             self._is_alone = False
             self.keeper.commit()  # it did not kill
-        if not self.has_pending_requests() or not self.keeper.outage.may_ask():
-            return None
+        closed = self.keeper.hosts.closed()
         frontier = self.keeper.ledger.frontier
-        above = -self._memory[0][0] if self._memory else None
-        while taken := frontier.take(above):
+        # No two have one order: requests are never compared.
+        heap = min((heap for host, heap in self._memory.items() if host not in closed), default=[])
+        above = -heap[0][0] if heap else None
+        while taken := frontier.queue.take(above, closed):
             row, address, text, priority, deaths = taken
             self._is_alone = deaths >= MAX_DEATHS - 1
             if self._is_alone and self.keeper.addresses.in_flight():
@@ -175,9 +208,11 @@ class LedgerScheduler(BaseScheduler):
                 continue
             self._hand_out(request, row)
             return request
-        if not self._memory:
+        if not heap:
             return None
-        _, _, request, row = heapq.heappop(self._memory)
+        _, _, request, row = heapq.heappop(heap)
+        if not heap:
+            del self._memory[host_of(request.url)]
         self._hand_out(request, row)
         return request
 
@@ -188,4 +223,5 @@ class LedgerScheduler(BaseScheduler):
             self.keeper.commit()  # before it is watched: the engine does not have it yet
         request.meta[ROW_META_KEY] = row
         self.keeper.addresses.watch(row, request)
+        self.keeper.hosts.ask(host_of(request.url))
         self.crawler.stats.inc_value("scheduler/dequeued")

@@ -40,8 +40,8 @@ class SiteState:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an item comes from: its page, its address' row in the ledger, and which of the page's
-    items it is.
+    """Where an item comes from: its page; the row in the ledger of the address whose callback gave
+    it, and which of its items it is; the row of its page's own address, which may be another.
 
     *held_row* and *key* are the row and the key under which it was held; None: it comes from its
     callback.
@@ -50,6 +50,7 @@ class Source:
     page: Page
     row: int | None = None
     place: int = 0
+    page_row: int | None = None
     held_row: int | None = None
     key: str | None = None
 

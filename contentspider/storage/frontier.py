@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from contentspider.storage.queue import SQLiteQueue
+from contentspider.storage.schema import host_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from contentspider.storage.database import Database
-    from contentspider.storage.protocols import Taken
 
 # Runs of a crawl that may die with an address in flight before it is set aside.
 MAX_DEATHS = 3
 # What a state is called: waiting in the file, or in the memory of a process; handed out.
 QUEUED, REMEMBERED, TAKEN = "queued", "remembered", "taken"
-# SQLite's smallest number: every priority is above it.
-LOWEST = -(2**63)
 
 
 class SQLiteFrontier:
@@ -25,15 +25,10 @@ class SQLiteFrontier:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
-        self._queued = database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
+        self.queue = SQLiteQueue(database)
         # Addresses of items that are only in memory: not done before those items are out.
         self._kept_open: dict[int, int] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}
-
-    @property
-    def queued(self) -> int:
-        """Return how many addresses wait."""
-        return self._queued
 
     @property
     def unread(self) -> int:
@@ -62,9 +57,9 @@ class SQLiteFrontier:
             "DELETE FROM addresses WHERE state = 'remembered'"
             " OR (state = 'taken' AND request IS NULL)"
         )
-        self._queued += self._do(
-            "UPDATE addresses SET state = 'queued' WHERE state = 'taken'"
-        ).rowcount
+        self.queue.refill(
+            self._do("UPDATE addresses SET state = 'queued' WHERE state = 'taken'").rowcount
+        )
         return killers
 
     def ask_again(self, rows: Iterable[int] | None = None) -> int:
@@ -78,7 +73,7 @@ class SQLiteFrontier:
             added = self._do(statement).rowcount
         else:
             added = sum(self._do(statement + " AND number = ?", (row,)).rowcount for row in rows)
-        self._queued += added
+        self.queue.refill(added)
         return added
 
     def enqueue(
@@ -110,48 +105,39 @@ class SQLiteFrontier:
             "UPDATE addresses SET state = ?, priority = ?, request = ? WHERE number = ?",
             (state, priority, request, row),
         )
-        self._queued += state == QUEUED
+        if state == QUEUED:
+            self.queue.note(priority, row)
         return int(row)
 
     def _insert(
         self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None
     ) -> int:
         added = self._do(
-            "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (fingerprint, url, priority, state, request),
+            "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (fingerprint, url, priority, state, request, host_of(url)),
         )
         if not added.rowcount:
             return 0
-        self._queued += state == QUEUED
-        return added.lastrowid or 0
+        row = added.lastrowid or 0
+        if state == QUEUED:
+            self.queue.note(priority, row)
+        return row
 
     def knows(self, fingerprint: bytes) -> bool:
         """Tell whether an address has been queued, whatever has become of it."""
         found = self._do("SELECT 1 FROM addresses WHERE fingerprint = ?", (fingerprint,))
         return found.fetchone() is not None
 
-    def take(self, above: int | None = None) -> Taken | None:
-        """Return row, address, request, priority and deaths of the next in the queue; None if none
-        has a priority *above* this one.
-        """
-        found: Taken | None = self._do(
-            "SELECT number, url, request, priority, deaths FROM addresses WHERE state = 'queued'"
-            " AND priority > ? ORDER BY priority DESC, number LIMIT 1",
-            (LOWEST if above is None else above,),
-        ).fetchone()
-        if found is not None:
-            self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (found[0],))
-            self._queued -= 1
-        return found
-
     def put_back(self, row: int) -> None:
         """Queue again an address that was taken, and of which nothing was used."""
-        self._queued += self._do(
-            "UPDATE addresses SET state = 'queued'"
-            " WHERE number = ? AND state = 'taken' AND request IS NOT NULL",
-            (row,),
-        ).rowcount
+        self.queue.refill(
+            self._do(
+                "UPDATE addresses SET state = 'queued'"
+                " WHERE number = ? AND state = 'taken' AND request IS NOT NULL",
+                (row,),
+            ).rowcount
+        )
 
     def finish(
         self,
@@ -186,15 +172,17 @@ class SQLiteFrontier:
             if outcome := self._outcomes.pop(row, None):
                 self.finish(row, *outcome)
 
-    def mark_released(self, row: int, state: str, reason: str | None, content_hash: str) -> None:
-        """Set what has become of an address whose item was held, and the hash of the item's
-        content.
-        """
+    def mark_released(self, row: int, state: str, reason: str | None) -> None:
+        """Set what has become of an address whose item was held."""
         self._do(
-            "UPDATE addresses SET state = iif(state = 'held', ?, state), reason = ?,"
-            " content_hash = ? WHERE number = ?",
-            (state, reason, content_hash, row),
+            "UPDATE addresses SET state = iif(state = 'held', ?, state), reason = ?"
+            " WHERE number = ?",
+            (state, reason, row),
         )
+
+    def note_content(self, row: int, content_hash: str) -> None:
+        """Keep the hash of the content of an address' page, whichever page's callback gave it."""
+        self._do("UPDATE addresses SET content_hash = ? WHERE number = ?", (content_hash, row))
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
         """Claim keys for an address; False, and nothing is claimed, if another address has one of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from typing import TYPE_CHECKING
 
@@ -14,9 +15,30 @@ from contentspider.site.sample import sample_order
 if TYPE_CHECKING:
     import sqlite3
 
-SCHEMA = 3
+SCHEMA = 4
 # Row numbers are never given out twice (AUTOINCREMENT): items are recorded under their page's.
 TABLES = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, started TEXT NOT NULL,
+    pid INTEGER NOT NULL, ended TEXT, reason TEXT);
+CREATE TABLE addresses (number INTEGER PRIMARY KEY AUTOINCREMENT,
+    fingerprint BLOB NOT NULL UNIQUE, url TEXT NOT NULL, priority INTEGER NOT NULL,
+    state TEXT NOT NULL, reason TEXT, request TEXT, target TEXT, canonical TEXT,
+    content_hash TEXT, deaths INTEGER NOT NULL DEFAULT 0, host TEXT NOT NULL DEFAULT '');
+CREATE INDEX queue ON addresses (priority DESC, number, host) WHERE state = 'queued';
+CREATE TABLE claims (claim BLOB PRIMARY KEY, address INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE held_items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE,
+    address INTEGER, site TEXT NOT NULL, item TEXT NOT NULL, page BLOB NOT NULL,
+    page_address INTEGER);
+CREATE INDEX held_by_site ON held_items (site, number);
+CREATE TABLE items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE,
+    address INTEGER, line BLOB, reason TEXT);
+CREATE TABLE pages (site TEXT NOT NULL, place BLOB NOT NULL, url TEXT NOT NULL, page BLOB NOT NULL,
+    PRIMARY KEY (site, place)) WITHOUT ROWID;
+"""
+OLDEST = 2
+# What makes a version the next one. When TABLES change, these keep what they were.
+TABLES_3 = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, started TEXT NOT NULL,
     pid INTEGER NOT NULL, ended TEXT, reason TEXT);
@@ -34,13 +56,11 @@ CREATE TABLE items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL 
 CREATE TABLE pages (site TEXT NOT NULL, place BLOB NOT NULL, url TEXT NOT NULL, page BLOB NOT NULL,
     PRIMARY KEY (site, place)) WITHOUT ROWID;
 """
-OLDEST = 2
-# What makes a version the next one. When TABLES change, these keep what they were.
 TO_3 = f"""
 ALTER TABLE facts RENAME TO old_facts; ALTER TABLE runs RENAME TO old_runs;
 ALTER TABLE claims RENAME TO old_claims; ALTER TABLE items RENAME TO old_items;
 DROP INDEX queue; DROP INDEX held_by_site;
-{TABLES}
+{TABLES_3}
 INSERT INTO facts SELECT name, value FROM old_facts;
 INSERT INTO runs SELECT run, started, pid, ended, reason FROM old_runs;
 INSERT INTO addresses SELECT id, fingerprint, url, priority, state, reason, request, target,
@@ -52,12 +72,31 @@ INSERT OR IGNORE INTO pages SELECT site, sample_order(url), url, page_of_2(page)
 DROP TABLE old_facts; DROP TABLE old_runs; DROP TABLE urls; DROP TABLE old_claims;
 DROP TABLE held; DROP TABLE old_items; DROP TABLE samples;
 """  # noqa: S608 - it is made of our own tables
-STEPS = {2: TO_3}
+TO_4 = """
+ALTER TABLE addresses ADD COLUMN host TEXT NOT NULL DEFAULT '';
+UPDATE addresses SET host = host_of(url);
+DROP INDEX queue;
+CREATE INDEX queue ON addresses (priority DESC, number, host) WHERE state = 'queued';
+ALTER TABLE held_items ADD COLUMN page_address INTEGER;
+UPDATE held_items SET page_address = address;
+"""
+STEPS = {2: TO_3, 3: TO_4}
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address, with its port if it names one.
+
+    >>> host_of("http://me@Example.org:80?a/b"), host_of("data:,x")
+    ('example.org:80', '')
+    """
+    _, slashes, rest = address.partition("://")
+    return re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].lower() if slashes else ""
 
 
 def upgrade(connection: sqlite3.Connection, version: int) -> None:
     """Make the tables of a *version* from `OLDEST` on the present ones, in one transaction."""
     connection.create_function("sample_order", 1, sample_order, deterministic=True)
+    connection.create_function("host_of", 1, host_of, deterministic=True)
     connection.create_function("page_of_2", 1, _page_of_2, deterministic=True)
     steps = " ".join(STEPS[step] for step in range(version, SCHEMA))
     connection.executescript(f"BEGIN; {steps} PRAGMA user_version = {SCHEMA}; COMMIT")

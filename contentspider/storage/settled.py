@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A held item: its row, the item, the page that it was made from, its key, and the row of the
-    address that it came from.
+    """A held item: its row, the item, the page that it was made from, its key, the row of the
+    address that it came from, and that of its page's own address.
     """
 
     row: int
@@ -31,6 +31,7 @@ class Held:
     page: Page
     key: str | None
     address_row: int | None
+    page_row: int | None
 
 
 class SQLiteItems:
@@ -58,6 +59,7 @@ class SQLiteItems:
         page: Page,
         key: str | None = None,
         address_row: int | None = None,
+        page_row: int | None = None,
     ) -> bool:
         """Store an item and its page until `settle`; False if the key is held or settled
         already.
@@ -71,9 +73,9 @@ class SQLiteItems:
         except Exception:  # noqa: BLE001 - an item class of the user's may raise anything
             kept, text = item, ""
         added = self._do(
-            "INSERT OR IGNORE INTO held_items (key, address, site, item, page)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (key, address_row, site, text, page.dump()),
+            "INSERT OR IGNORE INTO held_items (key, address, site, item, page, page_address)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (key, address_row, site, text, page.dump(), page_row),
         )
         if not added.rowcount:
             return False
@@ -108,12 +110,13 @@ class SQLiteItems:
         said and left out.
         """
         for row in self._held_rows(site):
-            text, page, key, address_row = self._do(
-                "SELECT item, page, key, address FROM held_items WHERE number = ?", (row,)
+            text, page, key, address_row, page_row = self._do(
+                "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?",
+                (row,),
             ).fetchone()
             try:
                 item = load_item(text) if text else self._unstorable[row]
-                held = Held(row, item, Page.load(page), key, address_row)
+                held = Held(row, item, Page.load(page), key, address_row, page_row)
             except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
                 self._say_damaged(site, error)
                 continue

@@ -1,0 +1,217 @@
+"""Which hosts may be asked: those that are down, or ask for a pause, wait longer and longer."""
+
+from __future__ import annotations
+
+import time
+from email.utils import formatdate
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.http import Response
+
+from contentspider.crawl import outage
+from contentspider.crawl.outage import FAILURES, MAX_PAUSE_SECS, Hosts, retry_after
+from tests.conftest import run
+from tests.hostile import Exchange, HostileSite, serve_hostile
+from tests.test_crawl import article
+from tests.test_robots import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def hosts(clock: Clock) -> Hosts:
+    return Hosts(300, clock)
+
+
+def many(most: int) -> int:
+    return most
+
+
+def fail(hosts: Hosts, host: str, times: int = FAILURES) -> None:
+    for _ in range(times):
+        hosts.failed(host, many)
+
+
+def asked_at(hosts: Hosts, clock: Clock, until: float) -> list[float]:
+    """Return when a host is asked that never answers."""
+    found = []
+    while clock.now < until:
+        clock.now += 0.5
+        if "down" not in hosts.closed():
+            found.append(clock.now)
+            hosts.ask("down")
+            assert hosts.closed() == {"down"}, "one request at a time"
+            hosts.failed("down", many)
+    return found
+
+
+def test_a_host_that_is_down_is_asked_more_and_more_seldom(hosts: Hosts, clock: Clock) -> None:
+    fail(hosts, "down", FAILURES - 1)
+    assert hosts.closed() == set()
+    fail(hosts, "down", 1)
+    assert hosts.closed() == {"down"}
+    assert not hosts.is_paused("up")
+    assert asked_at(hosts, clock, 200) == [1, 3, 7, 15, 31, 63, 123, 183]
+    assert hosts.lost() == []
+    clock.now = 300
+    assert hosts.lost() == ["down"]
+    assert 60 <= len(asked_at(hosts, clock, 300 + 61 * MAX_PAUSE_SECS)) <= 62
+    hosts.answered("down")
+    assert (hosts.closed(), hosts.lost(), hosts.next_change()) == (set(), [], None)
+
+
+def test_an_answer_ends_a_row_of_failures(hosts: Hosts) -> None:
+    for _ in range(10):
+        fail(hosts, "host", FAILURES - 1)
+        hosts.answered("host")
+    assert hosts.closed() == set()
+
+
+def test_what_was_sent_before_the_pause_does_not_lengthen_it(hosts: Hosts, clock: Clock) -> None:
+    fail(hosts, "down", FAILURES + 16)
+    assert hosts.next_change() == 1
+    clock.now = 1
+    hosts.ask("down")
+    fail(hosts, "down", 16)
+    assert hosts.next_change() == 2
+
+
+def test_a_host_that_failed_last_gets_one_request_at_a_time(hosts: Hosts) -> None:
+    hosts.failed("host", many)
+    assert hosts.closed() == set()
+    for end in (lambda: hosts.failed("host", many), lambda: hosts.let_go("host")):
+        hosts.ask("host")
+        assert hosts.closed() == {"host"}
+        end()
+        assert hosts.closed() == set()
+    hosts.ask("host")
+    hosts.answered("host")
+    hosts.ask("host")
+    assert hosts.closed() == set()
+
+
+def test_a_request_whose_end_is_not_told_closes_no_host_for_ever(
+    hosts: Hosts, clock: Clock
+) -> None:
+    hosts.failed("host", many)
+    hosts.ask("host")
+    clock.now = outage.ASKED_SECS
+    assert hosts.closed() == set()
+
+
+def test_a_site_that_is_not_there_is_not_waited_for(hosts: Hosts) -> None:
+    for _ in range(100):
+        hosts.failed("none", lambda most: min(3, most))
+    assert hosts.closed() == set()
+    assert hosts.lost() == []
+
+
+def test_a_pause_that_was_asked_for_is_kept_whatever_is_answered(
+    hosts: Hosts, clock: Clock
+) -> None:
+    hosts.wait("host", 20)
+    hosts.answered("host")
+    clock.now = 19
+    assert hosts.closed() == {"host"}
+    hosts.wait("host", 20)
+    clock.now = 38
+    assert hosts.closed() == {"host"}, "the last that asked"
+    clock.now = 39
+    assert hosts.closed() == set()
+    hosts.ask("host")
+    hosts.answered("host")
+    assert not hosts.is_paused("host")
+
+
+def test_a_host_that_asks_again_and_again_is_asked_more_and_more_seldom(
+    hosts: Hosts, clock: Clock
+) -> None:
+    found = []
+    while clock.now < 60:
+        if "busy" not in hosts.closed():
+            found.append(clock.now)
+            hosts.ask("busy")
+            hosts.wait("busy", 1)
+        clock.now += 1
+    assert found == [0, 1, 3, 7, 15, 31]
+
+
+@pytest.mark.parametrize("seconds", [301, 10**9])
+def test_nobody_waits_for_a_host_that_asks_for_too_much(
+    hosts: Hosts, clock: Clock, seconds: float
+) -> None:
+    hosts.wait("host", seconds)
+    assert hosts.lost() == ["host"]
+    assert hosts.closed() == {"host"}, "and it is not asked before"
+    assert (hosts.next_change() or 0) <= 86_400
+    clock.now = 86_400
+    assert hosts.closed() == set()
+
+
+def test_hosts_in_trouble_are_remembered_up_to_a_number(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outage, "MAX_HOSTS", 10)
+    for number in range(100):
+        fail(hosts, str(number))
+    assert hosts.closed() == {str(number) for number in range(90, 100)}
+
+
+def test_how_long_a_server_asks_to_wait() -> None:
+    def said(value: str) -> float | None:
+        return retry_after(Response("http://x", headers={"Retry-After": value}))
+
+    assert [said(value) for value in ("120", " 0 ", "9" * 5_000)] == [120, 0, 999_999_999]
+    assert 98 < (said(formatdate(time.time() + 100, usegmt=True)) or 0) <= 100
+    assert said("Fri, 31 Dec 1999 23:59:59 GMT") == 0
+    for value in ("soon", "-1", "1.5", "", "\xb2", "Fri, 99 Foo 9999", "1" * 9 + ", 1 Jan"):
+        assert said(value) is None
+    assert retry_after(Response("http://x")) is None
+
+
+@pytest.fixture
+def hostile() -> Iterator[HostileSite]:
+    with serve_hostile() as made:
+        yield made
+
+
+@pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
+def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
+    hostile: HostileSite, tmp_path: Path, status: str
+) -> None:
+    numbers = range(1, 30)
+    hostile.add("/", article(0, "".join(f"<a href=/{number}>x</a>" for number in numbers)))
+    times: list[float] = []
+
+    def answer(exchange: Exchange) -> None:
+        times.append(time.monotonic())
+        if 5 <= len(times) <= 9:
+            exchange.send("busy", "Retry-After: 1", status=status)
+        else:
+            exchange.send(article(int(exchange.path[1:])))
+
+    for number in numbers:
+        hostile.handlers[f"/{number}"] = answer
+    options = ["--own-site", "--no-sitemaps", "-s", "RETRY_ENABLED=False"]
+    options += ["-s", "CONCURRENT_REQUESTS=1"]
+    run("crawl", hostile.url, *options, cwd=tmp_path)
+    assert paths(tmp_path, hostile.url) == sorted(["/", *(f"/{number}" for number in numbers)])
+    pauses = [second - first for first, second in pairwise(times[4:10])]
+    assert all(pause >= 1 for pause in pauses)
