@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 import zlib
 
 import pytest
 from lxml import etree
 
 from contentspider.errors import StateError
-from contentspider.page.blocks import Block, extract_blocks
+from contentspider.page.blocks import Block, new_walker, read_tree
 from contentspider.page.document import Page
 
 
@@ -106,7 +108,7 @@ def test_deep_markup_does_not_exhaust_the_stack() -> None:
     for _ in range(10_000):
         top = etree.SubElement(top, "div")
     top.text = "deeper"
-    assert [block.text for block in extract_blocks(root).blocks] == ["deeper"]
+    assert [block.text for block in read_tree(root)[0].blocks] == ["deeper"]
     # libxml2 drops what lies deeper than 2,048 levels (2.12 did not yet); what stands before stays.
     lost = ["lost"] if etree.LIBXML_VERSION < (2, 13) else []
     assert texts("<p>first</p>" + "<div>" * 10_000 + "lost") == ["first", *lost]
@@ -116,7 +118,7 @@ def test_trees_of_xml_are_read_as_lxml_shows_them() -> None:
     xml = """<!DOCTYPE html [<!ENTITY e "E"><!ATTLIST p class CDATA "given">]><html><body>a<![CDATA[<b>]]>&e;c<?pi x?>d
     <p id="x&e;y">e<o:p xmlns:o="urn:o">f</o:p></p><p class="own" xml:id="q">g<script xmlns="urn:s">h</script></p></body></html>"""
     root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False, strip_cdata=False))
-    assert [(block.path, block.text) for block in extract_blocks(root).blocks] == [
+    assert [(block.path, block.text) for block in read_tree(root)[0].blocks] == [
         ("body", "a<b>cd"),
         ("body/p#xEy.given", "e"),
         ("body/p#xEy.given/{urn:o}p", "f"),
@@ -304,3 +306,48 @@ def test_a_block_is_what_its_fields_are() -> None:
     assert repr(block).startswith("Block('a b', 'body/p', 'p', 1,")
     with pytest.raises(AttributeError):
         block.text = "c"
+
+
+def test_the_compiled_walk_is_checked_when_the_first_page_is_read_not_at_import() -> None:
+    program = (
+        "import contentspider.page.blocks as blocks\n"
+        "assert blocks._check_walk.cache_info().currsize == 0\n"
+        "blocks.new_walker()\n"
+        "assert blocks._check_walk.cache_info().currsize == 1\n"
+        "blocks._check_walk.cache_clear()\n"
+        "blocks.MARKS['p'] = blocks.BOLD\n"
+        "blocks.INLINE_TAGS and blocks.KINDS.update(p='inline')\n"
+        "try:\n"
+        "    blocks.new_walker()\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert "reads nodes wrongly" in done.stdout
+    assert "pip install --force-reinstall" in done.stdout
+
+
+def test_a_walker_reads_pages_as_a_new_one_does() -> None:
+    walker = new_walker()
+    pages = [f"<body class=c{n}><p id=p{n} style='display:none'>a<ul><li>{n}" for n in range(3)]
+    for html in pages * 2:
+        assert Page.from_html(html, walker=walker) == Page.from_html(html)
+
+
+def test_hints_are_found_wherever_they_stand_in_the_tree() -> None:
+    elements = (
+        "<title>a</title><meta name=m content=b><svg><g><title>c</title></g></svg>"
+        "<p hidden><time datetime=2013-10-31>d</time></p><select><option><meta name=n content=e>"
+        "</select><h1>f</h1><br><a rel=author>g</a>"
+    )
+    kinds = ["title", "meta", "title", "date", "meta", "headline", "author"]
+    for html in (
+        f"<html><head></head><body>{elements}</body></html>",
+        f"<html><head></head><body><div>{elements}</div></body></html>",
+        f"<div>{elements}</div>",
+    ):
+        found = read_tree(etree.fromstring(html, etree.HTMLParser()))[1]
+        assert [kind for kind, *_ in found] == kinds
+        assert [place for *_, place in found] == sorted(place for *_, place in found)

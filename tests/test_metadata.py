@@ -326,3 +326,18 @@ def test_what_turns_the_direction_of_text_is_taken_out() -> None:
     assert read(json_ld({**ARTICLE, "author": "Ada\u202e\x1b[31m\u0000 Byron"})).author == (
         "Ada [31m Byron"
     )
+
+
+def test_metadata_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def read(*parts: object) -> Metadata:
+        asked.append(parts)
+        return NOTHING
+
+    monkeypatch.setattr("contentspider.page.metadata.read_metadata", read)
+    page = Page.from_html(json_ld(ARTICLE) + "<p>text", URL)
+    assert page.hints.titles
+    assert asked == []
+    assert page.metadata is page.metadata is NOTHING
+    assert len(asked) == 1

@@ -21,6 +21,7 @@ from contentspider.crawl.bodies import THREAD_BYTES
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sources import Source
+from contentspider.page.blocks import new_walker
 from contentspider.page.body import is_binary
 from contentspider.page.document import Page
 
@@ -56,6 +57,7 @@ class BlocksMiddleware:
         self.stats = crawler.stats
         self.attributes = options.learning.needs_attributes
         self.max_blocks = options.max_blocks
+        self.walker = new_walker()
         self.holder = crawler.get_extension(Holder)
         self.large = asyncio.Semaphore(MAX_LARGE)
 
@@ -99,7 +101,7 @@ class BlocksMiddleware:
         root = response.selector.root if response.body.strip() else None
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
-        return Page.from_root(root, response.url, self.attributes, self.max_blocks)
+        return Page.from_root(root, response.url, self.attributes, self.max_blocks, self.walker)
 
 
 class PagesMiddleware:

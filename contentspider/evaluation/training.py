@@ -11,6 +11,7 @@ from rapidfuzz.distance import LCSseq
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import CorpusError
+from contentspider.page.blocks import new_walker
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.names import HEADINGS
@@ -122,11 +123,11 @@ def training_rows(
     chosen = sorted(gold)
     if len(chosen) > PAGES_PER_SITE:
         chosen = sorted(random.Random(seed).sample(chosen, PAGES_PER_SITE))
-    extractor = FeatureExtractor()
+    extractor, walker = FeatureExtractor(), new_walker()
     features, labels, weights = [], [], []
     for path in chosen:
         file = corpus.folder / "html" / path
-        page = Page.from_html(file.read_bytes(), path)
+        page = Page.from_html(file.read_bytes(), path, walker=walker)
         if not page.content.blocks:
             continue
         page_labels, page_weights = label_blocks(page, gold[path])

@@ -50,3 +50,6 @@ cdef class Elements:
     cdef const char* keep(self, str value) except NULL
     cdef bint is_hidden(self) except -1
     cdef str address(self)
+
+cdef xmlNode* first_child(xmlNode* node, const char* name) noexcept
+cdef bint is_called(xmlNode* node, const char* name) noexcept

@@ -8,6 +8,7 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport strcmp, strlen
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport (
+    XML_ELEMENT_NODE,
     XML_TEXT_NODE,
     const_xmlChar,
     xmlAttr,
@@ -184,3 +185,19 @@ cdef int attribute_number(const char* name) noexcept:
 
 cdef bint declares_attributes(xmlDtd* dtd) noexcept:
     return dtd is not NULL and dtd.attributes is not NULL
+
+
+cdef xmlNode* first_child(xmlNode* node, const char* name) noexcept:
+    cdef xmlNode* child = node.children
+    while child is not NULL and not is_called(child, name):
+        child = child.next
+    return child
+
+
+cdef bint is_called(xmlNode* node, const char* name) noexcept:
+    """Tell whether a node is an element of this name, in no namespace."""
+    return (
+        node.type == XML_ELEMENT_NODE
+        and (node.ns is NULL or node.ns.href is NULL)
+        and strcmp(<const char*>node.name, name) == 0
+    )

@@ -1,6 +1,7 @@
 # cython: language_level=3, wraparound=False
 """The elements of a page's tree that may hold hints, found on the nodes of libxml2 themselves."""
 
+cimport cython
 from libc.string cimport strcmp, strstr
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, const_xmlChar, xmlAttr, xmlNode
@@ -14,65 +15,107 @@ cdef int MAX_MARKS = 200, MAX_AUTHORS = 3
 cdef Py_ssize_t MAX_MARK_CHARS = 1_000
 
 
-def hint_elements(etree._Element root not None):
-    """Return the elements that may hold hints, in document order, as tuples of their kind, what
-    they are about, it, and how many elements stand before them.
+@cython.final
+cdef class HintElements:
+    """The elements that may hold hints, in the order in which they are seen.
 
-    These are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical one,
-    ``script`` of JSON-LD; and in the body the headline (``h1``), ``date`` (``time`` and
+    *found* has a tuple each: its kind, what it is about, its text, and how many elements stand
+    before it. These are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical
+    one, ``script`` of JSON-LD; and in the body the headline (``h1``), ``date`` (``time`` and
     the like, with their ``itemprop`` and classes) and ``author`` (``rel`` or ``itemprop``).
     """
-    root.text  # raises if there is no node behind the element
-    cdef xmlNode* top = root._c_node
-    cdef xmlNode* node = top
-    cdef const char* name
-    cdef xmlAttr* attribute
-    cdef list found = []
-    cdef int place = -1, marks = 0, authors = 0
-    while True:
-        if node.type == XML_ELEMENT_NODE:
-            place += 1
-            if node.ns is NULL or node.ns.href is NULL:
-                name = <const char*>node.name
-                if name[0] == c"m" and strcmp(name, "meta") == 0:
-                    content = attribute_of(node, "content")
-                    about = (
-                        attribute_of(node, "name")
-                        or attribute_of(node, "property")
-                        or attribute_of(node, "itemprop")
-                    )
-                    if content and about:
-                        found.append(("meta", about, content, place))
-                elif name[0] == c"l" and strcmp(name, "link") == 0:
-                    about = attribute_of(node, "rel")
-                    if about and "canonical" in about.lower():
-                        found.append(("link", about, attribute_of(node, "href"), place))
-                elif name[0] == c"s" and strcmp(name, "script") == 0:
-                    about = attribute_of(node, "type")
-                    if about and "ld+json" in about.lower():
-                        found.append(("script", about, etree.textOf(node) or "", place))
-                elif name[0] == c"t" and strcmp(name, "title") == 0:
-                    found.append(("title", "", etree.textOf(node) or "", place))
-                elif name[0] == c"h" and name[1] == c"1" and name[2] == 0:
-                    found.append(("headline", "", "", place))
-                elif marks < MAX_MARKS and node.properties is not NULL:
-                    attribute = node.properties
-                    while attribute is not NULL:
-                        if is_mark(attribute):
-                            if add_author(root, node, place, found, authors):
-                                authors += 1
-                            else:
-                                marks += add_date(node, place, found)
-                            break
-                        attribute = attribute.next
-            if node.children is not NULL:
-                node = node.children
-                continue
-        while node != top and node.next is NULL:
-            node = node.parent
-        if node == top:
-            return found
-        node = node.next
+
+    def __cinit__(self, etree._Element root not None):
+        self.root = root
+        self.found = []
+        self.place = -1
+
+    cdef int see(self, xmlNode* node) except -1:
+        """Look at an element; they are to be shown in document order."""
+        cdef const char* name = <const char*>node.name
+        cdef xmlAttr* attribute
+        self.place += 1
+        if node.ns is not NULL and node.ns.href is not NULL:
+            return 0
+        if name[0] == c"m" and strcmp(name, "meta") == 0:
+            content = attribute_of(node, "content")
+            about = (
+                attribute_of(node, "name")
+                or attribute_of(node, "property")
+                or attribute_of(node, "itemprop")
+            )
+            if content and about:
+                self.found.append(("meta", about, content, self.place))
+        elif name[0] == c"l" and strcmp(name, "link") == 0:
+            if may_contain(node, "rel", "canonical"):
+                about = attribute_of(node, "rel")
+                if "canonical" in about.lower():
+                    self.found.append(("link", about, attribute_of(node, "href"), self.place))
+        elif name[0] == c"s" and strcmp(name, "script") == 0:
+            if may_contain(node, "type", "ld+json"):
+                about = attribute_of(node, "type")
+                if "ld+json" in about.lower():
+                    self.found.append(("script", about, etree.textOf(node) or "", self.place))
+        elif name[0] == c"t" and strcmp(name, "title") == 0:
+            self.found.append(("title", "", etree.textOf(node) or "", self.place))
+        elif name[0] == c"h" and name[1] == c"1" and name[2] == 0:
+            self.found.append(("headline", "", "", self.place))
+        elif self.marks < MAX_MARKS:
+            attribute = node.properties
+            while attribute is not NULL:
+                if is_mark(attribute):
+                    if add_author(self.root, node, self.place, self.found, self.authors):
+                        self.authors += 1
+                    else:
+                        self.marks += add_date(node, self.place, self.found)
+                    break
+                attribute = attribute.next
+        return 0
+
+    cdef int see_below(self, xmlNode* top) except -1:
+        """Look at all elements below one."""
+        cdef xmlNode* node = top.children
+        if node is NULL:
+            return 0
+        while True:
+            if node.type == XML_ELEMENT_NODE:
+                self.see(node)
+                if node.children is not NULL:
+                    node = node.children
+                    continue
+            while node.next is NULL:
+                node = node.parent
+                if node == top:
+                    return 0
+            node = node.next
+
+
+cdef bint may_contain(xmlNode* node, const char* name, const char* word) noexcept:
+    """Tell whether an attribute may have *word* in it, in lower or upper case; those that have not
+    are the most by far, and not worth a string.
+    """
+    cdef xmlAttr* attribute = node.properties
+    cdef const char* value
+    cdef int i
+    while attribute is not NULL:
+        if attribute.ns is NULL and strcmp(<const char*>attribute.name, name) == 0:
+            break
+        attribute = attribute.next
+    if attribute is NULL or attribute.children is NULL:
+        return False
+    if attribute.children.next is not NULL or attribute.children.content is NULL:
+        return True
+    value = <const char*>attribute.children.content
+    while value[0]:
+        if value[0] & 0x80:
+            return True
+        i = 0
+        while word[i] and (value[i] == word[i] or value[i] | 0x20 == word[i]):
+            i += 1
+        if word[i] == 0:
+            return True
+        value += 1
+    return False
 
 
 cdef bint is_mark(xmlAttr* attribute) noexcept:

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from lxml.etree import _Element
 
 from contentspider.page._paths import Paths
-from contentspider.page.blocks import PageBlocks
+from contentspider.page.blocks import HintElement, PageBlocks
 
 class Walker:
     def __init__(
@@ -23,8 +23,7 @@ class Walker:
     def walk(
         self,
         page: PageBlocks,
-        start: _Element,
-        head: _Element | None,
+        root: _Element,
         max_blocks: int,
         attributes: bool,
-    ) -> None: ...
+    ) -> list[HintElement]: ...

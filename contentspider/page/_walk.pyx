@@ -10,30 +10,15 @@ tree must not change meanwhile.
 cimport cython
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
-from lxml.includes.tree cimport (
-    XML_COMMENT_NODE,
-    XML_ELEMENT_NODE,
-    XML_ENTITY_REF_NODE,
-    XML_PI_NODE,
-    xmlNode,
-)
+from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
+from lxml.includes.tree cimport xmlNode
 
 from contentspider.page._block cimport Block
 from contentspider.page._elements cimport (
-    BASE,
-    BREAK,
-    CELL,
-    IMAGE,
-    INLINE,
-    ITEM,
-    LINK,
-    PREFORMATTED,
-    ROW,
-    SKIPPED,
-    Elements,
-    Kind,
-    Styles,
+    BASE, BREAK, CELL, IMAGE, INLINE, ITEM, LINK, PREFORMATTED, ROW, SKIPPED,
+    Elements, Kind, Styles, first_child, is_called,
 )
+from contentspider.page._hints cimport HintElements
 from contentspider.page._images cimport describe
 from contentspider.page._paths cimport Paths
 from contentspider.page._text cimport Mark, Run
@@ -97,27 +82,44 @@ cdef class Walker:
         self.clean_text, self.clean_preformatted = clean_text, clean_preformatted
         self.max_value_chars, self.max_images = max_value_chars, max_images
 
-    def walk(
-        self,
-        page,
-        etree._Element start not None,
-        etree._Element head,
-        Py_ssize_t max_blocks,
-        bint attributes,
-    ):
-        """Fill *page* with the blocks below *start* (the body); those of *head* come first, if
-        there is one.
+    def walk(self, page, etree._Element root not None, Py_ssize_t max_blocks, bint attributes):
+        """Fill *page* with the blocks of the tree below *root*, and return the elements that may
+        hold hints, as `HintElements` has them.
         """
-        text = start.text  # raises if there is no node behind the element
-        walk = _Walk(self, page, max_blocks, attributes)
+        root.text  # raises if there is no node behind the element
+        cdef xmlNode* top = root._c_node
+        cdef xmlNode* body = NULL
+        cdef xmlNode* head = NULL
+        cdef xmlNode* child
+        cdef HintElements hints = HintElements.__new__(HintElements, root)
+        if is_called(top, "html"):
+            body = first_child(top, "body")
+            # Where <body> is left out, libxml2 takes elements that it does not know (nav, article)
+            # for the head's.
+            head = first_child(top, "head")
+        walk = _Walk(self, page, hints, max_blocks, attributes)
+        if top.type == XML_ELEMENT_NODE:
+            hints.see(top)
         try:
-            walk.read(start._c_node, text or "", <xmlNode*>NULL if head is None else head._c_node)
+            if body is NULL:
+                walk.read(top, NULL)
+            else:
+                child = top.children
+                while child is not NULL:
+                    if child == body:
+                        hints.see(body)
+                        walk.read(body, head)
+                    elif child.type == XML_ELEMENT_NODE:
+                        hints.see(child)
+                        hints.see_below(child)
+                    child = child.next
         finally:
             if self.paths.cached + self.styles.cached > MAX_CACHE_CHARS:
                 self.paths.forget()
                 self.styles.forget()
         page.truncated = walk.truncated
         page.base = walk.base
+        return hints.found
 
 
 @cython.final
@@ -130,6 +132,7 @@ cdef class _Walk:
     cdef bint keep_attributes, truncated
     cdef str base
 
+    cdef HintElements hints
     cdef Elements elements
     cdef vector[Open] open
     cdef Tree tree
@@ -142,8 +145,10 @@ cdef class _Walk:
     cdef Py_ssize_t images_left
     cdef Py_ssize_t last  # the container of the latest block
 
-    def __cinit__(self, Walker walker, page, Py_ssize_t max_blocks, bint attributes):
-        self.walker = walker
+    def __cinit__(
+        self, Walker walker, page, HintElements hints, Py_ssize_t max_blocks, bint attributes
+    ):
+        self.walker, self.hints = walker, hints
         self.blocks, self.tags, self.paths = page.blocks, page.tags, page.paths
         self.max_blocks = max_blocks
         self.keep_attributes = attributes
@@ -154,7 +159,10 @@ cdef class _Walk:
         self.inline_images, self.images = [], []
         self.images_left = walker.max_images
 
-    cdef read(self, xmlNode* start, str text, xmlNode* head):
+    cdef read(self, xmlNode* start, xmlNode* head):
+        """Read the blocks below *start* (the body); those of *head* come first, if there is one. It
+        shows the elements below *start* to `hints`.
+        """
         cdef bint is_element = start.type == XML_ELEMENT_NODE  # else nothing is below it
         cdef bint in_head = head is not NULL
         cdef xmlNode* node
@@ -168,7 +176,8 @@ cdef class _Walk:
         if self.keep_attributes:
             self.tree.add_attributes(start if is_element else <xmlNode*>NULL, 0)
         self.tree.keep(0)
-        self.run.add(text.encode())
+        if is_element:
+            self.run.add_texts(start.children)
         self.run.breaks = 0
         if in_head:
             node = head.children
@@ -191,6 +200,8 @@ cdef class _Walk:
                 elif ended.is_marked:
                     self.run.close_mark()
             elif node.type == XML_ELEMENT_NODE:
+                if not in_head:
+                    self.hints.see(node)
                 tag = self.elements.tag_of(node)
                 kind = self.elements.tags[tag].kind
                 if kind == SKIPPED or kind == BASE:
@@ -217,6 +228,8 @@ cdef class _Walk:
                             self.run.add_texts(node)
                             continue
                         self.add_image(node)
+                if not in_head:
+                    self.hints.see_below(node)
             elif (
                 node.type != XML_COMMENT_NODE
                 and node.type != XML_PI_NODE
@@ -287,16 +300,15 @@ cdef class _Walk:
         cdef list before = [], after = []
         cdef Py_ssize_t container
         cdef Block block
-        cdef tuple found
-        for container, found in self.images:
+        for container, (address, description) in self.images:
             if self.blocks and (
                 following < 0
                 or self.tree.shared(container, self.last) > self.tree.shared(container, following)
             ):
                 block = self.blocks[len(self.blocks) - 1]
-                after.append((len(block.text) + 1, found[0], found[1]))
+                after.append((len(block.text) + 1, address, description))
             else:
-                before.append((-1, found[0], found[1]))
+                before.append((-1, address, description))
         self.images.clear()
         if after:
             block.images += tuple(after)

@@ -9,14 +9,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
-from contentspider.page._block import Block
-from contentspider.page._paths import Paths
-from contentspider.page._walk import Walker
+from lxml import etree
+
+BUILD_AGAIN = (
+    "contentspider's compiled part is missing, or was built against an lxml unlike yours ({}); build"
+    " it again: pip install --force-reinstall --no-binary contentspider contentspider"
+)
+try:
+    from contentspider.page._block import Block
+    from contentspider.page._paths import Paths
+    from contentspider.page._walk import Walker
+except (ImportError, ValueError) as error:  # ValueError: lxml's objects have another size
+    raise ImportError(BUILD_AGAIN.format(error)) from error
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+    # Its kind, what it is about, its text, and how many elements stand before it.
+    HintElement = tuple[str, str, str, int]
 
 __all__ = [
     "BOLD",
@@ -26,7 +39,8 @@ __all__ = [
     "PageBlocks",
     "clean_text",
     "element_key",
-    "extract_blocks",
+    "new_walker",
+    "read_tree",
 ]
 
 # Subtrees that hold no readable text; "noscript" repeats what scripts show or asks for JavaScript.
@@ -150,25 +164,52 @@ def hides(style: str) -> bool:
     return HIDDEN_STYLE.search(style) is not None
 
 
-_WALKER = Walker(
-    KINDS,
-    MARKS,
-    paths=Paths(element_key=element_key, max_chars=MAX_PATH_CHARS, max_depth=MAX_PATH_DEPTH),
-    code=CODE,
-    bold=BOLD,
-    hides=hides,
-    clean_text=clean_text,
-    clean_preformatted=clean_preformatted,
-    max_value_chars=MAX_STEP_CHARS,
-    max_images=MAX_IMAGES,
-)
+def new_walker() -> Walker:
+    """Return a walker, which keeps what the pages that it reads share: paths, and which styles hide
+    (8 MB at most). Who reads many pages of a site keeps one.
+
+    Raises ImportError if it cannot read the nodes of the lxml that is installed.
+    """
+    _check_walk()
+    return _walker()
 
 
-def extract_blocks(
-    root: _Element, max_blocks: int = MAX_BLOCKS, attributes: bool = False
-) -> PageBlocks:
+def _walker() -> Walker:
+    return Walker(
+        KINDS,
+        MARKS,
+        paths=Paths(element_key=element_key, max_chars=MAX_PATH_CHARS, max_depth=MAX_PATH_DEPTH),
+        code=CODE,
+        bold=BOLD,
+        hides=hides,
+        clean_text=clean_text,
+        clean_preformatted=clean_preformatted,
+        max_value_chars=MAX_STEP_CHARS,
+        max_images=MAX_IMAGES,
+    )
+
+
+@cache  # once a process, when the first page is read
+def _check_walk() -> None:
+    """Raise ImportError unless the compiled walk reads the nodes of the lxml that is installed."""
+    root = etree.fromstring("<body>a<p id='b' class='c d'>e<a href='f'>g</a><!-- h -->i</p></body>")
+    page, _ = read_tree(root, attributes=True, walker=_walker())
+    found = [(block.path, block.text, block.spans) for block in page.blocks]
+    if (
+        found != [("body", "a", ()), ("body/p#b.c.d", "egi", ((1, 2, "f"),))]
+        or page.attributes[1][0] != ("id", "b")
+    ):  # fmt: skip
+        raise ImportError(BUILD_AGAIN.format("it reads nodes wrongly"))
+
+
+def read_tree(
+    root: _Element,
+    max_blocks: int = MAX_BLOCKS,
+    attributes: bool = False,
+    walker: Walker | None = None,
+) -> tuple[PageBlocks, list[HintElement]]:
     """Return the blocks of the tree below *root* in reading order, with the elements' *attributes*
-    if asked for.
+    if asked for; and the elements that may hold hints.
 
     The walk is compiled (`contentspider.page._walk`) and keeps its own stack, so that deep markup
     exhausts nothing (libxml2 itself gives up what is nested more than 2,048 levels deep); it takes
@@ -176,9 +217,5 @@ def extract_blocks(
     and `PageBlocks.truncated` is set.
     """
     page = PageBlocks()
-    body = root.find("body") if root.tag == "html" else None
-    # Where <body> is left out, libxml2 takes elements that it does not know (nav, article) for the
-    # head's.
-    head = None if body is None else root.find("head")
-    _WALKER.walk(page, root if body is None else body, head, max_blocks, attributes)
-    return page
+    elements = (walker or new_walker()).walk(page, root, max_blocks, attributes)
+    return page, elements

@@ -11,14 +11,16 @@ from urllib.parse import urljoin
 from parsel import Selector
 
 from contentspider.errors import StateError
-from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, extract_blocks
+from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
 from contentspider.page.body import decode, limit_attributes
 from contentspider.page.hints import Hints, read_head
-from contentspider.page.metadata import NOTHING, Metadata
+from contentspider.page.metadata import SILENT, Metadata, Statements
 from contentspider.page.stored import from_record, to_record
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+
+    from contentspider.page._walk import Walker
 
 # What a page without any markup is parsed from: an empty document has no tree at all.
 EMPTY_HTML = b"<html></html>"
@@ -32,8 +34,8 @@ COMPRESSION = 3
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page:
-    """A page's address (an URL or a path), its blocks, its hints, and its metadata; whether it is a
-    document of its own (a PDF file), which has nothing of its site's templates.
+    """A page's address (an URL or a path), its blocks, its hints, and what it states of itself;
+    whether it is a document of its own (a PDF file), which has nothing of its site's templates.
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
     <Page '/tea': 1 blocks>
@@ -42,7 +44,7 @@ class Page:
     url: str
     content: PageBlocks
     hints: Hints
-    metadata: Metadata = NOTHING
+    statements: Statements = SILENT
     is_document: bool = False
 
     def __repr__(self) -> str:
@@ -55,35 +57,56 @@ class Page:
         url: str = "",
         content_type: str | None = None,
         attributes: bool = False,
+        walker: Walker | None = None,
     ) -> Page:
         """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else
         guessed). Of a tag's attributes the first 1,000 are read.
 
         *attributes* keeps those of the markup: two feature sets need them
-        (`contentspider.site.featuresets`).
+        (`contentspider.site.featuresets`). Who reads many pages of a site gives them all the same
+        *walker* (`contentspider.page.blocks.new_walker`), which is faster.
         """
         if isinstance(html, bytes):
             html = decode(html, content_type)
         html = html.strip()
         body = html.encode("utf-8", "replace") if html.strip("\x00\ufeff") else EMPTY_HTML
         selector = Selector(body=limit_attributes(body), encoding="utf-8", type="html")
-        return cls.from_selector(selector, url, attributes)
+        return cls.from_selector(selector, url, attributes, walker)
 
     @classmethod
-    def from_selector(cls, selector: Selector, url: str = "", attributes: bool = False) -> Page:
+    def from_selector(
+        cls,
+        selector: Selector,
+        url: str = "",
+        attributes: bool = False,
+        walker: Walker | None = None,
+    ) -> Page:
         """Read the tree that *selector* has already parsed (``response.selector``)."""
         root: _Element | None = selector.root
         if root is None or not hasattr(root, "iter"):
             return cls(url, PageBlocks(), Hints())
-        return cls.from_root(root, url, attributes)
+        return cls.from_root(root, url, attributes, walker=walker)
 
     @classmethod
     def from_root(
-        cls, root: _Element, url: str = "", attributes: bool = False, max_blocks: int = MAX_BLOCKS
+        cls,
+        root: _Element,
+        url: str = "",
+        attributes: bool = False,
+        max_blocks: int = MAX_BLOCKS,
+        walker: Walker | None = None,
     ) -> Page:
         """Read the tree below *root*, of which `PageBlocks` keeps *max_blocks* blocks."""
-        hints, metadata = read_head(root)
-        return cls(url, extract_blocks(root, max_blocks, attributes), hints, metadata)
+        content, elements = read_tree(root, max_blocks, attributes, walker)
+        hints, statements = read_head(root, elements)
+        return cls(url, content, hints, statements)
+
+    @property
+    def metadata(self) -> Metadata:
+        """Return what the page says of itself beside its text; worked out when it is first asked
+        for.
+        """
+        return self.statements.metadata
 
     @property
     def base(self) -> str:
@@ -118,7 +141,7 @@ class Page:
                 if name in said:
                     said[name] = tuple(said[name])
             content = from_record(record["content"])
-            return cls(record["url"], content, Hints(**hints), Metadata(**said))
+            return cls(record["url"], content, Hints(**hints), Statements.of(Metadata(**said)))
         except (zlib.error, ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
             raise StateError(
                 f"a held page cannot be read ({error!r}): it was cut short or written by another"

@@ -6,7 +6,7 @@ import logging
 import re
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import MAX_BLOCKS
+from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.body import is_binary
 from contentspider.page.document import Page
 
@@ -52,6 +52,7 @@ def read_pages(
     A file that cannot be read or is no HTML (a PDF, a picture) is left out with a warning, and a
     page that is cut is one, too.
     """
+    walker = new_walker()
     for path in html_files(root) if files is None else files:
         try:
             body = path.read_bytes()
@@ -62,7 +63,7 @@ def read_pages(
             logger.warning("%s is no HTML; it is left out", path)
             continue
         url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
-        page = Page.from_html(body, url, attributes=attributes)
+        page = Page.from_html(body, url, attributes=attributes, walker=walker)
         if page.content.truncated:
             logger.warning(
                 "%s has more than %d blocks of text; the rest is left out", path, MAX_BLOCKS

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.page._hints import hint_elements
 from contentspider.page.blocks import clean_text
 from contentspider.page.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
 from contentspider.page.language import language_tag
-from contentspider.page.metadata import Mark, Metadata, read_metadata
+from contentspider.page.metadata import Mark, Statements
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lxml.etree import _Element
+
+    from contentspider.page.blocks import HintElement
 
 DESCRIPTION_NAMES = (
     "description",
@@ -82,9 +85,10 @@ def _unique(texts: list[str]) -> tuple[str, ...]:
     return tuple(found)[:MAX_HINTS]
 
 
-def read_head(root: _Element) -> tuple[Hints, Metadata]:
-    """Return the hints and the metadata of a page: what its head says, and its JSON-LD, dates and
-    authors wherever they stand. One pass over the tree.
+def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, Statements]:
+    """Return the hints of a page, and what its metadata is made of, from the *elements* that
+    `read_tree` found below *root*: what its head says, and its JSON-LD, dates and authors wherever
+    they stand.
     """
     named: dict[str, list[str]] = {}
     title = ""
@@ -92,7 +96,7 @@ def read_head(root: _Element) -> tuple[Hints, Metadata]:
     entries: list[dict[str, object]] = []
     budget = MAX_JSON_LD_CHARS
     marks: list[Mark] = []
-    for kind, about, text, place in hint_elements(root):
+    for kind, about, text, place in elements:
         if kind == "title":
             title = title or text
         elif kind == "meta":
@@ -126,4 +130,4 @@ def read_head(root: _Element) -> tuple[Hints, Metadata]:
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
     )
-    return hints, read_metadata(title, named, entries, marks, canonical or "")
+    return hints, Statements(title, named, entries, marks, canonical or "")

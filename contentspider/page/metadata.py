@@ -90,6 +90,51 @@ class Metadata:
 NOTHING = Metadata()
 
 
+class Statements:
+    """What a page states of itself, as it is written there; its metadata are made of it when they
+    are first asked for: pages that are learned from, and those that no item is of, need none.
+    """
+
+    __slots__ = ("_metadata", "_parts")
+
+    def __init__(
+        self,
+        title: str,
+        named: Mapping[str, list[str]],
+        entries: Sequence[dict[str, object]],
+        marks: Sequence[Mark],
+        canonical: str = "",
+    ) -> None:
+        self._parts = (title, named, entries, marks, canonical)
+        self._metadata: Metadata | None = None
+
+    @classmethod
+    def of(cls, metadata: Metadata) -> Statements:
+        """Return the statements that make *metadata*."""
+        statements = cls("", {}, (), ())
+        statements._metadata = metadata
+        return statements
+
+    @property
+    def metadata(self) -> Metadata:
+        """Return the metadata that the page states."""
+        if self._metadata is None:
+            self._metadata = read_metadata(*self._parts)
+            self._parts = ("", {}, (), (), "")
+        return self._metadata
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Statements):
+            return NotImplemented
+        return self.metadata == other.metadata
+
+    def __hash__(self) -> int:
+        return hash(self.metadata)
+
+
+SILENT = Statements.of(NOTHING)
+
+
 class Mark(NamedTuple):
     """An element that may be a date or an author (*kind*), or the headline, and how many elements
     stand before it.

@@ -2,6 +2,11 @@
 
 cimport cython
 
+from contentspider.page._block cimport Block as BlockType
+
+cdef str ENDS
+cdef frozenset LAYOUT_TAGS
+
 
 cdef class Group:
     cdef readonly tuple features
@@ -16,10 +21,14 @@ cpdef list weigh(list rows, dict weights, double intercept)
 @cython.locals(above=Group, total=double)
 cdef double _weigh_group(Group group, dict weights) except? -1e300
 
+@cython.locals(
+    parents=list, tags=list, positions=list, found=list, blocks=list, index=Py_ssize_t,
+    last=Py_ssize_t, above=Py_ssize_t, position=Py_ssize_t, place=str, block=BlockType, around=list
+)
 cpdef list places(page)
 
-@cython.locals(text=str, chars=Py_ssize_t, length=int, links=int, share=double)
-cpdef int shape(block) except -1
+@cython.locals(text=str, chars=Py_ssize_t, length=int, links=int, share=double, end=Py_UCS4)
+cpdef int shape(BlockType block) except -1
 
 
 cdef class Place:
@@ -51,6 +60,6 @@ cdef class SlotFeatures:
     @cython.locals(
         blocks=list, slots=list, rows=list, around=list, row=list, index=Py_ssize_t,
         last=Py_ssize_t, at=Place, then=Place, code=int, has_noise=bint, text=str,
-        by_shape=Group, by_place=Group, by_body=Group, by_previous=Group, by_following=Group
+        block=BlockType, path=str, by_shape=Group, by_place=Group, by_body=Group, by_previous=Group, by_following=Group
     )
     cpdef list rows(self, page)

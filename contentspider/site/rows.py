@@ -33,6 +33,7 @@ SHAPES = 7 * 4 * 2
 # Elements that lay a page out: which of its kind one is tells the menu's cell from the article's.
 LAYOUT_TAGS = frozenset(["td", "table", "div", "section", "article", "main", "center"])
 PLACES = "01234"
+ENDS = "".join(sorted(SENTENCE_END))
 # A text of this length does not recur as boilerplate.
 NOISE_CHARS = 400
 # Bounds of what is kept for a site, some 50 MB at worst: ids that name a page each would fill the
@@ -106,11 +107,17 @@ def places(page: PageBlocks) -> list[str]:
     last = len(PLACES) - 1
     found = [""]
     for index in range(1, len(tags)):
-        place = found[parents[index]]
+        above = parents[index]
+        place = found[above]
         if tags[index] in LAYOUT_TAGS:
-            place += PLACES[min(positions[index], last)]
+            position = positions[index]
+            place += PLACES[min(last, position)]
         found.append(place)
-    return [found[block.container] for block in page.blocks]
+    around = []
+    for block in page.blocks:
+        above = block.container
+        around.append(found[above])
+    return around
 
 
 def shape(block: Block) -> int:
@@ -129,7 +136,8 @@ def shape(block: Block) -> int:
     )
     share = block.link_chars / chars
     links = (share >= 0.02) + (share >= 0.3) + (share >= 0.9)
-    return 8 * length + 2 * links + (text[-1] in SENTENCE_END)
+    end = text[-1]
+    return 8 * length + 2 * links + (end in ENDS)
 
 
 def shape_features(code: int, slot: str) -> tuple[Feature, ...]:

@@ -1,0 +1,13 @@
+# cython: language_level=3
+"""The elements of a page's tree that may hold hints."""
+
+from lxml.includes cimport etreepublic as etree
+from lxml.includes.tree cimport xmlNode
+
+cdef class HintElements:
+    cdef readonly list found
+    cdef etree._Element root
+    cdef int place, marks, authors
+
+    cdef int see(self, xmlNode* node) except -1
+    cdef int see_below(self, xmlNode* top) except -1

@@ -1,3 +1,0 @@
-from lxml.etree import _Element
-
-def hint_elements(root: _Element) -> list[tuple[str, str, str, int]]: ...
