@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from contentspider.evaluation import training
 from contentspider.evaluation.corpora import CorpusError, find_corpora
 from contentspider.evaluation.predict import predict_site
-from contentspider.evaluation.training import cross_fit
+from contentspider.evaluation.training import (
+    PAGE_WEIGHT,
+    SITE_WEIGHT,
+    cross_fit,
+    train_prior,
+    training_rows,
+)
 from contentspider.site.options import LearningOptions
+from contentspider.site.prior import Prior
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "TREES", 5)
 
 
 @pytest.fixture
@@ -30,6 +45,72 @@ def test_no_prior_has_seen_the_owner_of_what_it_judges(corpora: Path) -> None:
     assert priors["news-2005-tea"] is priors["news-2013-tea"]
     assert priors["news-2005-tea"].card["trained_on"] == ["shop-cups"]
     assert priors["shop-cups"].card["trained_on"] == ["news-2005-tea", "news-2013-tea"]
+
+
+def single_pages(example_corpus: Path, folder: Path, name: str = "single") -> Path:
+    """A collection whose pages are of three hosts."""
+    shutil.copytree(example_corpus, folder / name)
+    about = json.loads((folder / name / "site.json").read_text())
+    (folder / name / "site.json").write_text(json.dumps({**about, "suite": "pages"}))
+    file = folder / name / "gold.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    hosts = [{**row, "host": f"host{number % 3}.org"} for number, row in enumerate(rows)]
+    file.write_text("\n".join(map(json.dumps, hosts)))
+    return folder / name
+
+
+def test_no_prior_has_seen_the_host_of_the_single_page_that_it_judges(
+    corpora: Path, example_corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    pages = single_pages(example_corpus, tmp_path_factory.mktemp("pages"))
+    priors = cross_fit(find_corpora(corpora, pages), folds=3)
+    hosts = {"host0.org", "host1.org", "host2.org"}
+    assert set(priors) == {*hosts, "news-2005-tea", "news-2013-tea", "shop-cups"}
+    for name, prior in priors.items():
+        assert name not in prior.card["trained_on"]
+        assert hosts & set(prior.card["trained_on"])
+    everything = train_prior(find_corpora(corpora, pages))
+    assert everything.card["trained_on"] == [
+        "news-2005-tea",
+        "news-2013-tea",
+        "shop-cups",
+        "single",
+    ]
+
+
+def test_single_pages_are_judged_by_the_prior_of_their_host(
+    example_corpus: Path, tmp_path: Path
+) -> None:
+    (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
+    shipped = Prior.shipped()
+    nothing = replace(shipped, trees=replace(shipped.trees, baseline=-20.0))
+    texts = {
+        row["path"]: row["text"]
+        for row in predict_site(corpus, LearningOptions(), shipped, hosts={"host1.org": nothing})
+    }
+    empty = {path.lstrip("/") for path, text in texts.items() if not text}
+    assert empty >= {page.path for page in corpus.gold() if page.host == "host1.org"}
+    assert len(empty) < len(texts)
+
+
+def test_each_page_of_a_corpus_weighs_the_same(example_corpus: Path, tmp_path: Path) -> None:
+    (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
+    (site,) = find_corpora(example_corpus)
+    singles = training_rows(corpus, 0)
+    assert {round(float(page.weights.sum()), 3) for page in singles} == {PAGE_WEIGHT}
+    assert {page.group for page in singles} == {"host0.org", "host1.org", "host2.org"}
+    assert sum(page.weights.sum() for page in training_rows(site, 0)) == pytest.approx(SITE_WEIGHT)
+
+
+def test_of_a_page_of_many_blocks_some_are_trained_on(
+    example_corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "BLOCKS_PER_PAGE", 5)
+    (site,) = find_corpora(example_corpus)
+    pages = training_rows(site, 0)
+    assert max(len(page.labels) for page in pages) == 5
+    again = training_rows(site, 0)
+    np.testing.assert_array_equal(pages[0].features, again[0].features)
 
 
 def test_only_some_folds_are_trained_if_only_these_are_asked_for(corpora: Path) -> None:
@@ -49,10 +130,7 @@ def test_too_little_to_cross_fit_is_said(folds: int, corpora: Path) -> None:
 def test_pages_of_many_hosts_are_never_learned_as_a_site(
     example_corpus: Path, tmp_path: Path
 ) -> None:
-    shutil.copytree(example_corpus, tmp_path / "single")
-    about = json.loads((tmp_path / "single" / "site.json").read_text())
-    (tmp_path / "single" / "site.json").write_text(json.dumps({**about, "suite": "pages"}))
-    (corpus,) = find_corpora(tmp_path / "single")
+    (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
     (site,) = find_corpora(example_corpus)
     options = LearningOptions()
     alone = list(predict_site(site, options, None, alone=True))

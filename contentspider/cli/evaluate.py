@@ -33,8 +33,12 @@ def add_to(commands: Commands) -> None:
     evaluate.add_argument(
         "corpora",
         type=Path,
+        nargs="+",
         metavar="CORPORA",
-        help="a folder of site folders with site.json, gold.jsonl and html/",
+        help="folders of site folders with site.json, gold.jsonl and html/",
+    )
+    evaluate.add_argument(
+        "--suite", help="judge only the sites of this suite (all are trained on by --cross-fit)"
     )
     evaluate.add_argument(
         "-o",
@@ -67,7 +71,7 @@ def add_to(commands: Commands) -> None:
     evaluate.add_argument(
         "--cross-fit",
         action="store_true",
-        help="judge each site with a prior that was trained without it",
+        help="judge each site, or host of single pages, with a prior that was trained without it",
     )
     evaluate.add_argument(
         "--folds",
@@ -124,7 +128,7 @@ def add_to(commands: Commands) -> None:
     train = commands.add_parser(
         "train-prior", help="train the general prior on corpora with gold text"
     )
-    train.add_argument("corpora", type=Path, metavar="CORPORA")
+    train.add_argument("corpora", type=Path, nargs="+", metavar="CORPORA")
     train.add_argument(
         "-o",
         "--output",
@@ -146,9 +150,11 @@ def _evaluate(options: argparse.Namespace) -> int:
     from contentspider.site.prior import Prior
 
     learning = chosen_learning(options)
-    corpora = find_corpora(options.corpora)
+    corpora = find_corpora(*options.corpora)
     shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     priors = cross_fit(corpora, options.folds) if options.cross_fit else {}
+    if options.suite:
+        corpora = [corpus for corpus in corpora if corpus.suite == options.suite]
     with options.output.open("w", encoding="utf-8") as output:
         for number, corpus in enumerate(corpora, 1):
             prior = priors.get(corpus.name, shared)
@@ -162,6 +168,7 @@ def _evaluate(options: argparse.Namespace) -> int:
                     corpus,
                     learning,
                     prior,
+                    hosts=priors,
                     alone=options.alone,
                     held_out=options.held_out,
                 )
@@ -194,11 +201,11 @@ def _train_prior(options: argparse.Namespace) -> int:
     from contentspider.evaluation.corpora import find_corpora
     from contentspider.evaluation.training import train_prior
 
-    prior = train_prior(find_corpora(options.corpora), options.seed)
+    prior = train_prior(find_corpora(*options.corpora), options.seed)
     options.output.write_bytes(prior.dump())
     print(
-        f"prior {prior.digest}: {prior.card['blocks']} blocks of {len(prior.card['trained_on'])}"
-        f" sites -> {options.output}",
+        f"prior {prior.digest}: {prior.card['blocks']} blocks of {prior.card['pages']} pages ->"
+        f" {options.output}",
         file=sys.stderr,
     )
     return 0

@@ -24,11 +24,14 @@ class CorpusError(ContentSpiderError):
 
 @dataclass(frozen=True, slots=True)
 class GoldPage:
-    """The text that people marked as a page's content, and text on which they disagree."""
+    """The text that people marked as a page's content, and text on which they disagree; *host* is
+    where a single page is from ("": it belongs to its site).
+    """
 
     path: str
     text: str
     optional: str
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,14 @@ class Corpus:
         return bool(self.about.get("crawlable")) and bool(self.start_paths)
 
     @property
+    def suite(self) -> str:
+        """Return the name of what the corpus is averaged with."""
+        return str(self.about.get("suite", "sites"))
+
+    @property
     def is_collection(self) -> bool:
         """Tell whether these are single pages of many hosts, of which no site can be learned."""
-        return self.about.get("suite") == "pages"
+        return self.suite == "pages"
 
     def pages(self, attributes: bool = False) -> Iterator[Page]:
         """Return every HTML page in order of its path; a page's address is its path below
@@ -96,15 +104,26 @@ class Corpus:
 def _gold_page(file: Path, number: int, line: bytes) -> GoldPage:
     try:
         row = json.loads(line)
-        return GoldPage(row["path"].lstrip("/"), row["text"], row.get("optional_text") or "")
+        return GoldPage(
+            path=row["path"].lstrip("/"),
+            text=row["text"],
+            optional=row.get("optional_text") or "",
+            host=str(row.get("host") or ""),
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorpusError(
             f"{file}:{number}: not a gold page ({error!r}); a line is an object with path and text"
         ) from error
 
 
-def find_corpora(folder: Path) -> list[Corpus]:
-    """Return the corpora in *folder* (or *folder* itself, if it is one), by name."""
+def find_corpora(*folders: Path) -> list[Corpus]:
+    """Return the corpora in the *folders* (or a folder itself, if it is one), each folder's by
+    name.
+    """
+    return [corpus for folder in folders for corpus in _corpora_in(folder)]
+
+
+def _corpora_in(folder: Path) -> list[Corpus]:
     candidates = (
         [folder]
         if (folder / "gold.jsonl").is_file()

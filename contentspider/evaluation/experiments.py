@@ -128,7 +128,7 @@ def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
                 for path in chosen
             ]
             read = [page for page in read if page.content.blocks]
-            suite = str(corpus.about.get("suite", "sites"))
+            suite = corpus.suite
             sites.append(
                 ExperimentSite(
                     corpus.name,

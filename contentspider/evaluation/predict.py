@@ -19,7 +19,7 @@ from contentspider.jsonlines import json_lines
 from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from contentspider.evaluation.corpora import Corpus
     from contentspider.page.document import Page
@@ -34,11 +34,13 @@ def predict_site(
     options: LearningOptions,
     prior: Prior | None,
     *,
+    hosts: Mapping[str, Prior] | None = None,
     alone: bool = False,
     held_out: int | None = None,
 ) -> Iterator[dict[str, str]]:
     """Yield ``{"site", "path", "text"}`` for each gold page of a site.
 
+    *hosts* has the priors of single pages by their host (None, or none there: *prior*).
     With *alone* every page is learned from by itself, as if it were a site of one page; so are the
     pages of a collection, which are no site. With *held_out* no page is extracted by a model that
     has seen it: the site is learned twice, from two samples of that many pages (0, or more than
@@ -60,15 +62,16 @@ def predict_site(
             learner.fit(page for path, page in pages.items() if path in group) for group in groups
         ]
     )
-    for path in corpus.gold_paths():
-        page = pages.get(path.lstrip("/"))
+    for path, gold in zip(corpus.gold_paths(), corpus.gold(), strict=True):
+        page = pages.get(gold.path)
         if page is None:
             logger.warning("%s: the gold names %s, which is not among the pages", corpus.name, path)
             continue
         text = ""
         if page.content.blocks:
             if alone:
-                model = learner.fit([page])
+                judge = (hosts or {}).get(gold.host, prior)
+                model = SiteLearner(corpus.name, options, judge).fit([page])
             else:
                 model = models[-1] if page.url in groups[0] else models[0]
             text = model.extract(page).text

@@ -176,7 +176,7 @@ def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[s
             for row in rows:
                 page = gold[row["path"].lstrip("/")]
                 f1.append(text_score(row["text"], page.text, page.optional).f1)
-            scores.setdefault(str(corpus.about.get("suite", "sites")), []).append(mean(f1))
+            scores.setdefault(corpus.suite, []).append(mean(f1))
         for suite, values in scores.items():
             curves.setdefault(suite, []).append(mean(values))
     line_chart(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from contentspider.site.prior import Prior
 from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +32,11 @@ logger = logging.getLogger(__name__)
 
 # Pages of a site beyond this number show the same templates again.
 PAGES_PER_SITE = 40
+# Rows of a table, or links of a directory, are alike: so many of a page's blocks say what all do.
+BLOCKS_PER_PAGE = 150
+TREES = 200
+# What the pages of a site weigh together, and a single page: forty of one template say less.
+SITE_WEIGHT, PAGE_WEIGHT = 1_000, 25
 # Share of the blocks that are trained on as if no element had an id or a class.
 NAMELESS_SHARE = 0.3
 NAME_COLUMNS = [
@@ -115,64 +121,92 @@ def label_blocks(page: Page, gold: GoldPage) -> tuple[NDArray[np.bool_], NDArray
     return labels, weights
 
 
-def training_rows(
-    corpus: Corpus, seed: int
-) -> tuple[NDArray[np.float32], NDArray[np.bool_], NDArray[np.float64]]:
-    """Return features, labels and weights of the blocks of a sample of a corpus' gold pages."""
+@dataclass(frozen=True, slots=True)
+class PageRows:
+    """The blocks of one page to train on: their features, labels and weights, and whose they are.
+
+    *group* is the owner of its site, or the page's host: what a prior that judges it may not have
+    seen.
+    """
+
+    group: str
+    features: NDArray[np.float32]
+    labels: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+
+
+def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
+    """Return the rows of a sample of the gold pages of a site, or of all single pages of a
+    collection.
+
+    Each page of a corpus weighs the same: a site's together `SITE_WEIGHT`, a single page
+    `PAGE_WEIGHT`.
+    """
     gold = {page.path: page for page in corpus.gold()}
     chosen = sorted(gold)
-    if len(chosen) > PAGES_PER_SITE:
+    if not corpus.is_collection and len(chosen) > PAGES_PER_SITE:
         chosen = sorted(random.Random(seed).sample(chosen, PAGES_PER_SITE))
+    generator = np.random.default_rng(seed)
     extractor, walker = FeatureExtractor(), new_walker()
-    features, labels, weights = [], [], []
+    found = []
     for path in chosen:
-        file = corpus.folder / "html" / path
-        page = Page.from_html(file.read_bytes(), path, walker=walker)
+        html = (corpus.folder / "html" / path).read_bytes()
+        page = Page.from_html(html, path, walker=walker)
         if not page.content.blocks:
             continue
-        page_labels, page_weights = label_blocks(page, gold[path])
-        features.append(extractor.features(page.content, page.hints))
-        labels.append(page_labels)
-        weights.append(page_weights / np.sqrt(page_weights.sum() + 1))
-    all_weights = np.concatenate(weights)
-    all_weights *= 1_000 / all_weights.sum()
-    return np.vstack(features), np.concatenate(labels), all_weights
+        labels, weights = label_blocks(page, gold[path])
+        features = extractor.features(page.content, page.hints)
+        count = len(labels)
+        if count > BLOCKS_PER_PAGE:
+            some = np.sort(generator.choice(count, BLOCKS_PER_PAGE, replace=False))
+            labels, weights, features = labels[some], weights[some], features[some]
+        total = weights.sum()
+        if total > 0:
+            group = gold[path].host if corpus.is_collection else corpus.group
+            found.append(PageRows(group, features, labels, weights / total))
+    page_weight = PAGE_WEIGHT if corpus.is_collection else SITE_WEIGHT / max(len(found), 1)
+    return [replace(page, weights=page.weights * page_weight) for page in found]
 
 
-Rows = tuple["NDArray[np.float32]", "NDArray[np.bool_]", "NDArray[np.float64]"]
-
-
-def fit_prior(rows: Iterable[Rows], card: dict[str, object], seed: int = 0) -> Prior:
-    """Fit a prior on the rows of several sites."""
-    features, labels, weights = (np.concatenate(column) for column in zip(*rows, strict=True))
+def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0) -> Prior:
+    """Fit a prior on the rows of pages of several sites."""
+    features = np.concatenate([page.features for page in pages])
+    labels = np.concatenate([page.labels for page in pages])
+    weights = np.concatenate([page.weights for page in pages])
     # Sites with hashed or foreign names must be judged too: without this the trees lean on names
     # alone.
     nameless = np.random.default_rng(seed).random(len(labels)) < NAMELESS_SHARE
     features[:, NAME_COLUMNS] *= ~nameless[:, np.newaxis]
     classifier = HistGradientBoostingClassifier(
-        max_iter=300,
-        learning_rate=0.06,
-        max_leaf_nodes=24,
+        max_iter=TREES,
+        learning_rate=0.1,
+        max_leaf_nodes=31,
         min_samples_leaf=60,
         l2_regularization=5.0,
         max_features=0.3,
         early_stopping=False,
         random_state=seed,
     )
-    classifier.fit(features, labels, sample_weight=weights / weights.mean())
+    counts = weights > 0
+    classifier.fit(
+        features[counts], labels[counts], sample_weight=weights[counts] / weights[counts].mean()
+    )
     return Prior(Trees.from_classifier(classifier), card | {"blocks": len(labels), "seed": seed})
 
 
 def train_prior(corpora: Sequence[Corpus], seed: int = 0) -> Prior:
-    """Return the prior learned from the gold text of *corpora*; the same one for the same seed."""
+    """Return the prior learned from the gold text of *corpora*, sites and collections of single
+    pages; the same one for the same seed.
+    """
     rows = []
     for corpus in corpora:
-        rows.append(training_rows(corpus, seed))
-        logger.info("%s: %d blocks", corpus.name, len(rows[-1][1]))
+        rows += training_rows(corpus, seed)
+        logger.info("%s: read, %d pages so far", corpus.name, len(rows))
     card: dict[str, object] = {
         "trained_on": [corpus.name for corpus in corpora],
         "languages": sorted({str(corpus.about.get("language", "?")) for corpus in corpora}),
         "types": sorted({str(corpus.about.get("type", "?")) for corpus in corpora}),
+        "pages": len(rows),
     }
     return fit_prior(rows, card, seed)
 
@@ -180,12 +214,17 @@ def train_prior(corpora: Sequence[Corpus], seed: int = 0) -> Prior:
 def cross_fit(
     corpora: Sequence[Corpus], folds: int = 7, only: Collection[int] = (), seed: int = 0
 ) -> dict[str, Prior]:
-    """Return for each corpus a prior that has not seen its site, nor the same site in another year.
+    """Return priors that have not seen what they judge: for each site by its name, and for the
+    single pages of collections by their host.
 
-    *only* names the folds (from 0) whose corpora are wanted; all by default. Raises `CorpusError`
-    if there is nothing left to train on.
+    A site is not seen in another year, either. *only* names the folds (from 0) whose sites and
+    hosts are wanted; all by default. Raises `CorpusError` if there is nothing left to train on.
     """
-    groups = sorted({corpus.group for corpus in corpora})
+    names = {corpus.name: corpus.group for corpus in corpora if not corpus.is_collection}
+    for corpus in corpora:
+        if corpus.is_collection:
+            names |= {page.host: page.host for page in corpus.gold()}
+    groups = sorted(set(names.values()))
     folds = min(folds, len(groups))
     if folds < 2:
         raise CorpusError(
@@ -194,13 +233,12 @@ def cross_fit(
         )
     random.Random(seed).shuffle(groups)
     fold_of = {group: index % folds for index, group in enumerate(groups)}
-    rows = {corpus.name: training_rows(corpus, seed) for corpus in corpora}
+    rows = [page for corpus in corpora for page in training_rows(corpus, seed)]
     priors: dict[str, Prior] = {}
     for fold in sorted(set(only)) or range(folds):
-        kept = [corpus.name for corpus in corpora if fold_of[corpus.group] != fold]
-        prior = fit_prior([rows[name] for name in kept], {"trained_on": kept, "fold": fold}, seed)
-        logger.info("fold %d of %d: prior trained on %d sites", fold + 1, folds, len(kept))
-        for corpus in corpora:
-            if fold_of[corpus.group] == fold:
-                priors[corpus.name] = prior
+        kept = [page for page in rows if fold_of[page.group] != fold]
+        seen = sorted(name for name, group in names.items() if fold_of[group] != fold)
+        prior = fit_prior(kept, {"trained_on": seen, "fold": fold}, seed)
+        logger.info("fold %d of %d: prior trained on %d pages", fold + 1, folds, len(kept))
+        priors |= {name: prior for name, group in names.items() if fold_of[group] == fold}
     return priors
