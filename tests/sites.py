@@ -52,14 +52,11 @@ def laid_out(
     *,
     chars: Mapping[str, int] | None = None,
     clusters: Mapping[str, str] | None = None,
-    parents: Mapping[str, str] | None = None,
-    contrast: Mapping[str, float] | None = None,
     originals: Sequence[int] | None = None,
 ) -> SiteBlocks:
     """Return the blocks of *pages* that are given by (spot, text): what only numbers decide.
 
-    A text has 100 characters if *chars* does not say otherwise, and a spot is its own cluster and
-    its own parent; *contrast* is by spot.
+    A text has 100 characters if *chars* does not say otherwise, and a spot is its own cluster.
     """
     numbers = np.repeat(np.arange(len(pages)), [len(page) for page in pages])
     spots = [spot for page in pages for spot, _ in page]
@@ -74,13 +71,12 @@ def laid_out(
         slots=spots,
         clusters=cluster_numbers,
         spots=spot_numbers,
-        parent_spots=number_keys((parents or {}).get(spot, spot) for spot in spots),
         texts=text_numbers,
         spot_texts=number_pairs(spot_numbers, text_numbers),
         cluster_texts=number_pairs(cluster_numbers, text_numbers),
         chars=np.array([(chars or {}).get(text, 100) for text in texts], dtype=np.float32),
         link_share=np.zeros(len(texts), dtype=np.float32),
-        contrast=np.array([(contrast or {}).get(spot, 0) for spot in spots], dtype=np.float32),
+        contrast=np.zeros(len(texts), dtype=np.float32),
         headings=np.zeros(len(texts), dtype=bool),
         table=SlotTable({}, 1),
     )

@@ -115,14 +115,8 @@ def test_what_is_gathered_of_the_blocks() -> None:
     assert site.headings.tolist() == [True, False, False] * 2
     assert site.texts.tolist() == [0, 1, 2, 0, 1, 3]
     assert site.spots.tolist() == [0, 1, 2] * 2
-    assert site.parent_spots.tolist() == [0, 0, 1] * 2
     assert site.spot_texts.tolist() == [0, 1, 2, 0, 1, 3]
     assert site.weights == pytest.approx(np.sqrt(site.chars))
-
-
-def test_a_spot_s_parent_is_the_element_above() -> None:
-    site = site_of(["<div><ul><li>a<li>b</ul><ol><li>c</ol></div>"])
-    assert site.parent_spots.tolist() == [0, 0, 1]
 
 
 def test_a_page_may_be_a_text_and_nothing_else() -> None:

@@ -77,8 +77,7 @@ class SiteBlocks:
     them, *originals* that of the page that it copies (its own, if none): what is counted by these
     counts copies once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of
     slots, *texts* the numbers of the texts. A *spot* is a slot at one position in the layout, on
-    pages whose ``body`` is called the same; *parent_spots* number the slot of the element above at
-    that position. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
+    pages whose ``body`` is called the same. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
     cluster, where it stands. *chars* is the length in characters, *link_share* the share of them in
     links, *contrast* the relevance to the page's own hints less that to other pages' hints.
     """
@@ -90,7 +89,6 @@ class SiteBlocks:
     slots: list[str]
     clusters: Ints
     spots: Ints
-    parent_spots: Ints
     texts: Ints
     spot_texts: Ints
     cluster_texts: Ints
@@ -136,7 +134,6 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
             distinct, np.bincount(slot_ids, np.sqrt(chars)).astype(np.float64)
         )[slot_ids]
     positions = [(table.body(page.paths[0]), place) for page in pages for place in places(page)]
-    above = {slot: slot.rpartition("/")[0] for slot in distinct}
     spots = number_keys(zip(positions, slots, strict=True))
     return SiteBlocks(
         contents=pages,
@@ -146,9 +143,6 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         slots=slots,
         clusters=clusters,
         spots=spots,
-        parent_spots=number_keys(
-            (position, above[slot]) for position, slot in zip(positions, slots, strict=True)
-        ),
         texts=texts,
         spot_texts=number_pairs(spots, texts),
         cluster_texts=number_pairs(clusters, texts),

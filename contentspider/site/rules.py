@@ -15,9 +15,7 @@ from contentspider.page.hints import squeeze
 from contentspider.page.names import HEADINGS, NAME_GROUPS, name_groups
 from contentspider.site.blocks import (
     SENTENCE_CHARS,
-    TEMPLATE_SHARE,
     count_pages,
-    group_mean,
     repeat_shares,
 )
 from contentspider.site.relevance import lcs_length
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from contentspider.site.blocks import SiteBlocks
 
     Floats = NDArray[np.floating[Any]]
-    Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
 # What a rule takes from the log odds of a block that the site knows better than the prior.
@@ -42,13 +39,8 @@ TRUSTED = 8
 # Other pages that must have a text for it to be the template's: a large share of few pages proves
 # nothing.
 TEMPLATE_PAGES = 4
-FOREIGN_SHARE = 0.5
-FOREIGN_EVIDENCE = 0.1
-# By how much a slot must suit a text worse than its home for the text to be foreign there, and what
-# standing last on the page rather than first counts in that.
-FOREIGN_FIT = 0.15
-LATENESS = 0.4
-OWN_CONTRAST = 0.2
+# Share of the other pages of its place that must have it.
+TEMPLATE_PROSE_SHARE = 0.7
 # Share of a headline's characters that the page's title has in order: above the one it is the
 # page's own headline, below the other (which any two texts of one language reach) it is another's.
 OWN_HEADLINE = 0.9
@@ -72,104 +64,47 @@ class Rule:
 
 
 def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks are prose that most other pages repeat at its place: the template's."""
-    share = repeat_shares(site)
-    others = count_pages(site.cluster_texts, site.originals)[site.cluster_texts] - 1
-    cluster_pages = count_pages(site.clusters, site.originals)[site.clusters]
-    repeated = np.maximum(share, others / np.maximum(cluster_pages - 1, 1)) > TEMPLATE_SHARE
-    return repeated & (others >= TEMPLATE_PAGES) & (site.chars >= SENTENCE_CHARS)
-
-
-def foreign_text(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks stand where most recurring prose is at home on other pages.
-
-    That must be so whether copies of pages count or not: a listing with copies is nobody's home,
-    and an article with copies is still at home on each of them.
+    """Tell which blocks are prose that most other pages repeat at its place, a spot or a cluster:
+    the template's.
     """
-    every, distinct = (foreign_share(site, pages) for pages in (site.pages, site.originals))
-    return np.minimum(every, distinct) > FOREIGN_SHARE
-
-
-def foreign_share(site: SiteBlocks, pages: Ints) -> Floats:
-    """Return for each block how much of its slot's prose belongs to other pages, from 0 to 1.
-
-    An infinite scroll repeats whole articles of other pages, a listing their first lines. A long
-    text that several pages have is at home where the slot's surroundings speak of the page's own
-    hints, where the slot's texts do not recur, and where it comes first; at a slot much worse by
-    these it is foreign. A slot full of foreign texts is no page's own content, whatever stands
-    there on this page. *pages* are the numbers that pages are told apart by.
-    """
-    index = np.arange(len(site.pages))
-    first = np.searchsorted(site.pages, site.pages, side="left")
-    last = np.searchsorted(site.pages, site.pages, side="right")
-    lateness = (index - first) / np.maximum(last - first, 1)
-    times = count_pages(site.spot_texts, pages)[site.spot_texts]
-    rate = group_mean(
-        site.spots,
-        (times > 1).astype(np.float32),
-        np.where(site.chars >= SENTENCE_CHARS, site.chars, 1e-3).astype(np.float32),
-    )
-    once_each = np.ones_like(site.weights)
-    own = (
-        group_mean(site.parent_spots, site.contrast, site.weights)
-        - rate
-        - LATENESS * group_mean(site.spots, lateness, once_each)
-    )
-    # A spot of few pages says little by itself: it is taken for what its cluster is.
-    spot_pages = count_pages(site.spots, pages)[site.spots]
-    trust = spot_pages / (spot_pages + TRUSTED)
-    fit = trust * own + (1 - trust) * group_mean(site.clusters, own, once_each)
-    several = (count_pages(site.texts, site.originals)[site.texts] > 1) & (
-        site.chars >= SENTENCE_CHARS
-    )
-    best = np.full(int(site.texts.max()) + 1, -np.inf)
-    np.maximum.at(best, site.texts, fit)
-    # At home a text stands once: what stands there on several pages (a law that is often cited) is
-    # no page's own.
-    has_home = np.zeros(len(best), dtype=bool)
-    has_home[site.texts[(times == 1) & (fit >= best[site.texts])]] = True
-    # What speaks of the page's own hints is its own, wherever else it stands: titles stand on every
-    # listing.
-    is_own = site.contrast >= OWN_CONTRAST
-    foreign = (
-        several & ~is_own & has_home[site.texts] & (best[site.texts] - fit > FOREIGN_FIT)
-    ).astype(np.float32)
-    of_slot = np.maximum(
-        _foreign_slots(site, site.spots, foreign, several),
-        _foreign_slots(site, site.parent_spots, foreign, several),
-    )
-    return np.where(is_own, 0, np.maximum(foreign, of_slot))
-
-
-def _foreign_slots(site: SiteBlocks, groups: Ints, foreign: Floats, several: Bools) -> Floats:
-    """Return the share of foreign texts among those of a slot that recur at all, 0 if too few do to
-    tell.
-    """
-    recurring = np.bincount(groups, several * site.chars)
-    share = np.bincount(groups, foreign * site.chars) / np.maximum(recurring, 1)
-    enough = (recurring > FOREIGN_EVIDENCE * np.bincount(groups, site.chars)) & (
-        np.bincount(groups, several) >= 3
-    )
-    return np.asarray(np.where(enough, share, 0)[groups], dtype=np.float32)
+    repeated = np.zeros(len(site.chars), dtype=bool)
+    for places, texts in ((site.spots, site.spot_texts), (site.clusters, site.cluster_texts)):
+        others = count_pages(texts, site.originals)[texts] - 1
+        pages = count_pages(places, site.originals)[places] - 1
+        repeated |= (others > TEMPLATE_PROSE_SHARE * pages) & (others >= TEMPLATE_PAGES)
+    return repeated & (site.chars >= SENTENCE_CHARS)
 
 
 def other_article(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks stand below another article's headline than the page's own."""
+    """Tell which blocks stand below another article's headline than the page's own.
+
+    That it is another article shows in its prose, some of which another page has, too: its own
+    page, or one more that goes on with it.
+    """
+    shared = (
+        (count_pages(site.texts, site.originals)[site.texts] > 1)
+        & (site.chars >= SENTENCE_CHARS)
+        & ~template_prose(site, prior)
+    )
+    starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
     return np.concatenate(
         [
-            below_other_headline(page, hints)
-            for page, hints in zip(site.contents, site.hints, strict=True)
+            below_other_headline(page, hints, elsewhere)
+            for page, hints, elsewhere in zip(
+                site.contents, site.hints, np.split(shared, starts), strict=True
+            )
         ]
     )
 
 
-def below_other_headline(page: PageBlocks, hints: Hints) -> Bools:
+def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools:
     """Tell which blocks stand below an ``h1`` that is the headline of another article than the
     page's own.
 
     That is so where one ``h1`` is in the page's title, and another is not and stands outside of the
     element that holds the first with its prose: an infinite scroll. The sections of one article
-    stand inside.
+    stand inside. Of what follows the headline some must be *shared* with other pages: a sidebar
+    may have an ``h1``, too.
     """
     found = np.zeros(len(page.blocks), dtype=bool)
     headlines = [number for number, block in enumerate(page.blocks) if block.tag == "h1"]
@@ -201,6 +136,7 @@ def below_other_headline(page: PageBlocks, hints: Hints) -> Bools:
         if (
             index > own
             and likeness[index] < OTHER_HEADLINE
+            and shared[number : ends[index]].any()
             and _common_ancestor(page.parents, holder, container) != holder
         ):
             found[number : ends[index]] = True
@@ -280,7 +216,6 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
 
 RULES: tuple[Rule, ...] = (
     Rule("template_prose", OVERRULED, template_prose),
-    Rule("foreign_text", OVERRULED, foreign_text),
     Rule("other_article", OVERRULED, other_article),
     Rule("echo", OVERRULED, echo),
     Rule("comment", OVERRULED, comment),
