@@ -23,6 +23,7 @@ def test_two_examples_are_told_apart_but_the_penalty_keeps_their_margins_below_o
     # the least of a * a + 2 * 0.3 * (1 - a) ** 2
     svm = fit(([A], False), ([B], True))
     assert svm.margins([[A], [B]]) == pytest.approx([-0.375, 0.375], abs=0.005)
+    assert svm.margins([]).dtype == svm.decide([[A]]).dtype == np.float32
     assert svm.decide([[A], [B]]) == pytest.approx([0.245, 0.755], abs=0.005)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from contentspider import LearningOptions, Page, Prior, SiteLearner, SiteModel
 from contentspider.errors import StateError
+from contentspider.page.blocks import Block, PageBlocks
 from contentspider.site.blocks import gather
 from contentspider.site.memory import pack, page_key, unpack
 from contentspider.site.rules import Rule
@@ -87,3 +88,19 @@ def test_a_damaged_memory_is_refused() -> None:
     model.decided = {key: "x" * len(found) for key, found in model.decided.items()}
     with pytest.raises(StateError, match="digits"):
         SiteModel.parse(model.manifest(), model.dump_weights())
+
+
+def test_a_pages_key_is_that_of_its_paths_and_texts_and_never_changes() -> None:
+    def key(*blocks: tuple[str, str]) -> str:
+        return page_key(PageBlocks([Block(text, path, "p", 0, 0) for path, text in blocks]))
+
+    # models on disk hold it
+    assert key(("body/h1", "Tea"), ("body/p", "Green")) == "19210c179590b20f"
+    page = Page.from_html("<title>Other</title><h1>Tea</h1><p>Green")
+    assert page_key(page.content) == "19210c179590b20f"
+    assert len({key(("p", "a")), key(("p", "b")), key(("h2", "a")), key()}) == 4
+    assert key(("p", "\ud800")) != key(("p", "?"))
+
+
+def test_what_is_unpacked_is_of_the_type_of_probabilities() -> None:
+    assert unpack("09").dtype == unpack("").dtype == np.float32

@@ -83,6 +83,7 @@ def test_log_odds_are_those_of_the_probability_but_never_quite_sure() -> None:
     assert log_odds(array(0.5, 0.9, 0, 1)) == pytest.approx(
         [0, np.log(9), -np.log(99), np.log(99)], abs=1e-5
     )
+    assert log_odds(np.array([0.5])).dtype == np.float32
 
 
 def test_voters_are_averaged_by_weight_with_some_leniency() -> None:

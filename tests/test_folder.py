@@ -1,0 +1,115 @@
+"""A model's folder: what a reader finds, whatever happened before."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.errors import StateError
+from contentspider.site.folder import MANIFEST, read_model, write_atomically, write_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "models" / "a"
+    write_model(folder, {"site": "\ud800 ä", "pages": 3}, b"weights")
+    manifest, weights = read_model(folder)
+    assert weights == b"weights"
+    assert (manifest["site"], manifest["pages"]) == ("\ud800 ä", 3)
+    assert names(folder) == [MANIFEST, manifest["weights"]]
+    # for people: a line each, their letters as they are
+    text = (folder / MANIFEST).read_bytes().decode("utf-8", "surrogatepass")
+    assert '\n "site": "\ud800 ä",\n' in text
+
+
+@pytest.mark.parametrize("order", [*permutations([b"1", b"2", b"3"])])
+def test_the_weights_of_the_generation_before_are_kept(order, tmp_path: Path) -> None:
+    written = []
+    for age, weights in enumerate(order):
+        write_model(tmp_path, {}, weights)
+        written.append(read_model(tmp_path)[0]["weights"])
+        os.utime(tmp_path / written[-1], (age, age))
+    assert names(tmp_path) == sorted([MANIFEST, *written[1:]])
+    # the first again
+    write_model(tmp_path, {}, order[0])
+    assert read_model(tmp_path)[1] == order[0]
+    assert names(tmp_path) == sorted([MANIFEST, written[0], written[2]])
+
+
+def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+
+    def fail(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"newer")
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["file"]
+
+
+def change(name: str, value: object):
+    def damage(folder: Path) -> None:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        (folder / MANIFEST).write_text(json.dumps(manifest | {name: value}))
+
+    return damage
+
+
+def without_weights(folder: Path) -> None:
+    next(folder.glob("weights-*")).unlink()
+
+
+def other_weights(folder: Path) -> None:
+    next(folder.glob("weights-*")).write_bytes(b"other")
+
+
+def folder_for_manifest(folder: Path) -> None:
+    (folder / MANIFEST).unlink()
+    (folder / MANIFEST).mkdir()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: (folder / MANIFEST).write_text("{"), "manifest cannot be read .Expecting"),
+        (lambda folder: (folder / MANIFEST).write_text("[]"), "manifest cannot be read .list"),
+        (lambda folder: (folder / MANIFEST).write_text("{}"), "manifest cannot be read .'weights'"),
+        (
+            lambda folder: (folder / MANIFEST).write_bytes(b"\xff"),
+            "manifest cannot be read .'utf-8'",
+        ),
+        (folder_for_manifest, "manifest cannot be read .Is a directory"),
+        (change("weights", "../weights.json"), "names weights '../weights.json' outside"),
+        (change("weights", 3), "names weights 3 outside"),
+        (change("sha256", "0"), "weights weights-.*.json are damaged: the digest differs"),
+        (other_weights, "weights weights-.*.json are damaged: the digest differs"),
+        (without_weights, "weights weights-.*.json cannot be read .No such file"),
+    ],
+)
+def test_damage_is_said(damage, message, tmp_path: Path) -> None:
+    write_model(tmp_path, {}, b"weights")
+    damage(tmp_path)
+    with pytest.raises(StateError, match=message):
+        read_model(tmp_path)
+
+
+def test_where_no_model_is_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path, tmp_path / "nowhere", tmp_path / "file"):
+        with pytest.raises(FileNotFoundError, match=f"{folder.name} holds no model"):
+            read_model(folder)
