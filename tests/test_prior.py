@@ -1,0 +1,174 @@
+"""The prior: trees that are data, and what they say of blocks."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from contentspider.errors import StateError
+from contentspider.page.document import Page
+from contentspider.page.features import FEATURE_NAMES
+from contentspider.site import prior as prior_module
+from contentspider.site.prior import Prior
+from contentspider.site.trees import Trees
+
+
+def stump(name: str, threshold: float, low: float, high: float) -> dict[str, list[float]]:
+    """Return a tree that asks for one feature: at most *threshold* gives *low*, else *high*."""
+    return {
+        "roots": [0],
+        "feature": [FEATURE_NAMES.index(name), -1, -1],
+        "threshold": [threshold, 0, 0],
+        "left": [1, 1, 2],
+        "right": [2, 1, 2],
+        "value": [0, low, high],
+    }
+
+
+def trees(*stumps: dict[str, list[float]], baseline: float = 0.0) -> Trees:
+    tables: dict[str, list[float]] = {name: [] for name in stumps[0]}
+    for tree in stumps:
+        shift = len(tables["feature"])
+        for name, values in tree.items():
+            moved = shift if name in ("roots", "left", "right") else 0
+            tables[name] += [value + moved for value in values]
+    return Trees.from_arrays(
+        {name: np.array(values) for name, values in tables.items()}
+        | {"baseline": np.array([baseline])}
+    )
+
+
+def rows(**features: float) -> np.ndarray:
+    row = np.zeros((1, len(FEATURE_NAMES)), dtype=np.float32)
+    for name, value in features.items():
+        row[0, FEATURE_NAMES.index(name)] = value
+    return row
+
+
+FIRST, SECOND = FEATURE_NAMES[:2]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "score"), [(1, 0, -2 - 1), (1.5, 0, 3 - 1), (1, 9, -2 + 4), (9, 9, 3 + 4)]
+)
+def test_a_row_has_the_sum_of_its_leaves_through_the_logistic(first, second, score) -> None:
+    forest = trees(stump(FIRST, 1, -2, 3), stump(SECOND, 0.5, -1, 4), baseline=0.25)
+    found = forest.probabilities(rows(**{FIRST: first, SECOND: second}))
+    assert found == pytest.approx([1 / (1 + np.exp(-score - 0.25))], abs=1e-6)
+    assert found.dtype == np.float32
+
+
+def test_trees_are_saved_as_tables() -> None:
+    forest = trees(stump(FIRST, 1, -2, 3), baseline=0.25)
+    tables = forest.arrays()
+    assert Trees.from_arrays(tables).arrays().keys() == tables.keys()
+    assert (tables["baseline"].tolist(), tables["value"].tolist()) == ([0.25], [0, -2, 3])
+    for name in tables:
+        with pytest.raises(KeyError):
+            Trees.from_arrays({other: tables[other] for other in tables if other != name})
+
+
+def test_a_librarys_classifier_is_copied_with_all_that_it_decides() -> None:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    draw = np.random.default_rng(0)
+    points = draw.random((300, 3)).astype(np.float32)
+    labels = (points[:, 0] > 0.5) ^ (points[:, 1] > 0.3)
+    library = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(points, labels)
+    forest = Trees.from_classifier(library)
+    expected = library.predict_proba(points)[:, 1]
+    assert forest.probabilities(points) == pytest.approx(expected, abs=1e-5)
+    assert len(forest.roots) == 5
+    leaf = forest.feature < 0
+    assert not forest.threshold[leaf].any()
+    assert not forest.value[~leaf].any()
+    assert (forest.left[leaf] == np.flatnonzero(leaf)).all()
+    assert (forest.right[leaf] == np.flatnonzero(leaf)).all()
+    again = Trees.from_arrays(forest.arrays())
+    assert (again.probabilities(points) == forest.probabilities(points)).all()
+
+
+COMMENTS = Prior(trees(stump("own_comment", 0.5, 2, -2)), {"trained_on": ["a"]})
+
+
+def test_what_is_called_a_comment_is_judged_as_if_it_were_not_too() -> None:
+    pages = [Page.from_html(f"<p>Tea {n}</p><p class=comment>Milk</p>") for n in range(2)]
+    named, unnamed = COMMENTS.judge(pages)
+    likely = 1 / (1 + np.exp(-2))
+    assert named == pytest.approx([likely, 1 - likely] * 2, abs=1e-6)
+    assert unnamed == pytest.approx([likely] * 4, abs=1e-6)
+    named, unnamed = COMMENTS.judge([Page.from_html("<p>Tea</p>")])
+    assert named == unnamed == pytest.approx([likely], abs=1e-6)
+
+
+@pytest.mark.parametrize("pages", [1, 2, 3, 4, 5])
+def test_pages_are_judged_in_batches_as_at_once(pages, monkeypatch) -> None:
+    many = [Page.from_html("<p>a</p>" * (n + 1) + "<p class=comment>b</p>") for n in range(pages)]
+    expected = COMMENTS.judge(many)
+    monkeypatch.setattr(prior_module, "BATCH", 2)
+    np.testing.assert_array_equal(COMMENTS.judge(many), expected)
+    assert len(expected[0]) == sum(n + 2 for n in range(pages))
+
+
+def test_names_of_comments_forums_and_authors_make_a_block_one() -> None:
+    names = {FEATURE_NAMES[column] for column in prior_module.COMMENT_COLUMNS}
+    assert names == {"says_comment", "heading_comment"} | {
+        f"{where}_{name}"
+        for where in ("own", "near", "far")
+        for name in ("comment", "forum", "author")
+        if f"{where}_{name}" in FEATURE_NAMES
+    }
+
+
+def changed(**head: object) -> bytes:
+    with np.load(io.BytesIO(COMMENTS.dump())) as stored:
+        arrays = dict(stored)
+    text = json.dumps(json.loads(arrays["head"].tobytes()) | head).encode()
+    file = io.BytesIO()
+    np.savez(file, **arrays | {"head": np.frombuffer(text, dtype=np.uint8)})
+    return file.getvalue()
+
+
+def test_a_prior_is_read_as_it_was_written(tmp_path) -> None:
+    path = tmp_path / "prior.npz"
+    path.write_bytes(COMMENTS.dump())
+    page = Page.from_html("<p>Tea</p><p class=comment>Milk</p>")
+    for again in (Prior.load(COMMENTS.dump()), Prior.from_file(path)):
+        assert (again.card, again.digest) == (COMMENTS.card, COMMENTS.digest)
+        np.testing.assert_array_equal(again.judge([page]), COMMENTS.judge([page]))
+    assert len(COMMENTS.digest) == 12
+    assert COMMENTS.digest != Prior(trees(stump("own_comment", 0.5, 2, -3)), {}).digest
+
+
+def test_features_are_found_by_name() -> None:
+    # trained on the features in another order
+    column = FEATURE_NAMES.index("own_comment")
+    names = list(FEATURE_NAMES)
+    names[0], names[column] = names[column], names[0]
+    prior = Prior.load(changed(features=names))
+    assert prior.trees.feature.tolist() == [0, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ({"schema": 9}, "the prior cannot be used: its schema is 9, not 1; train one with"),
+        ({"features": [*FEATURE_NAMES[1:], "taste"]}, "does not compute, such as 'taste'; train"),
+        ({"features": []}, "the prior cannot be used: index .* train one with"),
+    ],
+)
+def test_a_prior_that_does_not_fit_is_refused(head, message) -> None:
+    with pytest.raises(StateError, match=message):
+        Prior.load(changed(**head))
+
+
+def test_a_file_that_is_no_prior_is_named(tmp_path) -> None:
+    path = tmp_path / "prior.npz"
+    with pytest.raises(StateError, match=r"prior.npz' cannot be read: No such file .*train-prior"):
+        Prior.from_file(path)
+    path.write_bytes(b"no archive")
+    with pytest.raises(StateError, match=r"the prior '.*prior.npz' cannot be used: .* train one"):
+        Prior.from_file(path)
