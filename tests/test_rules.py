@@ -172,17 +172,21 @@ def test_how_much_of_a_headline_the_title_must_have(own, other, length, is_found
 
 
 def test_without_a_title_no_headline_is_another_articles() -> None:
-    site = site_of([f"<h1>{text}</h1><p>{NOTICE}</p>" for text in (HEADLINE, OTHER)])
-    assert not rules.other_article(site, even(site)).any()
-    pages = [f"<div><h1>{HEADLINE}</h1><p>{NOTICE}</p></div><div><h1>{OTHER}</h1></div>"]
-    assert not rules.other_article(site_of(pages), even(site_of(pages))).any()
+    stories = (
+        f"<div><h1>{HEADLINE}</h1><p>{NOTICE}</p></div>"
+        f"<div><h1>{OTHER}</h1><p>{OTHER_NOTICE}</p></div>"
+    )
+    for title, is_other in (("", False), (f"<title>{HEADLINE}</title>", True)):
+        site = site_of([title + stories, f"<p>{OTHER_NOTICE}</p>"])
+        assert rules.other_article(site, even(site)).any() == is_other
 
 
 def test_what_no_other_page_has_is_no_other_article() -> None:
     body = f"<div><h1>{HEADLINE}</h1><p>{NOTICE}</p></div><div><h1>{OTHER}</h1><p>{{0}}</p></div>"
     title = f"<title>{HEADLINE} - The News</title>"
-    homes = [f"<p>{OTHER_NOTICE}</p>", f"<p>{prose(1)}</p>"]
-    for text, is_other in ((OTHER_NOTICE, True), (prose(2), False)):
+    homes = [f"<p>{text}</p>" for text in (OTHER_NOTICE, "z" * 60, "z" * 59)]
+    cases = [(OTHER_NOTICE, True), (prose(2), False), ("z" * 60, True), ("z" * 59, False)]
+    for text, is_other in cases:
         site = site_of([title + body.format(text), *homes])
         assert rules.other_article(site, even(site)).any() == is_other
     # What stands there on every page is the template's: a sidebar with a heading of its own.
