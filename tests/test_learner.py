@@ -9,9 +9,11 @@ import pytest
 
 from contentspider.page.document import Page
 from contentspider.site import learner as learner_module
+from contentspider.site.blocks import gather
 from contentspider.site.classifier import CLASSIFIERS
+from contentspider.site.labels import LABELS
 from contentspider.site.learner import SiteLearner, _noise_texts, _summary, label_by_votes
-from contentspider.site.options import LearningOptions
+from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.prior import Prior
 from contentspider.site.rows import text_key
 from contentspider.site.sample import sample_order
@@ -154,3 +156,26 @@ def test_labels_by_votes_are_the_sites_vote_over_a_prior() -> None:
     found, digest = SiteLearner().label(sample, site)
     np.testing.assert_array_equal(found, expected)
     assert digest == prior.digest
+
+
+@pytest.mark.parametrize(
+    ("values", "is_taken"),
+    [([0, 1], True), ([0, 1.1], False), ([-0.1, 1], False), ([0.5], False), ([np.nan, 0], False)],
+)
+def test_labels_must_be_a_probability_for_each_block(values, is_taken, monkeypatch) -> None:
+    monkeypatch.setitem(LABELS.shipped, "given", "tests.test_learner:given")
+    monkeypatch.setattr(given, "values", values, raising=False)
+    learner = SiteLearner(options=LearningOptions(labels="given"))
+    page = Page.from_html("<h1>Tea</h1><p>Green")
+    site = gather([page.content], [page.hints])
+    if is_taken:
+        found, digest = learner.label([page], site)
+        assert (found.tolist(), found.dtype, digest) == (values, np.float32, "")
+        return
+    with pytest.raises(OptionError, match=r"labels='given' gave an array of shape .* 2 blocks"):
+        learner.label([page], site)
+
+
+def given(sample, site):
+    """Label blocks with what a test says."""
+    return given.values
