@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,8 @@ from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from contentspider.site.model import SiteModel
 
 PAGES_PER_SITE = 12
 ROUNDS = 3
@@ -59,6 +62,13 @@ def best(work: Callable[[], object], prepare: Callable[[], object] = lambda: Non
         work()
         times.append(time.process_time() - started)
     return min(times)
+
+
+def _forgetful(model: SiteModel) -> SiteModel:
+    """Return a model that knows none of the pages that it was learned from, like those of a crawl
+    after them.
+    """
+    return replace(model, decided={key[::-1]: found for key, found in model.decided.items()})
 
 
 def others() -> dict[str, Callable[[bytes], object]]:
@@ -114,9 +124,7 @@ def main() -> None:
         [Selector(text=body.decode("utf-8", "replace")).root for body in site] for site in sites
     ]
     pages = [[Page.from_html(body) for body in site] for site in sites]
-    models = [SiteLearner().fit(site) for site in pages]
-    for model in models:  # asks for each page whether it knows it, and knows none
-        model.decided = {key[::-1]: found for key, found in model.decided.items()}
+    models = [_forgetful(SiteLearner().fit(site)) for site in pages]
     fresh: list[Page] = []
 
     def parse() -> None:

@@ -18,10 +18,11 @@ from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.folder import read_model, write_model
 from contentspider.site.labels import VOTES
-from contentspider.site.memory import page_key, unpack
+from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpack
 from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_language
+from contentspider.site.rows import count_prose
 from contentspider.site.slots import SlotTable
 from contentspider.site.title import page_title
 
@@ -163,11 +164,13 @@ class SiteModel:
     judge: Prior | None = None
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
+    _outlines: frozenset[str] = field(init=False)
     _known: dict[str, bool] = field(init=False, default_factory=dict)
     _version: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
+        self._outlines = frozenset(key[: 2 * OUTLINE_BYTES] for key in self.decided)
         self._features = SiteFeatures(self.features, self._table, self.noise_texts)
 
     def __repr__(self) -> str:
@@ -192,7 +195,9 @@ class SiteModel:
     def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool]:
         """Return the probabilities, and whether they are the prior's."""
         if self.decided:
-            known = self.decided.get(page_key(page.content), "")
+            known = ""
+            if outline_key(page.content) in self._outlines:
+                known = self.decided.get(page_key(page.content), "")
             if known and len(known) == len(page.content.blocks):
                 return unpack(known), False
         if self._is_strange(page):
@@ -209,12 +214,13 @@ class SiteModel:
             return False
         if self.pages == 1:
             return True
-        known = self._known_slots(page)
-        prose = [len(block.text) - block.link_chars for block in blocks]
-        unseen = sum(
-            chars for block, chars in zip(blocks, prose, strict=True) if not known[block.path]
-        )
-        return unseen > UNSEEN_SHARE * sum(prose)
+        if len(self._known) >= MAX_PATHS:
+            self._known.clear()
+        chars, unseen = count_prose(page.content, self._known, self._is_seen)
+        return unseen > UNSEEN_SHARE * chars
+
+    def _is_seen(self, path: str) -> bool:
+        return self._table.slot(path) in self.slots
 
     def _known_slots(self, page: Page) -> dict[str, bool]:
         """Return for each path of the page, among others, whether the model has seen its slot."""
@@ -222,7 +228,7 @@ class SiteModel:
             self._known.clear()
         known = self._known
         for path in {block.path for block in page.content.blocks}.difference(known):
-            known[path] = self._table.slot(path) in self.slots
+            known[path] = self._is_seen(path)
         return known
 
     def explain(self, page: Page, index: int) -> list[tuple[str, float]]:

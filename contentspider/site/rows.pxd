@@ -27,6 +27,14 @@ cdef double _weigh_group(Group group, dict weights) except? -1e300
 )
 cpdef list places(page)
 
+@cython.locals(blocks=list, block=BlockType, text=str, lengths=list)
+cpdef list outline(page)
+
+@cython.locals(
+    block=BlockType, text=str, path=str, prose=Py_ssize_t, chars=Py_ssize_t, unseen=Py_ssize_t
+)
+cpdef tuple count_prose(page, dict seen, is_seen)
+
 @cython.locals(text=str, chars=Py_ssize_t, length=int, links=int, share=double, end=Py_UCS4)
 cpdef int shape(BlockType block) except -1
 

@@ -120,6 +120,34 @@ def places(page: PageBlocks) -> list[str]:
     return around
 
 
+def outline(page: PageBlocks) -> list[int]:
+    """Return for each block the length of its text."""
+    lengths: list[int] = []
+    for block in page.blocks:
+        text = block.text
+        lengths.append(len(text))
+    return lengths
+
+
+def count_prose(
+    page: PageBlocks, seen: dict[str, bool], is_seen: Callable[[str], bool]
+) -> tuple[int, int]:
+    """Return how many characters outside of links the page has, and how many of them stand at paths
+    that have not been seen; *seen* tells that of a path, and is filled by *is_seen*.
+    """
+    chars = unseen = 0
+    for block in page.blocks:
+        text, path = block.text, block.path
+        prose = len(text) - block.link_chars
+        known = seen.get(path)
+        if known is None:
+            known = seen[path] = is_seen(path)
+        chars += prose
+        if known is not True:
+            unseen += prose
+    return chars, unseen
+
+
 def shape(block: Block) -> int:
     """Return the bins of a block's length and share of links, and whether it ends like a sentence,
     in one number below `SHAPES`.
