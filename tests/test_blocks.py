@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from contentspider.errors import StateError
-from contentspider.page.blocks import Block, new_walker, read_tree
+from contentspider.page.blocks import Block, element_key, new_walker, read_tree
 from contentspider.page.document import Page
 
 
@@ -334,6 +334,29 @@ def test_a_walker_reads_pages_as_a_new_one_does() -> None:
     pages = [f"<body class=c{n}><p id=p{n} style='display:none'>a<ul><li>{n}" for n in range(3)]
     for html in pages * 2:
         assert Page.from_html(html, walker=walker) == Page.from_html(html)
+
+
+def test_steps_of_ascii_names_are_those_of_element_key() -> None:
+    values = [
+        "",
+        " ",
+        "a",
+        " a\tb  c ",
+        "post-1234 x/1",
+        "1 22 3",
+        "9" * 300,
+        "x" * 198 + " 12 345",
+    ]
+    values += ["n" * 197 + "12 3", "ü 12"]
+    top = etree.Element("body")
+    asked = []
+    for id_, class_, role in itertools.product(values, repeat=3):
+        element = etree.SubElement(top, "p", {"id": id_, "class": class_, "role": role})
+        element.set("itemprop", class_)
+        element.text = "text"
+        asked.append(element_key("p", id_, class_, role, class_))
+    found = read_tree(top)[0].blocks
+    assert [block.path for block in found] == [f"body/{key}" for key in asked]
 
 
 def test_hints_are_found_wherever_they_stand_in_the_tree() -> None:

@@ -3,6 +3,7 @@
 
 cdef enum:
     STEP_ATTRIBUTES = 4  # id, class, role, itemprop
+    MAX_STEP_CHARS = 200  # as in `blocks`
 
 cdef class Step:
     cdef readonly str key, path

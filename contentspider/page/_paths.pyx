@@ -6,6 +6,10 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.string cimport memcpy, strlen, strncmp
 
+# What stands before the names in each attribute, and between them.
+cdef const char* BEFORE = "#.[["
+cdef const char* BETWEEN = "-.--"
+
 
 @cython.final
 @cython.no_gc  # no step leads back up; the collector need not look at thousands of them
@@ -64,13 +68,15 @@ cdef class Paths:
         if step is None:
             key = self.keys.get(name)
             if key is None:
-                key = self.element_key(
-                    tag,
-                    *[
-                        values[i].decode() if values[i] is not NULL else ""
-                        for i in range(STEP_ATTRIBUTES)
-                    ],
-                )
+                key = ascii_key(tag, values)
+                if key is None:
+                    key = self.element_key(
+                        tag,
+                        *[
+                            values[i].decode() if values[i] is not NULL else ""
+                            for i in range(STEP_ATTRIBUTES)
+                        ],
+                    )
                 self.keys[name] = key
                 self.cached += len(name) + len(key)
             step = above.steps[name] = self.new_step(above, key)
@@ -103,6 +109,56 @@ cdef object step_name(str tag, const char** values):
             memcpy(to + 1, values[i], lengths[i])
         to += lengths[i] + 1
     return name
+
+
+cdef str ascii_key(str tag, const char** values):
+    """Return what `blocks.element_key` does, ten times as fast; None if the values are not ASCII."""
+    cdef char key[MAX_STEP_CHARS]
+    cdef Py_ssize_t length = 0, kept = 0, at = 0, digits
+    cdef int i
+    for i in range(STEP_ATTRIBUTES):
+        if values[i] is not NULL and values[i][0]:
+            length = add_names(key, length, values[i], BEFORE[i], BETWEEN[i])
+            if length < 0:
+                return None
+            if i >= 2 and length < MAX_STEP_CHARS:
+                key[length] = c"]"
+                length += 1
+    if length == 0:
+        return tag[:MAX_STEP_CHARS]
+    while at < length:
+        digits = 0
+        while at + digits < length and c"0" <= key[at + digits] <= c"9":
+            digits += 1
+        key[kept] = c"0" if digits > 1 else c"-" if key[at] == c"/" else key[at]
+        kept += 1
+        at += digits if digits > 1 else 1
+    return tag + key[:kept].decode("ascii")
+
+
+cdef Py_ssize_t add_names(
+    char* key, Py_ssize_t length, const char* value, char before, char between
+) noexcept:
+    """Append the names in *value*, as far as there is room; return the length, -1: it is not ASCII."""
+    cdef bint is_first = True, in_name = False
+    if length < MAX_STEP_CHARS:
+        key[length] = before
+        length += 1
+    while value[0]:
+        if value[0] & 0x80:
+            return -1
+        if value[0] == c" " or 9 <= value[0] <= 13 or 0x1C <= value[0] <= 0x1F:
+            in_name = False
+        else:
+            if not in_name and not is_first and length < MAX_STEP_CHARS:
+                key[length] = between
+                length += 1
+            if length < MAX_STEP_CHARS:
+                key[length] = value[0]
+                length += 1
+            in_name, is_first = True, False
+        value += 1
+    return length
 
 
 cdef bint is_name(object name, str tag, const char** values) except -1:
