@@ -300,6 +300,8 @@ def test_rows_for_names_that_do_not_suit_are_refused() -> None:
         ("nav", set()),
         ("div.unrelated", set()),
         ("div.TOCList", {"toc", "list"}),
+        ("shop-price", {"product"}),
+        ("x-comment.ad", {"comment", "ad"}),
         ("div.AD", {"ad"}),
         ("div.sideBarAD2nav", {"side", "ad", "nav"}),
         ("div..ad[]", {"ad"}),

@@ -6,13 +6,15 @@ from lxml.includes.tree cimport const_xmlChar, xmlAttr, xmlDoc, xmlNode
 
 cdef enum Kind:
     CONTAINER, SKIPPED, BREAK, INLINE, LINK, ROW, CELL, ITEM, PREFORMATTED, IMAGE, BASE
+    NOSCRIPT, TEMPLATE
 
 # The attributes that the walk looks at; the first four make an element's step in a path.
 cdef enum:
-    ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, ATTRIBUTES
+    ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, SHADOW, ATTRIBUTES
 
 cdef struct Tag:
     Kind kind
+    bint is_custom  # the page's own: its name has a hyphen
     Py_ssize_t mark  # what marks the text in it, in `Elements.marks`
     Py_ssize_t last  # its latest container, -1: none
 

@@ -19,7 +19,7 @@ from lxml.includes.tree cimport (
 
 etree.import_lxml__etree()
 
-cdef const char** NAMES = ["id", "class", "role", "itemprop", "hidden", "style", "href"]
+cdef const char** NAMES = ["id", "class", "role", "itemprop", "hidden", "style", "href", "shadowrootmode"]
 
 KINDS = {
     "skipped": SKIPPED,
@@ -32,6 +32,8 @@ KINDS = {
     "preformatted": PREFORMATTED,
     "image": IMAGE,
     "base": BASE,
+    "noscript": NOSCRIPT,
+    "template": TEMPLATE,
 }
 
 
@@ -94,6 +96,7 @@ cdef class Elements:
             number = len(self.names)
             tag.kind = self.kinds.get(name, CONTAINER)
             tag.last = -1
+            tag.is_custom = "-" in name
             tag.mark = self.mark_number(self.mark_of.get(name, ""))
             self.tags.push_back(tag)
             self.names.append(name)
@@ -177,7 +180,7 @@ cdef int attribute_number(const char* name) noexcept:
     elif name[0] == c"i":
         number = ID if name[1] == c"d" else ITEMPROP
     elif name[0] == c"s":
-        number = STYLE
+        number = STYLE if name[1] == c"t" else SHADOW
     elif name[0] == c"r":
         number = ROLE
     return number if number >= 0 and strcmp(name, NAMES[number]) == 0 else -1

@@ -1,9 +1,14 @@
 # cython: language_level=3, wraparound=False
-"""What a picture shows a reader: its address and its description."""
+# distutils: language = c++
+"""The pictures of a page: what each shows a reader, and the block that it stands by."""
 
+cimport cython
 from libc.string cimport strcmp
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport xmlAttr, xmlNode
+
+from contentspider.page._block cimport Block
+from contentspider.page._tree cimport Tree
 
 etree.import_lxml__etree()
 
@@ -86,3 +91,78 @@ cdef bint is_below(str size, int least) noexcept:
         if number < least:
             number = 10 * number + <int>digit - c"0"
     return number < least
+
+
+@cython.final
+cdef class Pictures:
+    """Those of one page, in the order of its walk: which of its *blocks* they stand in, or nearest
+    to in its *tree*.
+    """
+
+    def __cinit__(self, Tree tree, list blocks, clean_text, Py_ssize_t left):
+        self.tree, self.blocks, self.clean_text, self.left = tree, blocks, clean_text, left
+        self.inside, self.alone = [], []
+
+    cdef int add(self, xmlNode* node, Py_ssize_t chars) except -1:
+        """Add a picture behind so many *chars* of the open run of text."""
+        if self.left == 0:
+            return 0
+        cdef tuple found = describe(node, self.clean_text)
+        if found is not None:
+            self.left -= 1
+            self.inside.append((chars, found))
+        return 0
+
+    cdef int leave(self, Py_ssize_t container) except -1:
+        """End the open run: those in it that no block took stand alone in *container*."""
+        cdef tuple found
+        if self.inside:
+            for _, found in self.inside:
+                self.alone.append((container, found))
+            self.inside.clear()
+        return 0
+
+    cdef int place(self, Block block, Py_ssize_t container, bint preformatted) except -1:
+        """Give the new *block*, which stands in *container*, its pictures."""
+        cdef Py_ssize_t chars
+        cdef tuple found
+        cdef list own
+        if self.alone:
+            block.images = tuple(self.share(container))
+        if self.inside:
+            own = []
+            for chars, found in self.inside:
+                # Blank lines of preformatted text were cut.
+                chars = len(block.text) + 1 if preformatted else min(chars, len(block.text))
+                own.append((chars, found[0], found[1]))
+            block.images += tuple(own)
+            self.inside.clear()
+        self.last = container
+        return 0
+
+    cdef int end(self) except -1:
+        """Give those that stand alone at the page's end to the last block."""
+        self.share(-1)
+        return 0
+
+    cdef list share(self, Py_ssize_t following):
+        """Give the pictures that stand alone to the latest block or, if they stand nearer to it, to
+        the one that is made, in the container *following* (-1: none); return the latter.
+        """
+        cdef list before = [], after = []
+        cdef Py_ssize_t container
+        cdef Block block
+        cdef tuple found
+        for container, found in self.alone:
+            if self.blocks and (
+                following < 0
+                or self.tree.shared(container, self.last) > self.tree.shared(container, following)
+            ):
+                block = self.blocks[len(self.blocks) - 1]
+                after.append((len(block.text) + 1, found[0], found[1]))
+            else:
+                before.append((-1, found[0], found[1]))
+        self.alone.clear()
+        if after:
+            block.images += tuple(after)
+        return before

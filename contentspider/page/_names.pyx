@@ -22,11 +22,17 @@ cpdef str step_tag(str step):
 
 
 cdef set groups_of_step(str step, dict groups_of):
-    """Return the groups of what the ids, classes and roles of *step* say."""
+    """Return the groups of what the ids, classes and roles of *step* say, and the tag, if it is the
+    page's own: ``shop-price``.
+    """
     cdef Py_ssize_t start, end = 0, size = len(step)
+    cdef bint is_custom = False
     cdef set found = set()
     while end < size and not opens_name(step[end]):
+        is_custom = is_custom or step[end] == u"-"
         end += 1
+    if is_custom:
+        add_groups(found, step[:end], groups_of)
     while end < size:
         start = end + 1
         end = start

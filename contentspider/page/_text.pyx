@@ -88,16 +88,28 @@ cdef class Run:
             self.marks.push_back(mark)
         return 0
 
-    cdef int end_marks(self) except -1:
-        """Add the open marks to the closed ones, as far as they go in this run."""
+    cdef list spans(self, str text, list names):
+        """Return the marked ranges of *text*, which was read of this run: their starts, ends and
+        marks' *names*.
+        """
+        cdef Py_ssize_t start, end
+        cdef list found = []
         cdef Mark mark
         cdef size_t i
-        for i in range(self.open_marks.size()):
+        for i in range(self.open_marks.size()):  # as far as they go in this run
             mark = self.open_marks[i]
             if mark.part < self.parts:
                 mark.end = self.end
                 self.marks.push_back(mark)
-        return 0
+        for mark in self.marks:
+            start, end = mark.start, min(mark.end, len(text))
+            if start < end and text[start] == u" ":
+                start += 1
+            if start < end:
+                found.append((start, end, names[mark.mark]))
+        if len(found) > 1:
+            found.sort()
+        return found
 
     cdef int end_part(self, Part* part) except -1:
         if part.empty:

@@ -17,6 +17,7 @@ class Walker:
         hides: Callable[[str], bool],
         clean_text: Callable[[str], str],
         clean_preformatted: Callable[[str], str],
+        is_expression: Callable[[str], bool],
         max_value_chars: int,
         max_images: int,
     ) -> None: ...
@@ -26,4 +27,5 @@ class Walker:
         root: _Element,
         max_blocks: int,
         attributes: bool,
-    ) -> list[HintElement]: ...
+        reveal: bool = False,
+    ) -> tuple[list[HintElement], bool]: ...

@@ -15,13 +15,16 @@ from lxml.includes.tree cimport xmlNode
 
 from contentspider.page._block cimport Block
 from contentspider.page._elements cimport (
-    BASE, BREAK, CELL, IMAGE, INLINE, ITEM, LINK, PREFORMATTED, ROW, SKIPPED,
+    BASE, BREAK, CELL, IMAGE, INLINE, ITEM, LINK, NOSCRIPT, PREFORMATTED, ROW, SKIPPED,
+    TEMPLATE, HREF, ID, SHADOW,
     Elements, Kind, Styles, first_child, is_called,
 )
 from contentspider.page._hints cimport HintElements
-from contentspider.page._images cimport describe
+from contentspider.page._images cimport Pictures
+from contentspider.page._noscript cimport drop_stand_ins, is_seen_without_scripts
 from contentspider.page._paths cimport Paths
-from contentspider.page._text cimport Mark, Run
+from contentspider.page._segments cimport Segments
+from contentspider.page._text cimport Run
 from contentspider.page._tree cimport Tree
 
 from contentspider.page._elements import KINDS
@@ -42,6 +45,7 @@ cdef struct Open:  # an element whose children are walked
     xmlNode* node
     bint is_container
     bint is_marked
+    Py_ssize_t first_block  # of a ``noscript``, else -1
     Place outer  # where its tail stands, if it is a container
 
 
@@ -55,7 +59,7 @@ cdef class Walker:
 
     cdef Paths paths
     cdef Styles styles
-    cdef object clean_text, clean_preformatted
+    cdef object clean_text, clean_preformatted, is_expression
     cdef dict kinds, marks
     cdef str code, bold
     cdef Py_ssize_t max_value_chars, max_images
@@ -71,6 +75,7 @@ cdef class Walker:
         hides,
         clean_text,
         clean_preformatted,
+        is_expression,
         Py_ssize_t max_value_chars,
         Py_ssize_t max_images,
     ):
@@ -80,11 +85,20 @@ cdef class Walker:
         self.code, self.bold = code, bold
         self.styles = Styles(hides)
         self.clean_text, self.clean_preformatted = clean_text, clean_preformatted
+        self.is_expression = is_expression
         self.max_value_chars, self.max_images = max_value_chars, max_images
 
-    def walk(self, page, etree._Element root not None, Py_ssize_t max_blocks, bint attributes):
+    def walk(
+        self,
+        page,
+        etree._Element root not None,
+        Py_ssize_t max_blocks,
+        bint attributes,
+        bint reveal=False,
+    ):
         """Fill *page* with the blocks of the tree below *root*, and return the elements that may
-        hold hints, as `HintElements` has them.
+        hold hints, as `HintElements` has them, and whether something hidden was left out; with
+        *reveal* nothing is.
         """
         root.text  # raises if there is no node behind the element
         cdef xmlNode* top = root._c_node
@@ -97,7 +111,7 @@ cdef class Walker:
             # Where <body> is left out, libxml2 takes elements that it does not know (nav, article)
             # for the head's.
             head = first_child(top, "head")
-        walk = _Walk(self, page, hints, max_blocks, attributes)
+        walk = _Walk(self, page, hints, max_blocks, attributes, reveal)
         if top.type == XML_ELEMENT_NODE:
             hints.see(top)
         try:
@@ -119,7 +133,7 @@ cdef class Walker:
                 self.styles.forget()
         page.truncated = walk.truncated
         page.base = walk.base
-        return hints.found
+        return hints.found, walk.has_hidden
 
 
 @cython.final
@@ -129,35 +143,41 @@ cdef class _Walk:
     cdef Walker walker
     cdef list blocks, tags, paths  # the page's
     cdef Py_ssize_t max_blocks
-    cdef bint keep_attributes, truncated
+    cdef bint keep_attributes, reveal, truncated, has_hidden
+    cdef bint has_moved  # the element at hand was read where a template has its place
     cdef str base
 
     cdef HintElements hints
     cdef Elements elements
     cdef vector[Open] open
     cdef Tree tree
+    cdef Segments segments
+    cdef list noscripts  # the first block of each, and the one behind the last
     cdef Place place
     cdef Py_ssize_t rows, cells, items
 
     cdef Run run
-    cdef list inline_images  # of the open run: how many characters stand before, and what they show
-    cdef list images  # that stand alone: their container, and what they show
-    cdef Py_ssize_t images_left
-    cdef Py_ssize_t last  # the container of the latest block
+    cdef Pictures pictures
 
     def __cinit__(
-        self, Walker walker, page, HintElements hints, Py_ssize_t max_blocks, bint attributes
+        self,
+        Walker walker,
+        page,
+        HintElements hints,
+        Py_ssize_t max_blocks,
+        bint attributes,
+        bint reveal,
     ):
-        self.walker, self.hints = walker, hints
+        self.walker, self.hints, self.reveal = walker, hints, reveal
         self.blocks, self.tags, self.paths = page.blocks, page.tags, page.paths
-        self.max_blocks = max_blocks
-        self.keep_attributes = attributes
-        self.base = ""
+        self.max_blocks, self.keep_attributes, self.base = max_blocks, attributes, ""
         self.elements = Elements.__new__(Elements, walker.kinds, walker.marks, walker.styles)
         self.tree = Tree.__new__(Tree, page, self.elements, walker.paths, walker.max_value_chars)
+        self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
-        self.inline_images, self.images = [], []
-        self.images_left = walker.max_images
+        self.pictures = Pictures.__new__(
+            Pictures, self.tree, self.blocks, walker.clean_text, walker.max_images
+        )
 
     cdef read(self, xmlNode* start, xmlNode* head):
         """Read the blocks below *start* (the body); those of *head* come first, if there is one. It
@@ -169,6 +189,8 @@ cdef class _Walk:
         cdef Py_ssize_t tag
         cdef Kind kind
         cdef Open ended
+        cdef xmlNode* content
+        self.segments.body = start
         self.elements.read_document(start.doc)
         if is_element:
             self.elements.read_attributes(start)
@@ -197,13 +219,20 @@ cdef class _Walk:
                 if ended.is_container:
                     self.flush()
                     self.go_to(ended.outer)
-                elif ended.is_marked:
+                    if ended.first_block >= 0:
+                        self.noscripts.append((ended.first_block, len(self.blocks)))
+                if ended.is_marked:
                     self.run.close_mark()
             elif node.type == XML_ELEMENT_NODE:
+                self.has_moved = False
                 if not in_head:
                     self.hints.see(node)
                 tag = self.elements.tag_of(node)
                 kind = self.elements.tags[tag].kind
+                if kind == NOSCRIPT and (
+                    in_head and self.open.empty() or not is_seen_without_scripts(node)
+                ):
+                    kind = SKIPPED
                 if kind == SKIPPED or kind == BASE:
                     if kind == BASE and not self.base:
                         self.elements.read_attributes(node)
@@ -221,14 +250,24 @@ cdef class _Walk:
                         self.run.add(b" ")
                 else:
                     self.elements.read_attributes(node)
-                    if not self.elements.is_hidden():
+                    if kind == TEMPLATE:
+                        content = self.segments.of_template(
+                            node, self.elements.values[ID], self.elements.values[SHADOW]
+                        )
+                        if content is not NULL:
+                            self.start(node, tag, kind)
+                            node = content.children
+                            self.run.add_texts(node)
+                            continue
+                    elif not self.is_hidden(node):
                         if kind != IMAGE:
                             self.start(node, tag, kind)
                             node = node.children
                             self.run.add_texts(node)
                             continue
-                        self.add_image(node)
-                if not in_head:
+                        if not self.truncated:
+                            self.pictures.add(node, self.run.end)
+                if not in_head and not self.has_moved:
                     self.hints.see_below(node)
             elif (
                 node.type != XML_COMMENT_NODE
@@ -240,17 +279,26 @@ cdef class _Walk:
             node = node.next
             self.run.add_texts(node)
         self.flush()
-        self.place_images(-1)
+        self.pictures.end()
+        if self.noscripts:
+            drop_stand_ins(self.blocks, self.noscripts)
 
-    # Elements.
+    cdef bint is_hidden(self, xmlNode* node) except -1:
+        if self.reveal or not self.elements.is_hidden():
+            return False
+        if self.segments.is_segment(node, self.elements.values[ID], &self.has_moved):
+            return self.has_moved
+        self.has_hidden = True
+        return True
 
     cdef start(self, xmlNode* node, Py_ssize_t tag, Kind kind):
         cdef Open element
         cdef Py_ssize_t mark
         element.node = node
-        element.is_container = kind != INLINE and kind != LINK
+        element.is_container = kind != INLINE and kind != LINK and kind != TEMPLATE
         element.outer = self.place
         element.is_marked = False
+        element.first_block = -1
         if not element.is_container:
             if kind == LINK:
                 mark = self.elements.mark_number(self.elements.address())
@@ -272,6 +320,11 @@ cdef class _Walk:
             elif kind == PREFORMATTED:
                 self.place.preformatted = True
             self.go_to(self.place)
+            if kind == NOSCRIPT:
+                element.first_block = len(self.blocks)
+            if self.elements.tags[tag].is_custom and self.elements.values[HREF] is not NULL:
+                mark = self.elements.mark_number(self.elements.address())
+                element.is_marked = self.run.open_mark(mark)
         if self.keep_attributes:
             self.tree.add_attributes(node, self.place.container)
         self.open.push_back(element)
@@ -282,44 +335,9 @@ cdef class _Walk:
         self.run.breaks = 0
         return 0
 
-    # Pictures.
-
-    cdef add_image(self, xmlNode* node):
-        if self.truncated or self.images_left == 0:
-            return
-        cdef tuple found = describe(node, self.walker.clean_text)
-        if found is None:
-            return
-        self.images_left -= 1
-        self.inline_images.append((self.run.end, found))
-
-    cdef place_images(self, Py_ssize_t following):
-        """Give the pictures that stand alone to the latest block or, if they stand nearer to it, to
-        the one that is made, in the container *following* (-1: none); return the latter.
-        """
-        cdef list before = [], after = []
-        cdef Py_ssize_t container
-        cdef Block block
-        for container, (address, description) in self.images:
-            if self.blocks and (
-                following < 0
-                or self.tree.shared(container, self.last) > self.tree.shared(container, following)
-            ):
-                block = self.blocks[len(self.blocks) - 1]
-                after.append((len(block.text) + 1, address, description))
-            else:
-                before.append((-1, address, description))
-        self.images.clear()
-        if after:
-            block.images += tuple(after)
-        return before
-
-    # Blocks.
-
     cdef int flush(self) except -1:
         """End the open run of text; it becomes a block if there is text in it."""
         cdef str text
-        cdef tuple found
         if not self.run.is_blank():
             if self.place.preformatted:
                 text = self.walker.clean_preformatted(self.run.read())
@@ -329,20 +347,19 @@ cdef class _Walk:
                 self.add_block(self.run.read())
             else:
                 self.truncated = True
-        if self.inline_images:
-            for _, found in self.inline_images:
-                self.images.append((self.place.container, found))
-            self.inline_images.clear()
+        self.pictures.leave(self.place.container)
         if self.run.parts:
             self.run.clear()
         return 0
 
     cdef int add_block(self, str text) except -1:
         cdef Block block
-        cdef Py_ssize_t place
-        cdef tuple found
+        cdef list spans
         if len(self.blocks) >= self.max_blocks:
             self.truncated = True
+            return 0
+        spans = self.run.spans(text, self.elements.marks)
+        if u"{" in text and not self.place.preformatted and self.is_expression(text, spans):
             return 0
         block = Block.__new__(Block)
         block.text = text
@@ -350,43 +367,28 @@ cdef class _Walk:
         block.path, block.tag = self.paths[block.container], self.tags[block.container]
         block.row, block.cell, block.item = self.place.row, self.place.cell, self.place.item
         block.images = block.spans = ()
-        if self.images:
-            block.images = tuple(self.place_images(self.place.container))
-        if self.inline_images:
-            images = []
-            for place, found in self.inline_images:
-                # Blank lines of preformatted text were cut.
-                place = len(text) + 1 if self.place.preformatted else min(place, len(text))
-                images.append((place, found[0], found[1]))
-            block.images += tuple(images)
-            self.inline_images.clear()
-        self.run.end_marks()
-        if not self.run.marks.empty():
-            self.add_spans(block)
-        self.last = self.place.container
+        self.pictures.place(block, self.place.container, self.place.preformatted)
+        if spans:
+            self.add_spans(block, spans)
         self.blocks.append(block)
         return 0
 
-    cdef int add_spans(self, Block block) except -1:
+    cdef bint is_expression(self, str text, list spans) except -1:
+        """Tell whether *text* is nothing but what a script was to fill in."""
+        for _, _, mark in spans:
+            if mark == self.walker.code:
+                return False
+        return self.walker.is_expression(text)
+
+    cdef int add_spans(self, Block block, list spans) except -1:
         cdef Py_ssize_t start, end
-        cdef list found = []
-        cdef Mark mark
-        cdef str name
-        for mark in self.run.marks:
-            start, end = mark.start, min(mark.end, len(block.text))
-            if start < end and block.text[start] == " ":
-                start += 1
-            if start >= end:
-                continue
-            name = self.elements.marks[mark.mark]
-            if name == self.walker.bold:
+        cdef str mark
+        for start, end, mark in spans:
+            if mark == self.walker.bold:
                 block.bold_chars += end - start
-            elif name != self.walker.code:
+            elif mark != self.walker.code:
                 block.link_chars += end - start
                 block.links += 1
-            found.append((start, end, name))
-        if found and not self.place.preformatted:
-            if len(found) > 1:
-                found.sort()
-            block.spans = tuple(found)
+        if not self.place.preformatted:
+            block.spans = tuple(spans)
         return 0

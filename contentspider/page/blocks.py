@@ -43,9 +43,9 @@ __all__ = [
     "read_tree",
 ]
 
-# Subtrees that hold no readable text; "noscript" repeats what scripts show or asks for JavaScript.
+# Subtrees that hold no readable text.
 SKIPPED_TAGS = frozenset(
-    "script style template noscript noembed noframes title svg math iframe frameset object embed"
+    "script style noembed noframes title svg math iframe frameset object embed"
     " applet canvas audio video map select datalist textarea input source track area link"
     " meta param col colgroup progress meter".split()
 )
@@ -71,6 +71,8 @@ KINDS = {
     "br": "break",
     "img": "image",
     "base": "base",
+    "noscript": "noscript",
+    "template": "template",
     "tr": "row",
     "td": "cell",
     "th": "cell",
@@ -78,6 +80,9 @@ KINDS = {
 }
 
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+EXPRESSION = re.compile(r"\{\{[^{}]*\}\}|\{%[^{}]*%\}|\$\{[^{}]*\}")
+# A page with less text shows what it hides: a script shows it.
+SHOWN_CHARS = 250
 # Soft hyphen, zero-width space, word joiner, byte order mark. ZWNJ and ZWJ stay: Persian needs
 # them.
 INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x2060, 0xFEFF])
@@ -164,6 +169,16 @@ def hides(style: str) -> bool:
     return HIDDEN_STYLE.search(style) is not None
 
 
+def is_expression(text: str) -> bool:
+    """Tell whether *text* is nothing but expressions of templates, which a script was to fill in.
+
+    >>> is_expression("{{ user.name }} ({{ user.role }})"), is_expression("Write {{ name }}")
+    (True, False)
+    """
+    rest = EXPRESSION.sub("", text)
+    return rest != text and not any(char.isalnum() for char in rest)
+
+
 def new_walker() -> Walker:
     """Return a walker, which keeps what the pages that it reads share: paths, and which styles hide
     (8 MB at most). Who reads many pages of a site keeps one.
@@ -184,6 +199,7 @@ def _walker() -> Walker:
         hides=hides,
         clean_text=clean_text,
         clean_preformatted=clean_preformatted,
+        is_expression=is_expression,
         max_value_chars=MAX_STEP_CHARS,
         max_images=MAX_IMAGES,
     )
@@ -214,8 +230,18 @@ def read_tree(
     The walk is compiled (`contentspider.page._walk`) and keeps its own stack, so that deep markup
     exhausts nothing (libxml2 itself gives up what is nested more than 2,048 levels deep); it takes
     time proportional to the number of elements. Blocks after the first *max_blocks* are left out
-    and `PageBlocks.truncated` is set.
+    and `PageBlocks.truncated` is set. Of a page that shows hardly any text what it hides is read, too.
     """
     page = PageBlocks()
-    elements = (walker or new_walker()).walk(page, root, max_blocks, attributes)
+    walker = walker or new_walker()
+    elements, has_hidden = walker.walk(page, root, max_blocks, attributes)
+    if has_hidden and (shown := _chars(page)) < SHOWN_CHARS:
+        revealed = PageBlocks()
+        walker.walk(revealed, root, max_blocks, attributes, reveal=True)
+        if _chars(revealed) - shown >= SHOWN_CHARS:
+            return revealed, elements
     return page, elements
+
+
+def _chars(page: PageBlocks) -> int:
+    return sum(len(block.text) for block in page.blocks)

@@ -1,0 +1,14 @@
+# cython: language_level=3
+"""What a server sends behind the page for a script to move into it."""
+
+from lxml.includes.tree cimport xmlNode
+
+cdef class Segments:
+    cdef xmlNode* body
+    cdef bint is_read
+    cdef dict nodes  # addresses of the segments, by their numbers
+    cdef set placed
+
+    cdef xmlNode* of_template(self, xmlNode* template, const char* id_, const char* shadow) except? NULL
+    cdef bint is_segment(self, xmlNode* node, const char* id_, bint* has_moved) except -1
+    cdef read(self)
