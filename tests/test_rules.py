@@ -18,11 +18,12 @@ def even(site) -> np.ndarray:
     return np.full(len(site.chars), 0.5, dtype=np.float32)
 
 
-def test_every_rule_is_in_the_vote_once_and_weighs_the_same() -> None:
+def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
     assert [(rule.name, rule.weight) for rule in RULES] == [
         ("template_prose", 6.0),
         ("other_article", 6.0),
-        ("echo", 6.0),
+        ("fill_in", 3.0),
+        ("echo", 3.0),
         ("comment", 6.0),
     ]
     assert [rule.evidence.__name__ for rule in RULES] == [rule.name for rule in RULES]
@@ -197,6 +198,56 @@ def test_what_no_other_page_has_is_no_other_article() -> None:
     ]
     site = site_of(pages)
     assert not rules.other_article(site, even(site)).any()
+
+
+# fill-ins
+
+
+def posted(pages: int, text: str, having: int | None = None) -> list[str]:
+    """Return pages of which *having* have the *text*, filled in by {0}, in a place of its own."""
+    having = pages if having is None else having
+    return [
+        f"<p>{prose(n)}</p><div class=note>{text.format(n) if n < having else prose('own', n)}</div>"
+        for n in range(pages)
+    ]
+
+
+NAMES = "Ada Ben Cleo Dan Eva Finn Gus Hal Ida Jon".split()
+
+
+@pytest.mark.parametrize(
+    ("pages", "text", "having", "is_fill_in"),
+    [
+        pytest.param(8, "Posted on {0} May 2024 at {0}:15 in Tea", None, True, id="numbers"),
+        pytest.param(5, "Posted on {0} May 2024 at {0}:15 in Tea", None, True, id="five pages"),
+        pytest.param(4, "Posted on {0} May 2024 at {0}:15 in Tea", None, False, id="four pages"),
+        pytest.param(9, "Posted on {0} May 2024 at {0}:15 in Tea", 6, True, id="five of eight"),
+        pytest.param(11, "Posted on {0} May 2024 at {0}:15 in Tea", 7, False, id="six of ten"),
+        pytest.param(8, "Posted on {0} May in Tea", None, False, id="short"),
+        pytest.param(8, "Posted on {0} May 2024" + " in Tea" * 30, None, False, id="long"),
+    ],
+)
+def test_a_sentence_that_each_page_fills_in_is_the_templates(
+    pages, text, having, is_fill_in
+) -> None:
+    site = site_of(posted(pages, text, having))
+    expected = [text.format(n) for n in range(having or pages)] * is_fill_in
+    assert marked(site, rules.fill_in(site, even(site))) == expected
+
+
+def test_names_may_differ_but_most_words_must_not() -> None:
+    for text, is_fill_in in (
+        ("Written by {0} for the paper", True),
+        ("{0} {0}a and {0}b {0}c in", False),
+    ):
+        filled = [text.format(name * 2) for name in NAMES]
+        site = site_of([f"<p>{prose(n)}</p><div>{line}</div>" for n, line in enumerate(filled)])
+        assert marked(site, rules.fill_in(site, even(site))) == filled * is_fill_in
+
+
+def test_headings_are_not_filled_in() -> None:
+    site = site_of([f"<h2>Questions and answers of week {n}</h2><p>{prose(n)}" for n in range(8)])
+    assert not rules.fill_in(site, even(site)).any()
 
 
 # echoes

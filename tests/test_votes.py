@@ -24,6 +24,11 @@ def two_pages():
     )
 
 
+def lenient(pages: int) -> float:
+    """Return what is added to the odds of a site of so many pages."""
+    return 0.3 * pages / (pages + 8)
+
+
 PRIOR = array(0.9, 0.6, 0.2, 0.5, 0.6, 0.1)
 
 
@@ -64,6 +69,14 @@ def test_articles_outvote_listings() -> None:
     assert votes.by_articles(site, prior)[[0, 2]] == pytest.approx([heading] * 2, abs=1e-5)
 
 
+def test_a_block_speaks_for_itself_as_far_as_the_site_is_unknown() -> None:
+    site = two_pages()
+    slot = votes.by_slot(site, PRIOR)
+    assert votes.by_block(site, PRIOR) == pytest.approx((2 * slot + 20 * PRIOR) / 22)
+    site.originals = np.zeros_like(site.originals)  # copies count once
+    assert votes.by_block(site, PRIOR) == pytest.approx((slot + 20 * PRIOR) / 21)
+
+
 def test_nothing_that_the_prior_likes_makes_no_page_an_article() -> None:
     ranks = votes.article_ranks(two_pages(), array(*[0.01] * 6))
     assert ranks == pytest.approx([0.2, 0.2])
@@ -92,7 +105,7 @@ def test_voters_are_averaged_by_weight_with_some_leniency() -> None:
         Voter("sure", 3.0, lambda site, prior: np.full(6, 0.9, dtype=np.float32)),
         Voter("even", 1.0, lambda site, prior: np.full(6, 0.5, dtype=np.float32)),
     ]
-    expected = 0.75 * np.log(9) + 0.3
+    expected = 0.75 * np.log(9) + lenient(2)
     assert votes.mean_odds(site, PRIOR, voters) == pytest.approx([expected] * 6, abs=1e-5)
 
 
@@ -171,7 +184,7 @@ def settled(bodies: list[str], label_odds: float = 0.0, beside: float = 3.0, ove
 def test_a_repeated_label_goes_with_what_is_beside_it(beside) -> None:
     # on half of the pages, so that it is no constant: 4 of 9 others
     found = settled(labelled("Ingredients", having=5), beside=beside)
-    assert found == pytest.approx(-0.3 + 1.5 * np.tanh(beside / 2), abs=1e-3)
+    assert found == pytest.approx(-lenient(10) + 1.5 * np.tanh(beside / 2), abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -187,22 +200,29 @@ def test_labels_do_not_vouch_for_each_other() -> None:
         f"<div class=text><p class=label>Tags</p><p class=label>Date</p></div><p>{prose(n)}</p>"
         for n in range(4)
     ]
-    assert settled(bodies, 5.0, beside=0.0) == pytest.approx(5.0 - 0.3)
+    assert settled(bodies, 5.0, beside=0.0) == pytest.approx(5.0 - lenient(4))
 
 
-def test_a_constant_that_is_no_heading_is_the_templates() -> None:
-    company = 1.5 * np.tanh(1.5)
-    assert settled(labelled("Read more")) == pytest.approx(-0.3 + company - 3, abs=1e-3)
-    assert settled(labelled("Read more", tag="h2")) == pytest.approx(-0.3 + company, abs=1e-3)
-    # on 9 of 10 pages its share of the others is 8 of 9; four pages are too few to tell
-    assert settled(labelled("Read more", having=9)) == pytest.approx(-0.3 + company, abs=1e-3)
-    assert settled(labelled("Read more", pages=5)) == pytest.approx(-0.3 + company - 3, abs=1e-3)
-    assert settled(labelled("Read more", pages=4)) == pytest.approx(-0.3 + company, abs=1e-3)
+@pytest.mark.parametrize(
+    ("pages", "having", "tag", "is_constant"),
+    [
+        (10, 10, "p", True),
+        (10, 8, "p", True),  # 7 of 9 others
+        (11, 8, "p", False),  # 7 of 10
+        (10, 10, "h2", False),
+        (5, 5, "p", True),
+        (4, 4, "p", False),  # four pages are too few to tell
+    ],
+)
+def test_a_constant_that_is_no_heading_is_the_templates(pages, having, tag, is_constant) -> None:
+    found = settled(labelled("Read more", pages=pages, having=having, tag=tag))
+    expected = -lenient(pages) + 1.5 * np.tanh(1.5) - 3 * is_constant
+    assert found == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_constant_of_half_of_the_pages_is_none() -> None:
     bodies = labelled("Read more", pages=5) + [f"<p>{prose('other', n)}</p>" for n in range(5)]
-    assert settled(bodies) == pytest.approx(-0.3 + 1.5 * np.tanh(1.5), abs=1e-3)
+    assert settled(bodies) == pytest.approx(-lenient(10) + 1.5 * np.tanh(1.5), abs=1e-3)
 
 
 # a page is never emptied
@@ -320,5 +340,5 @@ def test_any_evidence_keeps_a_label_from_following_its_company() -> None:
     assert found[label] == pytest.approx(1 / (1 + np.exp(-odds[label])), abs=1e-5)
     free = vote(site, prior, prior, rules=())[label][0]
     assert np.log(free / (1 - free)) - (odds[label][0] + 0.5) == pytest.approx(
-        -0.3 + 1.5 * np.tanh(odds[~label][0] / 2), abs=0.1
+        -lenient(10) + 1.5 * np.tanh(odds[~label][0] / 2), abs=0.1
     )

@@ -104,6 +104,11 @@ class SiteBlocks:
         return int(self.pages.max()) + 1 if len(self.pages) else 0
 
     @property
+    def distinct_pages(self) -> int:
+        """Return how many pages the blocks come from if copies count once."""
+        return len(np.unique(self.originals))
+
+    @property
     def weights(self) -> Floats:
         """Return how much each block counts in a mean: the root of its length."""
         return np.sqrt(self.chars)

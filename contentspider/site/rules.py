@@ -6,6 +6,7 @@ from 0 to 1. What that weighs stands beside the rule in `RULES`; `contentspider.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,11 @@ import numpy as np
 
 from contentspider.page.hints import squeeze
 from contentspider.page.names import HEADINGS, NAME_GROUPS, name_groups
+from contentspider.page.text import tokens
 from contentspider.site.blocks import (
     SENTENCE_CHARS,
     count_pages,
+    number_pairs,
     repeat_shares,
 )
 from contentspider.site.relevance import lcs_length
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 # What a rule takes from the log odds of a block that the site knows better than the prior.
 OVERRULED = 6.0
+# What one takes that the prior may contradict.
+DOUBTED = 3.0
 # Blocks, or pages, after which a spot speaks for itself as loudly as its cluster does.
 TRUSTED = 8
 # Other pages that must have a text for it to be the template's: a large share of few pages proves
@@ -41,6 +46,11 @@ TRUSTED = 8
 TEMPLATE_PAGES = 4
 # Share of the other pages of its place that must have it.
 TEMPLATE_PROSE_SHARE = 0.7
+# A sentence that is filled in is of this length, and such a share of its words is on other pages.
+FILL_IN_CHARS = 25
+MAX_FILL_IN_CHARS = 200
+FILL_IN_SHARE = 0.6
+NUMBER = re.compile(r"\d+")
 # Share of a headline's characters that the page's title has in order: above the one it is the
 # page's own headline, below the other (which any two texts of one language reach) it is another's.
 OWN_HEADLINE = 0.9
@@ -155,6 +165,34 @@ def _common_ancestor(parents: list[int], first: int, second: int) -> int:
     return first
 
 
+def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
+    """Tell which blocks are a sentence of the template that each page fills in: "Posted on 7 May by
+    Ada in Tea", opening hours, counters.
+
+    Most of its words stand on most other pages of the cluster; numbers count as one word.
+    """
+    texts = [block.text for page in site.contents for block in page.blocks]
+    short = np.flatnonzero(site.chars < MAX_FILL_IN_CHARS)
+    found = np.zeros(len(texts), dtype=bool)
+    words: dict[str, int] = {}
+    owners: list[int] = []
+    numbers: list[int] = []
+    for index in short.tolist():
+        for word in set(tokens(NUMBER.sub("0", texts[index]))):
+            owners.append(index)
+            numbers.append(words.setdefault(word, len(words)))
+    if not owners:
+        return found
+    of = np.array(owners)
+    pairs = number_pairs(site.clusters[of], np.array(numbers))
+    others = count_pages(pairs, site.originals[of])[pairs] - 1
+    pages = count_pages(site.clusters, site.originals)[site.clusters] - 1
+    shares = np.bincount(of, others / np.maximum(pages[of], 1), minlength=len(texts))
+    common = shares / np.maximum(np.bincount(of, minlength=len(texts)), 1)
+    is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
+    return is_sentence & (common > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
+
+
 def echo(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks only repeat a heading of their page: in the bread crumbs, or a table of
     contents.
@@ -217,6 +255,7 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
 RULES: tuple[Rule, ...] = (
     Rule("template_prose", OVERRULED, template_prose),
     Rule("other_article", OVERRULED, other_article),
-    Rule("echo", OVERRULED, echo),
+    Rule("fill_in", DOUBTED, fill_in),
+    Rule("echo", DOUBTED, echo),
     Rule("comment", OVERRULED, comment),
 )

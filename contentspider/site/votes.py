@@ -34,16 +34,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]
 
-# Added to the log odds: of a site's content more is missed than wrongly kept.
+# Added to the log odds as far as the site was seen: of its content more is missed than wrongly
+# kept.
 LENIENCY = 0.3
+# Pages after which the site knows of a block as much as the page does.
+SITE_TRUSTED = 20
 # What a cluster's relevance to the hints adds where the others are undecided. More of it keeps
 # teasers.
 RELEVANCE = 0.5
 # How much a repeated short text follows the blocks beside it, in log odds.
 LABEL_COMPANY = 1.5
-# A label that this share of its spot's pages has says nothing of any of them, if the spot is on
-# most pages of a site of at least so many.
-CONSTANT_SHARE = 0.9
+# A label that more than this share of its spot's other pages have says nothing of any of them, if
+# the spot is on most pages of a site of at least so many.
+CONSTANT_SHARE = 0.7
 CONSTANT_PAGES = 5
 # A page of which the vote keeps nothing is judged by itself if the prior keeps this much prose of
 # it and it is that much of an article.
@@ -68,8 +71,12 @@ class Voter:
 
 
 def by_block(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return what the prior says of each block."""
-    return prior
+    """Return what the prior says of each block by itself; of a site of which much was seen rather
+    what it says of the block's spot.
+    """
+    seen = site.distinct_pages
+    trust = seen / (seen + SITE_TRUSTED)
+    return trust * by_slot(site, prior) + (1 - trust) * prior
 
 
 def by_cluster(site: SiteBlocks, prior: Floats) -> Floats:
@@ -154,9 +161,16 @@ def log_odds(probability: Floats) -> Floats:
 
 
 def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Floats:
-    """Return the mean of the voters' log odds by their weights, and `LENIENCY` more."""
+    """Return the mean of the voters' log odds by their weights, and `leniency` more."""
     odds = [voter.weight * log_odds(voter.probability(site, prior)) for voter in voters]
-    return np.asarray(np.sum(odds, axis=0) / sum(voter.weight for voter in voters) + LENIENCY)
+    mean = np.sum(odds, axis=0) / sum(voter.weight for voter in voters)
+    return np.asarray(mean + leniency(site))
+
+
+def leniency(site: SiteBlocks) -> float:
+    """Return what is added to the log odds of each block of a site."""
+    seen = site.distinct_pages
+    return LENIENCY * seen / (seen + TRUSTED)
 
 
 def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
@@ -205,7 +219,7 @@ def settle_labels(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
     company = window_mean(
         np.tanh(odds / 2), np.where(label, 0, site.weights), site.pages, COMPANY_REACH
     )
-    settled = np.where(label, odds - LENIENCY + LABEL_COMPANY * company, odds)
+    settled = np.where(label, odds - leniency(site) + LABEL_COMPANY * company, odds)
     spot_pages = count_pages(site.spots, site.originals)[site.spots]
     site_pages = len(np.unique(site.originals))
     constant = (
