@@ -49,7 +49,7 @@ TEMPLATE_PROSE_SHARE = 0.7
 # A sentence that is filled in is of this length, and such a share of its words is on other pages.
 FILL_IN_CHARS = 25
 MAX_FILL_IN_CHARS = 200
-FILL_IN_SHARE = 0.6
+FILL_IN_SHARE = 0.5
 NUMBER = re.compile(r"\d+")
 # Share of a headline's characters that the page's title has in order: above the one it is the
 # page's own headline, below the other (which any two texts of one language reach) it is another's.
@@ -169,7 +169,8 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks are a sentence of the template that each page fills in: "Posted on 7 May by
     Ada in Tea", opening hours, counters.
 
-    Most of its words stand on most other pages of the cluster; numbers count as one word.
+    Half of its words, and more, stand on the other pages of the cluster; numbers count as one word.
+    A word counts the less, the more texts of a page have it: that is the language, not the template.
     """
     texts = [block.text for page in site.contents for block in page.blocks]
     short = np.flatnonzero(site.chars < MAX_FILL_IN_CHARS)
@@ -187,7 +188,8 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     pairs = number_pairs(site.clusters[of], np.array(numbers))
     others = count_pages(pairs, site.originals[of])[pairs] - 1
     pages = count_pages(site.clusters, site.originals)[site.clusters] - 1
-    shares = np.bincount(of, others / np.maximum(pages[of], 1), minlength=len(texts))
+    once = (others + 1) / np.bincount(pairs)[pairs]
+    shares = np.bincount(of, once * others / np.maximum(pages[of], 1), minlength=len(texts))
     common = shares / np.maximum(np.bincount(of, minlength=len(texts)), 1)
     is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
     return is_sentence & (common > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
