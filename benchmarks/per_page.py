@@ -5,8 +5,8 @@
 FOLDER holds HTML files (sites in sub-folders), by default the unpacked corpora's; without one, the
 example site's pages are used. Rows: blocks and hints; the decision with a model that was not learned
 from the page; the metadata, which are made with an item; blocks, hints and decision together (own
-work); from bytes to text; and other extractors on the same pages, those that are installed. All in
-CPU time.
+work); from bytes to text; the same of one page alone, without a site's model, and its judgement by itself;
+and other extractors on the same pages, those that are installed. All in CPU time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from parsel import Selector
 from contentspider.page.blocks import new_walker
 from contentspider.page.document import Page
 from contentspider.page.files import html_files
+from contentspider.site.alone import extract_html
+from contentspider.site.guess import judge_page
 from contentspider.site.learner import SiteLearner
+from contentspider.site.prior import Prior
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,11 +157,23 @@ def main() -> None:
             for body in site:
                 _ = model.extract(Page.from_html(body)).text
 
+    def judge() -> None:
+        for site in pages:
+            for page in site:
+                judge_page(prior, page)
+
+    def alone() -> None:
+        for body in bodies:
+            _ = extract_html(body).text
+
+    prior = Prior.shipped()
     base = best(parse)
     rows = {"lxml parse": base, "blocks and hints": best(read), "decision": best(decide)}
     rows["metadata, of an item"] = best(state, read_afresh)
     rows["own work (both)"] = rows["blocks and hints"] + rows["decision"]
     rows["bytes to text"] = best(whole)
+    rows["one page alone: judged"] = best(judge)
+    rows["one page alone, bytes to text"] = best(alone)
     for name, extract in others().items():
         rows[f"{name}, bytes to text"] = best(
             lambda extract=extract: [extract(body) for body in bodies]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.items import ContentItem as ContentItem
     from contentspider.crawl.links import links as links
     from contentspider.page.document import Page as Page
+    from contentspider.site.alone import extract_html as extract_html
     from contentspider.site.learner import SiteLearner as SiteLearner
     from contentspider.site.model import Extraction as Extraction
     from contentspider.site.model import SiteModel as SiteModel
@@ -31,6 +32,7 @@ _HOMES = {
     "SiteLearner": "contentspider.site.learner",
     "SiteModel": "contentspider.site.model",
     "bind": "contentspider.crawl.binding",
+    "extract_html": "contentspider.site.alone",
     "links": "contentspider.crawl.links",
 }
 

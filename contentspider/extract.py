@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
 from contentspider.page.files import html_files, read_pages
+from contentspider.site.alone import extract_page
 from contentspider.site.featuresets import needs_attributes
 from contentspider.site.folder import MANIFEST
-from contentspider.site.learner import SiteLearner
+from contentspider.site.labels import VOTES
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
+from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_id
 from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from contentspider.page.document import Page
 
@@ -46,7 +48,8 @@ def extract_site(
     root: Path, files: Sequence[Path], options: LearningOptions, models: Path | None = None
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files
-    alone; with *models* filtered by a stored model (`stored_model`) instead.
+    alone (a single one is judged by itself); with *models* filtered by a stored model
+    (`stored_model`) instead.
 
     ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_KEPT`, so that memory
     stays bounded.
@@ -63,7 +66,17 @@ def extract_site(
 
     if not any(page.content.blocks for page in pages()):
         return
-    model = model or SiteLearner(site, options).fit(pages())
+    if model is None and len(files) == 1 and options.labels == VOTES:
+        prior = Prior.from_file(Path(options.prior_file)) if options.prior_file else None
+        for page in pages():
+            extraction = extract_page(page, site, prior)
+            yield page_fields(page, site, extraction, extraction.model_version)
+        return
+    if model is None:
+        # Imported here: a page alone does not need its scikit-learn, which takes a second.
+        from contentspider.site.learner import SiteLearner
+
+        model = SiteLearner(site, options).fit(pages())
     version = model.version
     for page in pages():
         if not page.content.blocks:

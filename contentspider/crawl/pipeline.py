@@ -122,6 +122,8 @@ class ContentPipeline:
             count("contentspider/pages/low_confidence")
         if extraction and extraction.by_prior:
             count("contentspider/pages/by_prior")
+        if extraction and extraction.is_guess:
+            count("contentspider/pages/guessed")
         count(f"contentspider/page_type/{page_type}")
 
     def _keep(self, page: Page, state: SiteState) -> None:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.serve import SiteServer
 from contentspider.jsonlines import json_lines
+from contentspider.site.alone import extract_page
+from contentspider.site.labels import VOTES
 from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ def predict_site(
     """Yield ``{"site", "path", "text"}`` for each gold page of a site.
 
     *hosts* has the priors of single pages by their host (None, or none there: *prior*).
-    With *alone* every page is learned from by itself, as if it were a site of one page; so are the
-    pages of a collection, which are no site. With *held_out* no page is extracted by a model that
+    With *alone* every page is judged by itself; so are the pages of a collection, which are no
+    site. With *held_out* no page is extracted by a model that
     has seen it: the site is learned twice, from two samples of that many pages (0, or more than
     there are: half of them) without a page in common.
     """
@@ -71,10 +73,13 @@ def predict_site(
         if page.content.blocks:
             if alone:
                 judge = (hosts or {}).get(gold.host, prior)
-                model = SiteLearner(corpus.name, options, judge).fit([page])
+                if options.labels == VOTES:
+                    text = extract_page(page, corpus.name, judge).text
+                else:
+                    text = SiteLearner(corpus.name, options).fit([page]).extract(page).text
             else:
                 model = models[-1] if page.url in groups[0] else models[0]
-            text = model.extract(page).text
+                text = model.extract(page).text
         yield {"site": corpus.name, "path": path, "text": text}
 
 

@@ -17,6 +17,7 @@ from contentspider.page.output import to_text
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.folder import read_model, write_model
+from contentspider.site.guess import judge_page
 from contentspider.site.labels import VOTES
 from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpack
 from contentspider.site.pagetype import page_type
@@ -67,7 +68,8 @@ class Extraction:
     *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
     *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
     *page_type* is article, listing, form or other. *site* and *model_version* name the model.
-    *by_prior* says that the model knows too little of such a page, which was judged by itself.
+    *by_prior* says that the model knows too little of such a page, which was judged by itself;
+    *is_guess*, that even so hardly anything of it was surely content (`contentspider.site.guess`).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -87,6 +89,7 @@ class Extraction:
     site: str
     model_version: str
     by_prior: bool = False
+    is_guess: bool = False
 
     @property
     def blocks(self) -> list[Block]:
@@ -192,18 +195,19 @@ class SiteModel:
         """
         return self._decide(page)[0]
 
-    def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool]:
-        """Return the probabilities, and whether they are the prior's."""
+    def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+        """Return the probabilities, whether they are the prior's, and whether they are a guess."""
         if self.decided:
             known = ""
             if outline_key(page.content) in self._outlines:
                 known = self.decided.get(page_key(page.content), "")
             if known and len(known) == len(page.content.blocks):
-                return unpack(known), False
+                return unpack(known), False, False
         if self._is_strange(page):
             self.judge = self.judge or Prior.shipped()
-            return self.judge.judge([page])[0], True
-        return self.classifier.decide(self._features.rows(page.content)), False
+            probabilities, is_guess = judge_page(self.judge, page)
+            return probabilities, True, is_guess
+        return self.classifier.decide(self._features.rows(page.content)), False, False
 
     def _is_strange(self, page: Page) -> bool:
         """Tell whether the model knows too little of such a page to judge it: it has seen one page
@@ -242,7 +246,7 @@ class SiteModel:
         """Return which blocks of the page are content; with *keep_teasers* those of a listing's
         entries, too.
         """
-        probabilities, by_prior = self._decide(page)
+        probabilities, by_prior, is_guess = self._decide(page)
         kept = probabilities > 0.5
         kind = page_type(page, kept)
         if keep_teasers and kind == "listing" and self.teasers:
@@ -251,7 +255,15 @@ class SiteModel:
             )
         confidence = self._confidence(page, probabilities)
         return Extraction(
-            page, kept, probabilities, confidence, kind, self.site, self.version, by_prior
+            page,
+            kept,
+            probabilities,
+            confidence,
+            kind,
+            self.site,
+            self.version,
+            by_prior,
+            is_guess,
         )
 
     def _confidence(self, page: Page, probabilities: NDArray[np.float32]) -> float:

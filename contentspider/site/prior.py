@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,10 @@ class Prior:
         named, unnamed = zip(*judged, strict=True)
         return np.concatenate(named), np.concatenate(unnamed)
 
+    def judge_page(self, page: Page) -> NDArray[np.float32]:
+        """Return what the first array of `judge` has for one page, in half the time."""
+        return self.trees.probabilities(FeatureExtractor().features(page.content, page.hints))
+
     def _judge(
         self, features: list[NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -125,13 +130,10 @@ class Prior:
                 " reinstall contentspider"
             ) from error
 
-    @classmethod
-    def shipped(cls) -> Prior:
-        """Return the prior that comes with the package."""
-        return cls.load(
-            files("contentspider.site").joinpath(RESOURCE).read_bytes(),
-            f"the shipped prior ({RESOURCE})",
-        )
+    @staticmethod
+    def shipped() -> Prior:
+        """Return the prior that comes with the package; it is read once a process."""
+        return _shipped()
 
     @classmethod
     def from_file(cls, path: Path) -> Prior:
@@ -165,3 +167,9 @@ def _for_these_features(
         )
     numbers = np.array([-1, *(columns[name] for name in head["features"])], dtype=np.int16)
     return {**arrays, "feature": numbers[np.asarray(arrays["feature"], dtype=np.int64) + 1]}
+
+
+@cache
+def _shipped() -> Prior:
+    data = files("contentspider.site").joinpath(RESOURCE).read_bytes()
+    return Prior.load(data, f"the shipped prior ({RESOURCE})")

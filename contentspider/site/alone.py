@@ -1,0 +1,67 @@
+"""Extraction of one page by itself: no site, nothing learned, nothing kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.page.document import Page
+from contentspider.site.guess import judge_page
+from contentspider.site.model import Extraction
+from contentspider.site.pagetype import page_type
+from contentspider.site.prior import Prior
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def extract_html(
+    html: bytes | str, url: str = "", *, content_type: str | None = None, prior: Prior | None = None
+) -> Extraction:
+    """Return what is content on one page, judged by itself.
+
+    Bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed). *url* is the
+    page's address, by which those in it are resolved. *prior* judges (None: the shipped one). Of
+    several pages of a site `SiteLearner` makes more: it sees what they share.
+
+    >>> from contentspider import extract_html
+    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water."
+    >>> extract_html(html).text
+    'Tea is made of leaves and water.'
+    """
+    return extract_page(Page.from_html(html, url, content_type), prior=prior)
+
+
+def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extraction:
+    """Return what `extract_html` does for a page that is read already; *site* names its site."""
+    prior = prior or Prior.shipped()
+    if page.content.blocks:
+        probabilities, is_guess = judge_page(prior, page)
+    else:
+        probabilities, is_guess = np.zeros(0, dtype=np.float32), False
+    kept = probabilities > 0.5
+    return Extraction(
+        page=page,
+        kept=kept,
+        probabilities=probabilities,
+        confidence=sureness(page, probabilities),
+        page_type=page_type(page, kept),
+        site=site,
+        model_version=prior.digest,
+        by_prior=True,
+        is_guess=is_guess,
+    )
+
+
+def sureness(page: Page, probabilities: NDArray[np.float32]) -> float:
+    """Return the mean probability of being right, by length of text, from 0 to 1.
+
+    A page alone counts half, as a place that a site's model has not seen does.
+    """
+    blocks = page.content.blocks
+    if not blocks:
+        return 0.0
+    weights = np.sqrt([len(block.text) for block in blocks])
+    sure = np.average(np.maximum(probabilities, 1 - probabilities), weights=weights)
+    return round(float(sure) / 2, 4)
