@@ -11,6 +11,7 @@ from contentspider.page.blocks import Block, PageBlocks
 from contentspider.site.blocks import gather
 from contentspider.site.memory import outline_key, pack, page_key, unpack
 from contentspider.site.rules import Rule
+from contentspider.site.svm import LinearSVM
 from tests.sites import prose
 
 
@@ -58,14 +59,37 @@ def test_a_model_of_one_page_has_no_classifier_and_leaves_other_pages_to_the_pri
     np.testing.assert_array_equal(model.probabilities(other), expected)
 
 
-def test_a_page_of_a_template_that_the_model_has_not_seen_is_judged_by_itself() -> None:
-    model = SiteLearner().fit([article(number) for number in range(8)])
-    strange = article(9, "section class=story")
-    extraction = model.extract(strange)
+def strange(number: int) -> Page:
+    return article(number, "section class=story")
+
+
+def deciding(model: SiteModel, probability: float) -> SiteModel:
+    """Return the model with a classifier that gives each block this probability."""
+    model.classifier = LinearSVM({}, float(np.log(probability / (1 - probability)) / 3))
+    return model
+
+
+@pytest.mark.parametrize("pages", [7, 8])
+def test_a_model_of_few_pages_asks_the_prior_too(pages) -> None:
+    model = deciding(SiteLearner().fit([article(number) for number in range(pages)]), 0.8)
+    judged, _ = Prior.shipped().judge([article(9)])
+    odds = judged / (1 - judged)
+    both = np.sqrt(4 * odds) / (1 + np.sqrt(4 * odds))
+    expected = both if pages < 8 else np.full(len(judged), 0.8)
+    assert model.probabilities(article(9)) == pytest.approx(expected, abs=1e-4)
+    assert model.extract(article(9)).by_prior == (pages < 8)
+
+
+def test_a_page_of_unknown_places_that_would_come_out_empty_is_judged_by_itself() -> None:
+    model = deciding(SiteLearner().fit([article(number) for number in range(8)]), 0.2)
+    extraction = model.extract(strange(9))
     assert extraction.by_prior
     assert [block.tag for block in extraction.blocks] == ["h1", "p", "p"]
     assert extraction.confidence < 0.6
-    assert not model.extract(article(10)).by_prior
+    # What is empty where everything is known is a listing, or the like.
+    assert not model.extract(article(9)).by_prior
+    # What is kept is kept.
+    assert not deciding(model, 0.8).extract(strange(9)).by_prior
 
 
 def test_the_papers_labels_remember_nothing() -> None:

@@ -37,8 +37,12 @@ if TYPE_CHECKING:
     from contentspider.site.classifier import Classifier
 
 SCHEMA = 4
-# A page is judged by itself if more than this share of its prose stands where the model has seen
-# nothing.
+# A model of fewer pages asks the prior, too: what it says of places that it has not seen is a
+# guess. One of more is right there more often than the prior (docs/results.md).
+ENOUGH_PAGES = 8
+# But a page is judged by itself if less than this is kept of it, and more than this share of its
+# prose stands where the model has seen nothing.
+SENTENCE_CHARS = 60
 UNSEEN_SHARE = 0.5
 # Paths of which it is remembered whether the model knows their slot.
 MAX_PATHS = 20_000
@@ -68,7 +72,7 @@ class Extraction:
     *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
     *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
     *page_type* is article, listing, form or other. *site* and *model_version* name the model.
-    *by_prior* says that the model knows too little of such a page, which was judged by itself;
+    *by_prior* says that the model knows too little of such a page: the general prior had a say;
     *is_guess*, that even so hardly anything of it was surely content (`contentspider.site.guess`).
 
     >>> from contentspider import Page, SiteLearner
@@ -191,33 +195,46 @@ class SiteModel:
         kept.
 
         Of a page that the site was learned from it is what was decided then; of any other what the
-        classifier says, or the prior, if the model knows too little of such a page.
+        classifier says. The prior has a say where the model has seen a few pages only, and judges
+        pages of which hardly anything would be kept though the model knows nothing like them.
         """
         return self._decide(page)[0]
 
     def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
-        """Return the probabilities, whether they are the prior's, and whether they are a guess."""
+        """Return the probabilities, whether the prior had a say, and whether they are a guess."""
         if self.decided:
             known = ""
             if outline_key(page.content) in self._outlines:
                 known = self.decided.get(page_key(page.content), "")
             if known and len(known) == len(page.content.blocks):
                 return unpack(known), False, False
-        if self._is_strange(page):
+        if self.pages == 1 and self.labels == VOTES and page.content.blocks:
+            return self._judge(page)
+        decided = self.classifier.decide(self._features.rows(page.content))
+        if self.labels != VOTES or not page.content.blocks:
+            return decided, False, False
+        if self.pages < ENOUGH_PAGES:
             self.judge = self.judge or Prior.shipped()
-            probabilities, is_guess = judge_page(self.judge, page)
-            return probabilities, True, is_guess
-        return self.classifier.decide(self._features.rows(page.content)), False, False
+            return mean_of_odds(decided, self.judge.judge([page])[0]), True, False
+        return self._judge(page) if self._is_lost(page, decided) else (decided, False, False)
 
-    def _is_strange(self, page: Page) -> bool:
-        """Tell whether the model knows too little of such a page to judge it: it has seen one page
-        only, or most of the page's prose stands at places that it has not seen.
+    def _judge(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+        """Return what `_decide` does of a page that is judged by itself."""
+        self.judge = self.judge or Prior.shipped()
+        probabilities, is_guess = judge_page(self.judge, page)
+        return probabilities, True, is_guess
+
+    def _is_lost(self, page: Page, decided: NDArray[np.float32]) -> bool:
+        """Tell whether hardly anything was kept of a page most of whose prose stands at places that
+        the model has not seen.
         """
-        blocks = page.content.blocks
-        if self.labels != VOTES or not blocks:
+        kept = sum(
+            len(block.text) - block.link_chars
+            for block, probability in zip(page.content.blocks, decided.tolist(), strict=True)
+            if probability > 0.5
+        )
+        if kept >= SENTENCE_CHARS:
             return False
-        if self.pages == 1:
-            return True
         if len(self._known) >= MAX_PATHS:
             self._known.clear()
         chars, unseen = count_prose(page.content, self._known, self._is_seen)
@@ -362,3 +379,11 @@ class SiteModel:
         by another version.
         """
         return cls.parse(*read_model(Path(path)))
+
+
+def mean_of_odds(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the probabilities whose log odds are the mean of those of two judges."""
+    # None is infinite.
+    first, second = np.clip(first, 1e-6, 1 - 1e-6), np.clip(second, 1e-6, 1 - 1e-6)
+    sure = np.sqrt(first * second)
+    return np.asarray(sure / (sure + np.sqrt((1 - first) * (1 - second))), dtype=np.float32)
