@@ -20,7 +20,7 @@ from contentspider.page.names import (
     name_rows,
     step_tag,
 )
-from contentspider.page.phrases import NOISE_PHRASES, compile_phrases, read_data
+from contentspider.page.phrases import NOISE_PHRASES, compile_phrases, read_data, said
 from contentspider.page.text import text_weight, tokens
 
 LONG = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world today."
@@ -351,6 +351,20 @@ def test_kept_paths_are_bounded(monkeypatch) -> None:
 )
 def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
     assert bool(NOISE_PHRASES[group].search(text.lower())) == is_there
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("tea is made of leaves", []),
+        ("read more in our newsletter ©", ["related", "legal", "form"]),
+        ("12 comments", ["comment"]),
+        ("tea ©", ["legal"]),
+    ],
+)
+def test_what_a_text_says_is_told_at_once(text, groups) -> None:
+    found = [name for name, says in zip(NOISE_PHRASES, said(text), strict=True) if says]
+    assert found == groups
 
 
 def test_each_phrase_of_the_data_is_found_by_its_group() -> None:

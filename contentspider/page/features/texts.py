@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.features._counts import COUNTS, HEAD_CHARS, count_blocks
-from contentspider.page.phrases import NOISE_PHRASES
+from contentspider.page.phrases import NOISE_PHRASES, SILENT, said
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,6 @@ DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}[/.-]\d{1,2}[
 SAYS_WITHIN, SAYS_CHARS = 80, 400
 # What a site's pages repeat is looked at once.
 MAX_KEPT_TEXTS = 50_000
-SILENT = (False,) * len(NOISE_PHRASES)
 PHRASE = {name: number for number, name in enumerate(NOISE_PHRASES)}
 
 
@@ -44,13 +43,10 @@ class SaidTexts:
             if len(text) >= SAYS_CHARS:
                 found.append(SILENT)
                 continue
-            said = kept.get(text)
-            if said is None:
-                start = text[:SAYS_WITHIN].lower()
-                said = kept[text] = tuple(
-                    [pattern.search(start) is not None for pattern in NOISE_PHRASES.values()]
-                )
-            found.append(said)
+            known = kept.get(text)
+            if known is None:
+                known = kept[text] = said(text[:SAYS_WITHIN].lower())
+            found.append(known)
         return np.array(found, dtype=np.float64).T
 
 
