@@ -28,7 +28,6 @@ from contentspider.page.blocks import new_walker
 from contentspider.page.document import Page
 from contentspider.page.files import html_files
 from contentspider.site.alone import extract_html
-from contentspider.site.guess import judge_page
 from contentspider.site.learner import SiteLearner
 from contentspider.site.prior import Prior
 
@@ -160,7 +159,7 @@ def main() -> None:
     def judge() -> None:
         for site in pages:
             for page in site:
-                judge_page(prior, page)
+                prior.judge_page(page)
 
     def alone() -> None:
         for body in bodies:

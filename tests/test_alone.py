@@ -14,9 +14,9 @@ from contentspider import Page, SiteLearner, extract_html
 from contentspider.errors import StateError
 from contentspider.extract import extract_paths
 from contentspider.site.alone import extract_page
-from contentspider.site.guess import guess_run, judge_page
 from contentspider.site.options import LearningOptions
 from contentspider.site.prior import Prior
+from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,57 +51,29 @@ def test_the_shipped_prior_is_read_once() -> None:
     assert Prior.shipped() is Prior.shipped()
 
 
-WORDS = {"menu": "one two three", "line": "word " * 12, "prose": "word " * 60}
+LINE = "word " * 12
+UNSURE = Page.from_html(f"<p>one two</p><p>{LINE}</p><p>{LINE}</p>")
 
 
-@pytest.mark.parametrize(
-    ("blocks", "run"),
-    [
-        # nothing is sure: the run that stands out
-        ([("menu", 0.01), ("line", 0.3), ("line", 0.4), ("line", 0.3), ("menu", 0.01)], (1, 4)),
-        ([("prose", 0.01), ("line", 0.4), ("menu", 0.1), ("line", 0.4), ("prose", 0.01)], (1, 4)),
-        # a little is sure, and more is likely
-        ([("menu", 0.9), ("prose", 0.3), ("prose", 0.01)], (0, 2)),
-        # a little is sure, and the rest is sure, too
-        ([("line", 0.9), ("prose", 0.02), ("prose", 0.01)], None),
-        # enough is sure
-        ([("prose", 0.9), ("prose", 0.45), ("prose", 0.45)], None),
-        # none is better than another
-        ([("prose", 0.25), ("prose", 0.25)], None),
-    ],
-)
-def test_the_run_that_stands_out_is_guessed_where_hardly_anything_is_sure(blocks, run) -> None:
-    page = Page.from_html("".join(f"<p>{WORDS[name]}</p>" for name, _ in blocks))
-    probabilities = np.array([probability for _, probability in blocks], dtype=np.float32)
-    found = guess_run(page, probabilities)
-    assert (found and (found.start, found.stop)) == run
+@pytest.fixture
+def unsure_prior(monkeypatch) -> Prior:
+    """A prior that is sure of no block of a page of three."""
+    unsure = np.array([0.01, 0.4, 0.3], dtype=np.float32)
+    monkeypatch.setattr(Trees, "probabilities", lambda self, rows: unsure[: len(rows)])
+    return Prior.shipped()
 
 
-def test_a_guess_is_kept_and_says_so(monkeypatch) -> None:
-    page = Page.from_html(f"<p>{WORDS['menu']}</p>" + f"<p>{WORDS['line']}</p>" * 2)
-    monkeypatch.setattr(
-        Prior, "judge_page", lambda self, page: np.array([0.01, 0.4, 0.9], dtype=np.float32)
-    )
-    probabilities, is_guess = judge_page(Prior.shipped(), page)
-    assert not is_guess
-    monkeypatch.setattr(
-        Prior, "judge_page", lambda self, page: np.array([0.01, 0.4, 0.4], dtype=np.float32)
-    )
-    probabilities, is_guess = judge_page(Prior.shipped(), page)
-    assert is_guess
-    assert probabilities == pytest.approx([0.01, 0.51, 0.51])
-    extraction = extract_page(page)
+def test_a_guess_is_kept_and_says_so(unsure_prior) -> None:
+    probabilities, is_guess = unsure_prior.judge_page(UNSURE)
+    assert (is_guess, (probabilities > 0.5).tolist()) == (True, [False, True, True])
+    extraction = extract_page(UNSURE)
     assert (extraction.kept.tolist(), extraction.is_guess) == ([False, True, True], True)
     assert extraction.confidence < 0.4
 
 
-def test_a_page_of_which_a_site_model_knows_too_little_is_guessed_alike(monkeypatch) -> None:
-    model = SiteLearner("example.org").fit([Page.from_html(HTML, "/tea")])
-    other = Page.from_html(f"<p>{WORDS['menu']}</p>" + f"<p>{WORDS['line']}</p>" * 2)
-    monkeypatch.setattr(
-        Prior, "judge_page", lambda self, page: np.array([0.01, 0.4, 0.4], dtype=np.float32)
-    )
-    extraction = model.extract(other)
+def test_a_page_of_which_a_site_model_knows_too_little_is_guessed_alike(unsure_prior) -> None:
+    model = SiteLearner("example.org").fit([Page.from_html("<p>one</p><p>two</p>", "/tea")])
+    extraction = model.extract(UNSURE)
     assert (extraction.by_prior, extraction.is_guess) == (True, True)
     assert extraction.kept.tolist() == [False, True, True]
 

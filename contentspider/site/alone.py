@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.document import Page
-from contentspider.site.guess import judge_page
 from contentspider.site.model import Extraction
 from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
@@ -36,10 +35,7 @@ def extract_html(
 def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extraction:
     """Return what `extract_html` does for a page that is read already; *site* names its site."""
     prior = prior or Prior.shipped()
-    if page.content.blocks:
-        probabilities, is_guess = judge_page(prior, page)
-    else:
-        probabilities, is_guess = np.zeros(0, dtype=np.float32), False
+    probabilities, is_guess = prior.judge_page(page)
     kept = probabilities > 0.5
     return Extraction(
         page=page,

@@ -21,6 +21,7 @@ from contentspider.site.prior import Prior
 from contentspider.site.rows import text_key
 from contentspider.site.rules import RULES
 from contentspider.site.sample import sample_order
+from contentspider.site.single import settle
 from contentspider.site.teasers import teaser_slots
 from contentspider.site.votes import VOTERS, vote
 
@@ -121,7 +122,8 @@ class SiteLearner:
         if method == VOTES:
             file = self.options.prior_file
             judge = self.prior or (Prior.from_file(Path(file)) if file else Prior.shipped())
-            return vote(site, *judge.judge(sample), self.voters, self.rules), judge.digest
+            voted = vote(site, *judge.judge(sample), self.voters, self.rules)
+            return settle(voted, site.chars) if len(sample) == 1 else voted, judge.digest
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
         if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
             raise OptionError(

@@ -17,7 +17,6 @@ from contentspider.page.output import to_text
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.folder import read_model, write_model
-from contentspider.site.guess import judge_page
 from contentspider.site.labels import VOTES
 from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpack
 from contentspider.site.pagetype import page_type
@@ -73,7 +72,7 @@ class Extraction:
     *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
     *page_type* is article, listing, form or other. *site* and *model_version* name the model.
     *by_prior* says that the model knows too little of such a page: the general prior had a say;
-    *is_guess*, that even so hardly anything of it was surely content (`contentspider.site.guess`).
+    *is_guess*, that even so the prior was sure of none of it (`contentspider.site.single`).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -221,7 +220,7 @@ class SiteModel:
     def _judge(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
         """Return what `_decide` does of a page that is judged by itself."""
         self.judge = self.judge or Prior.shipped()
-        probabilities, is_guess = judge_page(self.judge, page)
+        probabilities, is_guess = self.judge.judge_page(page)
         return probabilities, True, is_guess
 
     def _is_lost(self, page: Page, decided: NDArray[np.float32]) -> bool:

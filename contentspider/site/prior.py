@@ -19,6 +19,7 @@ import numpy as np
 
 from contentspider.errors import StateError
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.site.single import settle
 from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
@@ -79,9 +80,15 @@ class Prior:
         named, unnamed = zip(*judged, strict=True)
         return np.concatenate(named), np.concatenate(unnamed)
 
-    def judge_page(self, page: Page) -> NDArray[np.float32]:
-        """Return what the first array of `judge` has for one page, in half the time."""
-        return self.trees.probabilities(FeatureExtractor().features(page.content, page.hints))
+    def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
+        """Return for each block of one page how probably it is content, as the first array of
+        `judge`; and whether that is a guess: the prior is not sure of any, and what is above 0.5 is
+        what suits such a page best (`contentspider.site.single`).
+        """
+        content = page.content
+        found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
+        settled = settle(found, np.array([len(block.text) for block in content.blocks], float))
+        return settled, settled is not found
 
     def _judge(
         self, features: list[NDArray[np.float32]]

@@ -1,0 +1,38 @@
+"""What is kept of one page alone, where the prior is not sure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider.page.document import Page
+from contentspider.site.learner import SiteLearner
+from contentspider.site.single import settle
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "chars", "kept"),
+    [
+        ([], [], []),
+        ([0.0, 0.0], [50, 50], [False, False]),  # nothing speaks for any block
+        ([0.2], [50], [True]),  # no answer is the worst answer
+        ([0.4, 0.3, 0.01], [100, 100, 100], [True, True, False]),
+        ([0.3, 0.3, 0.02], [10, 10, 1_000], [True, True, False]),
+        ([0.45, 0.1], [1, 1_000], [True, True]),  # the long text is most of what is expected
+        ([0.9, 0.4], [100, 10], [True, False]),  # the page is known: as likely as not decides
+        ([1.0, 0.49], [100, 100], [True, False]),
+    ],
+)
+def test_of_an_unsure_page_the_best_expected_choice_is_kept(probabilities, chars, kept) -> None:
+    found = settle(np.array(probabilities, dtype=np.float32), np.array(chars, dtype=float))
+    assert found.dtype == np.float32
+    assert (found > 0.5).tolist() == kept
+
+
+def test_a_page_alone_is_never_empty_if_the_prior_sees_anything_in_it() -> None:
+    cards = "".join(
+        f"<div class=card><a href=/{n}>Tea number {n} from the hills</a><div>{n} EUR</div></div>"
+        for n in range(30)
+    )
+    page = Page.from_html(f"<title>Teas</title><nav><a href=/>Home</a></nav><div>{cards}</div>")
+    assert SiteLearner("example.org").fit([page]).extract(page).text
