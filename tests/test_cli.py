@@ -93,6 +93,49 @@ def test_flags_reach_the_server_and_no_other(site: Site, tmp_path: Path) -> None
     assert told["stats"]["finish_reason"] == "finished"
 
 
+@pytest.mark.parametrize(
+    ("options", "contact", "agent"),
+    [
+        ([], "", r"contentspider/\S+ \(Scrapy\)"),
+        (
+            ["--contact", "https://example.org/bot"],
+            "x@example.org",
+            r"\S+ \(\+https://example.org/bot\)",
+        ),
+        ([], "me@example.org", r"contentspider/\S+ \(\+me@example.org\)"),
+        (["-s", "CONTENTSPIDER_CONTACT=me@x.org"], "", r"\S+ \(\+me@x.org\)"),
+        (["--user-agent", "mine (me@x.org)"], "", r"mine \(me@x.org\)"),
+    ],
+)
+def test_a_crawler_says_who_it_is(
+    options: list[str], contact: str, agent: str, site: Site, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("CONTENTSPIDER_CONTACT", contact)
+    site.add("/", article(1))
+    asked: list[str] = []
+    handler: Any = site.server.RequestHandlerClass
+    answer = handler.do_GET
+
+    def do_get(self: Any) -> None:
+        asked.append(self.headers["User-Agent"])
+        answer(self)
+
+    handler.do_GET = do_get
+    done = run("crawl", site.url, "--no-sitemaps", *options, cwd=tmp_path)
+    assert {*asked} == {asked[0]}
+    assert re.fullmatch(agent, asked[0])
+    hints = done.stderr.count("give --contact")
+    assert hints == (1 if "Scrapy" in agent else 0)
+
+
+@pytest.mark.parametrize("contact", ["me", "me@x.org (and more)", "a@b\r\nX: 1", "http://x/ y"])
+def test_a_contact_is_an_address(contact: str, tmp_path: Path) -> None:
+    done = run("crawl", "http://127.0.0.1:9/", "--contact", contact, cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.ERROR
+    assert "cannot be used: give an address of a page or a mail" in done.stderr
+
+
 def test_requests_go_by_the_proxy(site: Site, tmp_path: Path) -> None:
     pages = site.answer
     site.add("/", article(1))

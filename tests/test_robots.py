@@ -104,9 +104,47 @@ def test_a_robots_txt_that_fails_forbids_everything_for_now(
     assert done.returncode != 0
     assert "(its robots.txt, without which nothing may be fetched for now)" in done.stderr
     assert not {"/", "/1"} & set(hostile.requests)
+    assert hostile.requests.count("/robots.txt") == 2, "and once more at the end"
     hostile.handlers["/robots.txt"] = lambda exchange: exchange.send("Disallow: x", status="404 No")
     run("crawl", hostile.url, *options, cwd=tmp_path)
     assert paths(tmp_path, hostile.url) == ["/", "/1"]
+
+
+def test_a_robots_txt_that_is_there_at_the_end_lets_all_pages_be_read(
+    hostile: HostileSite, tmp_path: Path
+) -> None:
+    hostile.add("/", article(0, "<a href=/1>1</a>"))
+    hostile.add("/1", article(1))
+    hostile.add("/2", article(2))
+    hostile.add("/map.xml", f"<urlset><url><loc>{hostile.url}/2</loc></url></urlset>")
+
+    def answer(exchange: Exchange) -> None:
+        if hostile.requests.count("/robots.txt") == 1:
+            exchange.send("busy", "Retry-After: 1", status="503 Busy")
+        else:
+            exchange.send("Sitemap: /map.xml", kind="text/plain")
+
+    hostile.handlers["/robots.txt"] = answer
+    run("crawl", hostile.url, "--own-site", "-s", "RETRY_ENABLED=False", cwd=tmp_path)
+    assert paths(tmp_path, hostile.url) == ["/", "/1", "/2"]
+    assert hostile.requests.count("/robots.txt") == 2
+
+
+@pytest.mark.parametrize("obey", [True, False])
+def test_robots_txt_is_fetched_once_for_its_rules_and_its_sitemaps(
+    hostile: HostileSite, tmp_path: Path, obey: bool
+) -> None:
+    hostile.add("/", article(0))
+    hostile.add("/private", article(1))
+    hostile.add("/2", article(2))
+    places = "".join(f"<url><loc>{hostile.url}/{name}</loc></url>" for name in ("private", "2"))
+    hostile.add("/map.xml", f"<urlset>{places}</urlset>")
+    rules = "User-agent: *\nDisallow: /private\nSitemap: /map.xml\n"
+    hostile.handlers["/robots.txt"] = lambda exchange: exchange.send(rules, kind="text/plain")
+    options = ["--own-site", "-s", f"ROBOTSTXT_OBEY={obey}"]
+    run("crawl", hostile.url, *options, cwd=tmp_path)
+    assert paths(tmp_path, hostile.url) == (["/", "/2"] if obey else ["/", "/2", "/private"])
+    assert hostile.requests.count("/robots.txt") == 1
 
 
 @pytest.mark.parametrize("status", ["201 Created", "203 From elsewhere", "206 Partial"])

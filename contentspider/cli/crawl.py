@@ -184,6 +184,12 @@ def _add_requests(group: Group) -> None:
         metavar="NAME=VALUE",
         help="send this cookie to the sites that are crawled, and to no others",
     )
+    group.add_argument(
+        "--contact",
+        metavar="ADDRESS",
+        help="where the sites' owners can reach you: an address of a page or a mail, which the"
+        " crawler's name holds",
+    )
     group.add_argument("--user-agent", metavar="TEXT", help="what the crawler calls itself")
     group.add_argument(
         "--proxy", metavar="URL", help="send all requests by this proxy (http://host:port)"

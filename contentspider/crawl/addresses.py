@@ -134,6 +134,11 @@ class Addresses:
         reason = str(exception)[:REASON_CHARS] or "ignored"
         self.note(request.meta.get(ROW_META_KEY), "skipped", reason)
 
+    def unread(self, request: Request, reason: str) -> None:
+        """Note that a request is not sent for now, and why: there may be an answer later."""
+        row = request.meta.get(ROW_META_KEY)
+        self.note(row, "failed", reason[:REASON_CHARS], again=Again.AT_END)
+
     def received(self, response: Response, request: Request) -> None:
         """Note an answer, and why it is no success."""
         row = request.meta.get(ROW_META_KEY)

@@ -11,6 +11,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.outage import NO_SERVER, TOO_MANY_REQUESTS, UNAVAILABLE, retry_after
+from contentspider.crawl.robots import RobotsUnreadError
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.schema import host_of
 
@@ -69,7 +70,10 @@ class AnswersMiddleware:
         host = host_of(request.url)
         if isinstance(exception, IgnoreRequest):
             self.keeper.hosts.let_go(host)
-            self.keeper.addresses.skipped(request, exception)
+            if isinstance(exception, RobotsUnreadError):  # it is not skipped for good
+                self.keeper.addresses.unread(request, str(exception))
+            else:
+                self.keeper.addresses.skipped(request, exception)
             return None
         may_pass = self.keeper.addresses.unanswered(request, exception)
         if not may_pass or not self.keeper.is_durable:

@@ -1,17 +1,56 @@
-"""Headers of the user's own, such as cookies, for the sites that are crawled and for no others."""
+"""Who the crawler says it is; and headers of the user's own, such as cookies, for the sites that are
+crawled and for no others.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
+from contentspider import __version__
 from contentspider.crawl.sites import SiteKeys
+from contentspider.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
     from typing_extensions import Self
+
+
+# An address of a page or a mail, or both, that ends no comment of a header.
+CONTACT = re.compile(r"[!-\'*-:<-~]*(?:@|://)[!-\'*-:<-~]+")
+# What the site spider does not know of whoever runs it.
+ANONYMOUS = f"contentspider/{__version__} (Scrapy)"
+
+
+def user_agent(contact: str) -> str:
+    """Return what the site spider calls itself, with the address where its owner can be reached.
+
+    Raises `ContentSpiderError` if a *contact* is given that is neither a web nor a mail address.
+
+    >>> user_agent("https://example.org/bot; me@example.org").partition(" ")[2]
+    '(+https://example.org/bot; me@example.org)'
+    """
+    if not contact:
+        return ANONYMOUS
+    parts = [part.strip() for part in contact.split(";")]
+    if not all(CONTACT.fullmatch(part) for part in parts):
+        raise ContentSpiderError(
+            f"the contact {contact!r} cannot be used: give an address of a page or a mail, such as"
+            " https://example.org/bot or me@example.org (both: with a semicolon between them)"
+        )
+    return f"contentspider/{__version__} (+{'; '.join(parts)})"
+
+
+def set_user_agent(settings: BaseSettings) -> None:
+    """Let the site spider say who it is, unless the project or its user says so."""
+    name = "CONTENTSPIDER_CONTACT"
+    contact = settings.get(name) or os.environ.get(name, "")
+    settings.set("USER_AGENT", user_agent(contact), "addon")
 
 
 class HeadersMiddleware:

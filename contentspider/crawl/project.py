@@ -1,7 +1,5 @@
 """Settings of the Scrapy project that ``scrapy.cfg`` names, and of ``contentspider crawl``."""
 
-from contentspider import __version__
-
 BOT_NAME = "contentspider"
 SPIDER_MODULES = ["contentspider.crawl.spider"]
 ADDONS = {"contentspider.Addon": 500}
@@ -10,8 +8,6 @@ CONTENTSPIDER_DURABLE = True
 
 # Polite on the open web; for a site of one's own: contentspider crawl --own-site.
 ROBOTSTXT_OBEY = True
-# Name yourself to the sites that you crawl: "mybot/1.0 (+https://example.org/bot; me@example.org)".
-USER_AGENT = f"contentspider/{__version__} (Scrapy)"
 CONCURRENT_REQUESTS_PER_DOMAIN = 4
 DOWNLOAD_DELAY = 0.25
 AUTOTHROTTLE_ENABLED = True

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import TextResponse
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
@@ -33,6 +35,9 @@ VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-pr
 MAX_DIRECTIVES_CHARS = 2_000
 
 
+SITEMAPS_META_KEY = "contentspider_sitemaps"
+
+
 class RobotsUnreadError(RefusedError):
     """A request to a host whose robots.txt could not be read: it may be sent another day."""
 
@@ -45,23 +50,48 @@ class BoundedRobots(ProtegoRobotParser):
         """Return the parser of a robots.txt."""
         return cls(robotstxt_body[:MAX_ROBOTS_BYTES], crawler.spider)
 
+    def sitemaps(self) -> list[str]:
+        """Return the addresses of sitemaps as they are written."""
+        return list(self.rp.sitemaps)
+
 
 class RobotsMiddleware(RobotsTxtMiddleware):
     """Obeys robots.txt as RFC 9309 has it: one that the server fails to give forbids everything for
     now, one that is not there (4xx) nothing.
 
-    Its pages fail for that reason: a crawl that goes on later asks again.
+    Its pages fail for that reason: they are asked for again at the end of the crawl, or by one that
+    goes on later. A request for the file itself (``contentspider_sitemaps`` in its ``meta``) gets
+    the sitemaps that it names, without a second fetch.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._unread: dict[str, tuple[str, str]] = {}
+        crawler.signals.connect(self._forget_unread, signal=signals.spider_idle)
 
-    async def process_request(self, request: Request, spider: Spider | None = None) -> None:
+    async def process_request(  # type: ignore[override]
+        self, request: Request, spider: Spider | None = None
+    ) -> Response | None:
         """Refuse what robots.txt forbids, and all of a host whose robots.txt could not be read."""
+        if request.meta.get(SITEMAPS_META_KEY):
+            parser = await self.robot_parser(request)
+            self._refuse(request)
+            named = parser.sitemaps() if isinstance(parser, BoundedRobots) else []
+            body = "".join(f"Sitemap: {address}\n" for address in named).encode()
+            # Nothing was fetched for this.
+            return TextResponse(request.url, body=body, encoding="utf-8", flags=["cached"])
         await super().process_request(request)
-        if not self._unread or request.meta.get("dont_obey_robotstxt"):
-            return
+        if not request.meta.get("dont_obey_robotstxt"):
+            self._refuse(request)
+        return None
+
+    def _forget_unread(self) -> None:
+        """Ask again, at the end of the crawl, for what could not be read."""
+        for netloc in self._unread:
+            self._parsers.pop(netloc, None)
+        self._unread.clear()
+
+    def _refuse(self, request: Request) -> None:
         unread = self._unread.get(urlparse_cached(request).netloc)
         if unread is not None:
             kind, reason = unread

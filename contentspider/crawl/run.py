@@ -19,6 +19,7 @@ from scrapy.utils.log import get_scrapy_root_handler
 from contentspider.crawl import project
 from contentspider.crawl.ending import Ending
 from contentspider.crawl.export import LinesToStdout, export_items
+from contentspider.crawl.headers import ANONYMOUS
 from contentspider.crawl.ledgers import crawl_ledger, state_folder
 from contentspider.crawl.outcome import Left, Outcome, decide
 from contentspider.crawl.scope import crawl_name, with_scheme
@@ -49,6 +50,7 @@ OWN_SITE = {
 DEFAULT_OUTPUT = "pages.jsonl"
 # Options that are a setting each, if they are given.
 OPTION_SETTINGS = {
+    "contact": "CONTENTSPIDER_CONTACT",
     "user_agent": "USER_AGENT",
     "delay": "DOWNLOAD_DELAY",
     "timeout": "DOWNLOAD_TIMEOUT",
@@ -187,6 +189,11 @@ def crawl(options: argparse.Namespace) -> int:
         include=options.include,
         exclude=options.exclude,
     )
+    if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
+        sys.stderr.write(
+            "contentspider: the sites' owners cannot reach you: give --contact, the address of a page"
+            " or a mail (or set CONTENTSPIDER_CONTACT)\n"
+        )
     process.start()
     del to_stdout  # signals hold no one
     left = _left(ledger)

@@ -189,6 +189,12 @@ SETTINGS = (
         "True goes on with the crawl of that name if it was not finished.",
     ),
     Setting(
+        "CONTENTSPIDER_CONTACT",
+        "",
+        "Where the sites' owners can reach you: an address of a page or a mail, which the site"
+        " spider's user agent names. The environment variable of that name is its default.",
+    ),
+    Setting(
         "CONTENTSPIDER_HEADERS",
         {},
         "Headers (cookies, authorisation) that are sent to the sites of the start addresses, and to"

@@ -12,7 +12,7 @@ from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
-from contentspider.crawl.addresses import ROW_META_KEY, Again
+from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.duplicates import Duplicates
@@ -25,6 +25,7 @@ from contentspider.crawl.guard import (
     CredentialsMiddleware,
     GuardMiddleware,
 )
+from contentspider.crawl.headers import set_user_agent
 from contentspider.crawl.items import ContentItem
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.links import (
@@ -35,7 +36,7 @@ from contentspider.crawl.links import (
     read_head,
     remembering,
 )
-from contentspider.crawl.robots import RobotsUnreadError, header_directives, meta_directives
+from contentspider.crawl.robots import SITEMAPS_META_KEY, header_directives, meta_directives
 from contentspider.crawl.scope import Scope, crawl_name, several, with_scheme
 from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
@@ -132,6 +133,7 @@ class SiteSpider(Spider):
             settings.setdefault_in_component_priority_dict(
                 "DOWNLOADER_MIDDLEWARES", middleware, order
             )
+        set_user_agent(settings)
         handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(CLOSED_SCHEMES)
         # As a spider's own: a process gives its project's settings to its crawlers once more.
         settings.set("DOWNLOADER_MIDDLEWARES", settings["DOWNLOADER_MIDDLEWARES"], "spider")
@@ -194,7 +196,8 @@ class SiteSpider(Spider):
                     urljoin(root, "/robots.txt"),
                     callback=self.parse_robots,
                     errback=self.ignore,
-                    meta={"dont_obey_robotstxt": True},
+                    # The first is for our own middleware, the second for any other.
+                    meta={SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True},
                 )
                 for request in self._sitemap_requests(urljoin(root, "/sitemap.xml"), 1):
                     yield request
@@ -370,7 +373,7 @@ class SiteSpider(Spider):
         kind, reason = why(failure.value)
         self.failures[request.url] = reason
         logger.error("%s could not be read: %s", request.url, reason)
-        self._fail(request, kind, failure.value)
+        self._fail(request, kind)
 
     def page_failed(self, failure: Failure) -> None:
         """Count a page that could not be read."""
@@ -380,7 +383,7 @@ class SiteSpider(Spider):
             return
         request = failure.request  # type: ignore[attr-defined]
         logger.info("%s could not be read: %s", request.url, reason)
-        self._fail(request, kind, failure.value)
+        self._fail(request, kind)
 
     def request_dropped(self, request: Request) -> None:
         """Count a page that redirects to itself: Scrapy drops its second request silently."""
@@ -388,11 +391,8 @@ class SiteSpider(Spider):
             logger.info("%s could not be read: it redirects to itself", request.url)
             self._fail(request, "redirects")
 
-    def _fail(self, request: Request, kind: str, error: BaseException | None = None) -> None:
-        row = request.meta.get(ROW_META_KEY)
-        self.unread.add(row, kind)
-        if isinstance(error, RobotsUnreadError):  # it was not skipped for good
-            self.keeper.addresses.note(row, "failed", str(error), again=Again.LATER)
+    def _fail(self, request: Request, kind: str) -> None:
+        self.unread.add(request.meta.get(ROW_META_KEY), kind)
 
     def ignore(self, failure: Failure) -> None:
         """Do without a robots.txt or sitemap that is not there."""
