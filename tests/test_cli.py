@@ -15,6 +15,7 @@ import pytest
 from contentspider.cli import build_parser
 from contentspider.crawl.outcome import Outcome
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl, run, serve
+from tests.hostile import serve_hostile
 from tests.test_crawl import article, small_site
 
 if TYPE_CHECKING:
@@ -350,3 +351,41 @@ def test_extract_writes_every_format_and_tells_folders_apart(tmp_path: Path) -> 
     (tmp_path / "empty").mkdir()
     run("extract", "empty", "-o", "out.json", cwd=tmp_path, check=False)
     assert json.loads((tmp_path / "out.json").read_text()) == items, "and it is left as it was"
+
+
+def test_patterns_choose_what_is_fetched(site: Site, tmp_path: Path) -> None:
+    paths = ["/", "/news/1", "/news/2", "/news/1?print=1", "/shop/1", "/2024/a", "/x/2024/b"]
+    links = "".join(f"<a href='{path}'>x</a>" for path in paths)
+    for number, path in enumerate(paths):
+        site.add(path, article(number, links))
+    patterns = ["--include", "/news/*", "--include", r"re:/\d{4}/", "--exclude", "*print=1*"]
+    run("crawl", site.url, *QUICK, *patterns, "--exclude", "/x/*", cwd=tmp_path)
+    found = {
+        str(item["url"]).removeprefix(site.url) or "/"
+        for item in read_jsonl(tmp_path / "pages.jsonl")
+    }
+    assert found == {"/", "/news/1", "/news/2", "/2024/a"}
+    assert {*site.requests} == found | {"/robots.txt"}, "others are not even asked for"
+
+
+def test_a_report_is_found_by_the_address_that_was_crawled(site: Site, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
+    small_site(site, 3)
+    run("crawl", site.url, *QUICK, cwd=tmp_path)
+    run("report", site.url + "/", "-o", "report.html", cwd=tmp_path)
+    assert "Page 2" in (tmp_path / "report.html").read_text()
+
+
+def test_a_request_is_given_up_after_the_time_that_was_asked_for(tmp_path: Path) -> None:
+    with serve_hostile() as hostile:
+        hostile.add("/", article(0, "<a href=/1>1</a><a href=/slow>2</a>"))
+        hostile.add("/1", article(1))
+        hostile.handlers["/slow"] = lambda exchange: exchange.stall()
+        options = [*QUICK, "--timeout", "1", "-s", "RETRY_ENABLED=False", "--stats", "stats.json"]
+        done = run("crawl", hostile.url, *options, cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.INCOMPLETE
+    told = json.loads((tmp_path / "stats.json").read_text())
+    assert told["outcome"] == "incomplete"
+    assert told["exit_code"] == Outcome.INCOMPLETE
+    assert told["stats"]["contentspider/pages/unread/timeout"] == 1
+    assert "1 pages could not be read for reasons that may pass" in told["reasons"]
