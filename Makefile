@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml setup.py $(wildcard contentspider/*/*.pyx contentspider/*/*.pxd) contentspider/site/rows.py
+BUILT_FROM := pyproject.toml setup.py $(wildcard contentspider/*/*.pyx contentspider/*/*.pxd) contentspider/site/rows.py contentspider/page/structure.py contentspider/page/markdown.py contentspider/page/markup.py
 
 .PHONY: crawl test quality minimum lint docs bench clean
 

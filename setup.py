@@ -14,5 +14,10 @@ compiled = [
     )
     for path in sorted(Path("contentspider").rglob("*.pyx"))
 ]
-rows = Extension("contentspider.site.rows", ["contentspider/site/rows.py"])
-setup(ext_modules=cythonize([*compiled, rows], build_dir="build"))
+# Python with types beside it.
+compiled += [
+    Extension(".".join(path.with_suffix("").parts), [str(path.with_suffix(".py"))])
+    for path in sorted(Path("contentspider").rglob("*.pxd"))
+    if path.with_suffix(".py").exists()
+]
+setup(ext_modules=cythonize(compiled, build_dir="build"))

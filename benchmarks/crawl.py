@@ -47,6 +47,7 @@ from contentspider.crawl.links import page_links, remembering
 from contentspider.crawl.run import OWN_SITE
 from contentspider.crawl.spider import SiteSpider
 from contentspider.evaluation.corpora import Corpus, find_corpora
+from contentspider.jsonlines import json_lines
 from contentspider.page.files import html_files
 
 if TYPE_CHECKING:
@@ -274,10 +275,7 @@ def measure(
         }
         run(jobs["contentspider"])  # learns the site
         answered = [
-            json.loads(line)["url"]
-            for line in (
-                Path(jobs["contentspider"]["output"]).read_text(encoding="utf-8").splitlines()
-            )
+            json.loads(line)["url"] for _, line in json_lines(Path(jobs["contentspider"]["output"]))
         ]
         alive = {
             form for url in answered for form in (url, unquote(url))

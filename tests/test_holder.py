@@ -11,7 +11,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
+from scrapy import signals
+from scrapy.utils.test import get_crawler
 
+from contentspider.crawl.holder import Holder
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.test_crawl import article, small_site
 
@@ -39,6 +43,14 @@ def test_the_order_of_pages_changes_no_content(site: Site, tmp_path: Path) -> No
     assert len(one) == 230
     assert list(one) != list(two)
     assert one == two
+
+
+def test_a_link_is_shown_to_no_signal_handler_of_ours() -> None:
+    """To call one costs each of a page's links more than all else that is done with it."""
+    crawler = get_crawler()
+    holder = Holder(crawler)
+    assert list(liveReceivers(getAllReceivers(crawler, signals.request_scheduled))) == []
+    assert holder.sites == {}  # it is alive, and its handlers with it
 
 
 def test_an_interrupted_crawl_keeps_what_it_holds_for_the_whole_site(

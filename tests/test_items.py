@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from dataclasses import asdict
+from hashlib import sha256
 from io import BytesIO, StringIO
 
 import pytest
 from scrapy.exporters import CsvItemExporter, XmlItemExporter
+from w3lib.url import canonicalize_url
 
 from contentspider.crawl.items import ContentItem, FieldMap
 from contentspider.page.document import Page
-from contentspider.site.record import _sample, absolute_url, page_fields
+from contentspider.site.record import _sample, absolute_url, page_fields, page_id
 
 HTML = """<html lang="en"><head><title>Ferry | Harbour</title>
 <meta property="article:published_time" content="2024-03-01"><meta name="keywords" content="a,b">
@@ -69,6 +72,25 @@ def test_a_language_is_told_from_the_text_but_not_from_code() -> None:
     # the first 600 characters are enough
     page = Page.from_html("".join(f"<p>{letter * 400}</p>" for letter in "abc"))
     assert _sample(page.content.blocks) == "a" * 400 + "\n" + "b" * 400
+
+
+@pytest.mark.parametrize("start", ["https://harbour.example", "HTTP://Harbour.example:80"])
+def test_an_id_is_of_the_canonical_address(start: str) -> None:
+    pieces = "/ /a /A-b_c. .. ~u %7Eu %e9 é ; : @ + ?b=2&a=1 ?x= ? #f #!f //".split()
+    for parts in itertools.product(pieces, repeat=2):
+        url = f"{start}/p{''.join(parts)}"
+        digest = sha256(canonicalize_url(url).encode()).hexdigest()
+        assert page_id(url) == digest[:32]
+
+
+def test_an_item_keeps_the_address_that_it_has() -> None:
+    item = ContentItem("https://harbour.example/mine", title="mine")
+    FieldMap({}).fill(item, values())
+    assert (item.url, item.id, item.title) == (
+        "https://harbour.example/mine",
+        values()["id"],
+        "Ferry",
+    )
 
 
 def test_users_items_take_the_fields_that_they_map() -> None:

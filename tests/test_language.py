@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from contentspider.page import language
@@ -103,3 +105,10 @@ def test_code_tells_no_language() -> None:
         f"<p>{SENTENCES['zh']}"
     )
     assert page_language(page, page.content.blocks) == "zh"
+
+
+def test_what_a_page_calls_its_language_is_not_kept() -> None:
+    text = "en " + "x" * 1_000
+    count = sys.getrefcount(text)
+    assert language_tag(text) == "en"
+    assert sys.getrefcount(text) == count

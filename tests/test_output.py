@@ -14,7 +14,7 @@ from contentspider.page.files import read_pages
 from contentspider.page.markdown import to_markdown
 from contentspider.page.markup import to_html
 from contentspider.page.output import to_text
-from contentspider.page.structure import resolve
+from contentspider.page.structure import Resolver
 
 MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
 
@@ -107,10 +107,11 @@ def test_addresses_are_absolute_and_safe(href: str, expected: str) -> None:
 )
 def test_relative_addresses_are_joined_as_the_standard_says(base: str) -> None:
     pieces = "a b.html .. . / // ?x=1 ? #f # %20 ~u @c ;p - é (x) ... ..a a.. ./ ../ ?u=http:// &".split()
+    resolver = Resolver(base)
     for parts in itertools.product(pieces, repeat=2):
         address = "".join(parts)
         if not address.startswith("/"):
-            assert resolve(base, address) == urljoin(base, address)
+            assert resolver.resolve(address) == urljoin(base, address)
 
 
 def test_the_page_says_what_its_addresses_are_relative_to() -> None:

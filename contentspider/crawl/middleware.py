@@ -34,12 +34,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ITEMS_META_KEY = "contentspider_items"
-OWN_META_KEYS = (
-    PAGE_META_KEY,
-    BINDINGS_META_KEY,
-    ROW_META_KEY,
-    ITEMS_META_KEY,
-    "is_start_request",
+OWN_META_KEYS = frozenset(
+    [PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY, "is_start_request"]
 )
 # A tree takes about 20 times the memory of its page.
 MAX_LARGE = 2
@@ -131,7 +127,8 @@ class PagesMiddleware:
         """
         async for found in result:
             if isinstance(found, Request):
-                if meta := found.meta:
+                meta = found.meta
+                if not OWN_META_KEYS.isdisjoint(meta):
                     for key in OWN_META_KEYS:
                         meta.pop(key, None)
             elif (

@@ -109,8 +109,8 @@ class ContentPipeline:
 
     def _count(self, page: Page, extraction: Extraction | None, page_type: str) -> None:
         count = self.stats.inc_value
-        total = sum(len(block.text) for block in page.content.blocks)
-        kept = sum(len(block.text) for block in extraction.blocks) if extraction else total
+        total = sum([len(block.text) for block in page.content.blocks])
+        kept = sum([len(block.text) for block in extraction.blocks]) if extraction else total
         count("contentspider/chars/kept", kept)
         count("contentspider/chars/dropped", total - kept)
         if page.is_document:

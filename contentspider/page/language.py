@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import langcodes
@@ -101,14 +101,18 @@ SCRIPT_SHARE = 0.2
 KANA_SHARE = 0.05
 
 
-@lru_cache(maxsize=1_000)
 def language_tag(text: str) -> str:
     """Return what a page calls its language as a tag of BCP 47, empty if it is none.
 
     >>> [language_tag(text) for text in ("en_US.UTF-8", "English", "pt-br", "de, en", "{lang}")]
     ['en-US', 'en', 'pt-BR', 'de', '']
     """
-    name = re.split(r"[,;.@\s]", text[:MAX_TAG_CHARS].strip().lower(), maxsplit=1)[0]
+    return _standard_tag(text[:MAX_TAG_CHARS])
+
+
+@lru_cache(maxsize=1_000)  # few are in use, and pages of all sites name the same
+def _standard_tag(text: str) -> str:
+    name = re.split(r"[,;.@\s]", text.strip().lower(), maxsplit=1)[0]
     try:
         tag = langcodes.standardize_tag(NAMES.get(name, name))
         known = langcodes.tag_is_valid(tag)
@@ -152,7 +156,7 @@ def script_language(text: str) -> str:
     return tag if count >= SCRIPT_SHARE * letters and tag not in ("ja", "zh") else ""
 
 
-@cache
+@lru_cache(maxsize=1)
 def _classifier() -> Callable[[str], tuple[str, float]] | None:
     try:
         from py3langid import classify

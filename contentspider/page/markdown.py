@@ -1,3 +1,4 @@
+# cython: language_level=3, annotation_typing=False
 """Markdown of the blocks that were kept."""
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
     return write_markdown(parts(blocks, base))
 
 
-def write_markdown(found: Sequence[Part]) -> str:
+def write_markdown(found: list[Part]) -> str:
     """Return the parts of a page as Markdown, as `to_markdown` does the blocks."""
     lines: list[str] = []
     depth = quotes = 0  # the part's before
@@ -95,7 +96,7 @@ def _table(rows: list[list[list[Part]]]) -> list[str]:
     lines: list[str] = []
     width = max(map(len, rows))
     for row in rows:
-        cells = ["<br>".join(map(_cell, cell)) for cell in row]
+        cells = ["<br>".join([_cell(part) for part in cell]) for cell in row]
         cells += [""] * (width - len(cells)) if not lines else []
         lines.append("| " + " | ".join(cells) + " |")
         if len(lines) == 1:
@@ -110,8 +111,8 @@ def _cell(part: Part) -> str:
     return line.replace("|", "\\|")
 
 
-def _pictures(images: Sequence[Image]) -> str:
-    return " ".join(map(_image, images)) if images else ""
+def _pictures(images: list[Image] | None) -> str:
+    return " ".join([_image(image) for image in images]) if images else ""
 
 
 def _line(part: Part) -> str:
@@ -122,13 +123,13 @@ def _line(part: Part) -> str:
     return line
 
 
-def _inside(children: Sequence[str | Image | Marked], in_link: bool) -> str:
+def _inside(children: list[str | Image | Marked], in_link: bool) -> str:
     if len(children) == 1 and isinstance(children[0], str):  # mostly
         return _escape(children[0])
     return _inline(children, in_link)
 
 
-def _inline(children: Sequence[str | Image | Marked], in_link: bool) -> str:
+def _inline(children: list[str | Image | Marked], in_link: bool) -> str:
     found: list[str] = []
     for child in children:
         if isinstance(child, str):
@@ -138,13 +139,15 @@ def _inline(children: Sequence[str | Image | Marked], in_link: bool) -> str:
             piece = _image(child)
             if found and not found[-1].endswith(" "):
                 piece = " " + piece
-        elif child.mark == CODE:
-            piece = _code(child.text())
         else:
-            is_link = child.mark != BOLD and not in_link
-            piece = _inside(child.children, in_link or is_link)
-            if is_link and child.target:
-                piece = f"[{piece}]({_target(child.target)})"
+            marked = child
+            if marked.mark == CODE:
+                piece = _code(marked.text())
+            else:
+                is_link = marked.mark != BOLD and not in_link
+                piece = _inside(marked.children, in_link or is_link)
+                if is_link and marked.target:
+                    piece = f"[{piece}]({_target(marked.target)})"
         if found and piece:
             if piece[0] == "[" and found[-1].endswith("!"):
                 found[-1] = found[-1][:-1] + "\\!"  # it would make a picture of a link
@@ -180,7 +183,11 @@ def _code(text: str) -> str:
 def _target(address: str) -> str:
     if not SPECIAL_IN_TARGET.search(address):
         return address
-    return ENTITY.sub(r"\\&", UNSAFE_IN_TARGET.sub(lambda match: quote(match[0], safe=""), address))
+    return ENTITY.sub(r"\\&", UNSAFE_IN_TARGET.sub(_quoted, address))
+
+
+def _quoted(match: re.Match[str]) -> str:
+    return quote(match[0], safe="")
 
 
 def _image(image: Image) -> str:

@@ -1,9 +1,9 @@
+# cython: language_level=3, annotation_typing=False
 """HTML of the blocks that were kept: the page's content, and nothing of its template."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ def to_html(blocks: Sequence[Block], base: str = "") -> str:
     return write_html(parts(blocks, base))
 
 
-def write_html(found: Sequence[Part]) -> str:
+def write_html(found: list[Part]) -> str:
     """Return the parts of a page as HTML, as `to_html` does the blocks."""
     lines: list[str] = []
     lists: list[str] = []  # the open ones; an entry is open in each
@@ -61,7 +61,7 @@ def write_html(found: Sequence[Part]) -> str:
         _add(part, lines)
     _close(lists, 0, lines)
     lines.append("</blockquote>" * quotes)
-    return "\n".join(filter(None, lines))
+    return "\n".join([line for line in lines if line])
 
 
 def _close(lists: list[str], depth: int, lines: list[str]) -> None:
@@ -72,7 +72,7 @@ def _close(lists: list[str], depth: int, lines: list[str]) -> None:
 def _add(part: Part, lines: list[str]) -> None:
     block = part.block
     if part.rows:
-        rows = ["<tr>" + "".join(map(_cell, row)) + "</tr>" for row in part.rows]
+        rows = ["<tr>" + "".join([_cell(cell) for cell in row]) + "</tr>" for row in part.rows]
         lines += ["<table>", *rows, "</table>"]
         return
     if part.before:
@@ -91,14 +91,16 @@ def _add(part: Part, lines: list[str]) -> None:
 def _cell(members: list[Part]) -> str:
     tag = "th" if members and _is_header(members[0].block.path) else "td"
     found = [_pictures(part.before) + _line(part) + _pictures(part.after) for part in members]
-    inside = found[0] if len(found) == 1 else "".join(f"<p>{line}</p>" for line in found)
+    inside = found[0] if len(found) == 1 else "".join([f"<p>{line}</p>" for line in found])
     return f"<{tag}>{inside}</{tag}>"
 
 
-@lru_cache(maxsize=10_000)
 def _is_header(path: str) -> bool:
-    cells = [tag for tag in map(step_tag, path.split("/")) if tag in CELL_TAGS]
-    return cells[-1:] == ["th"]
+    for step in reversed(path.split("/")):
+        tag = step_tag(step)
+        if tag in CELL_TAGS:
+            return tag == "th"
+    return False
 
 
 def _line(part: Part) -> str:
@@ -114,7 +116,7 @@ def _quoted(address: str) -> str:
     return escape(address) if SPECIAL.search(address) else address
 
 
-def _inline(children: Sequence[str | Image | Marked], in_link: bool = False) -> str:
+def _inline(children: list[str | Image | Marked], in_link: bool = False) -> str:
     found: list[str] = []
     for child in children:
         if isinstance(child, str):
@@ -122,25 +124,28 @@ def _inline(children: Sequence[str | Image | Marked], in_link: bool = False) -> 
         elif isinstance(child, Image):
             image = _image(child)
             found.append(f" {image}" if found and not found[-1].endswith(" ") else image)
-        elif child.mark in (CODE, BOLD):
-            tag = "code" if child.mark == CODE else "strong"
-            found.append(f"<{tag}>{_inline(child.children, in_link)}</{tag}>")
         else:
-            inside = _inside(child.children)
-            is_link = child.target and not in_link
-            found.append(f'<a href="{_quoted(child.target)}">{inside}</a>' if is_link else inside)
+            marked = child
+            if marked.mark == CODE or marked.mark == BOLD:
+                tag = "code" if marked.mark == CODE else "strong"
+                found.append(f"<{tag}>{_inline(marked.children, in_link)}</{tag}>")
+                continue
+            inside = _inside(marked.children)
+            if marked.target and not in_link:
+                inside = f'<a href="{_quoted(marked.target)}">{inside}</a>'
+            found.append(inside)
     return "".join(found)
 
 
-def _inside(children: Sequence[str | Image | Marked]) -> str:
+def _inside(children: list[str | Image | Marked]) -> str:
     """Return what is in a link."""
     if len(children) == 1 and isinstance(children[0], str):  # mostly
         return _escape(children[0])
     return _inline(children, True)
 
 
-def _pictures(images: Sequence[Image]) -> str:
-    return "".join(map(_image, images)) if images else ""
+def _pictures(images: list[Image] | None) -> str:
+    return "".join([_image(image) for image in images]) if images else ""
 
 
 def _image(image: Image) -> str:

@@ -1,12 +1,15 @@
+# cython: language_level=3, annotation_typing=False
 """What blocks are beside their text: paragraphs, headings, entries of lists, tables, quotes; and
 what stands in their lines. Markdown and HTML are both written from it.
+
+This module, `markdown` and `markup` are compiled, with the types in their ``.pxd`` files; they are
+Python so that what checks Python checks them, too.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -43,18 +46,36 @@ LEFT_OUT = dict.fromkeys((9, 10, 13))
 BLANK = "".join(map(chr, range(33)))
 
 
-class Place(NamedTuple):
+class Place:
     """What a path says: quotes around it, lists inside of these, and its table (its path)."""
 
-    quotes: int
-    lists: int
-    ordered: bool
-    table: str
+    def __init__(self, quotes: int, lists: int, ordered: bool, table: str) -> None:
+        self.quotes, self.lists, self.ordered, self.table = quotes, lists, ordered, table
 
 
-@lru_cache(maxsize=10_000)
+# In no list, quote or table.
+NOWHERE = Place(0, 0, False, "")
+
+
+class Places:
+    """The places of a page's paths, most of which are asked for again and again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Place] = {}
+
+    def of(self, path: str) -> Place:
+        """Return what the tags of a path say."""
+        place = self._known.get(path)
+        if place is None:
+            place = self._known[path] = place_of(path)
+        return place
+
+
 def place_of(path: str) -> Place:
     """Return what the tags of a path say."""
+    rooted = "/" + path
+    if "/li" not in rooted and "/tr" not in rooted and "/blockquote" not in rooted:
+        return NOWHERE
     steps = path.split("/")
     tags = [step_tag(step) for step in steps]
     quotes = tags.count("blockquote")
@@ -76,63 +97,53 @@ class Image(NamedTuple):
     description: str
 
 
-@dataclass(slots=True)
 class Marked:
     """What stands in a line under a mark: texts, pictures and further marks.
 
     *target* is where it leads, if the mark is an address that may be written.
     """
 
-    mark: str
-    target: str
-    end: int
-    children: list[str | Image | Marked] = field(default_factory=list)
+    def __init__(
+        self, mark: str, target: str, end: int, children: list[str | Image | Marked]
+    ) -> None:
+        self.mark, self.target, self.end, self.children = mark, target, end, children
 
     def text(self) -> str:
         """Return the text, without marks and pictures."""
-        return "".join(
-            child if isinstance(child, str) else child.text() if isinstance(child, Marked) else ""
-            for child in self.children
-        )
+        found: list[str] = []
+        for child in self.children:
+            if isinstance(child, Marked):
+                found.append(child.text())
+            elif isinstance(child, str):
+                found.append(child)
+        return "".join(found)
 
 
 class Part:
     """A paragraph, heading or preformatted block, or a table.
 
     *line* is the block's text with its marks, the outer around the inner, and its pictures; it is
-    empty if there is no more than the text. The pictures *before* and *after* the block stand
+    None if there is no more than the text. The pictures *before* and *after* the block stand
     alone. *quotes* is how many quotes are around it and *depth* how many lists; *begins* tells that
     it begins an entry of the innermost one, which is numbered if *ordered*. *rows* has the parts in
     each cell of each row, if it is a table.
     """
 
-    __slots__ = (
-        "after",
-        "before",
-        "begins",
-        "block",
-        "depth",
-        "line",
-        "ordered",
-        "quotes",
-        "rows",
-    )
-
-    def __init__(self, block: Block, base: str, quotes: int = 0) -> None:
+    def __init__(self, block: Block, resolver: Resolver, quotes: int = 0) -> None:
         self.block, self.quotes = block, quotes
         self.depth = 0
         self.ordered = self.begins = False
         self.rows: list[list[list[Part]]] | None = None
-        self.line: Sequence[str | Image | Marked] = ()
-        self.before: Sequence[Image] = ()
-        self.after: Sequence[Image] = ()
-        pictures = _pictures(block, base) if block.images else []
+        self.line: list[str | Image | Marked] | None = None
+        self.before: list[Image] | None = None
+        self.after: list[Image] | None = None
+        pictures = _pictures(block, resolver) if block.images else None
         if pictures:
             end = len(block.text)
             self.before = [image for place, image in pictures if place < 0]
             self.after = [image for place, image in pictures if place > end]
         if block.spans or pictures:
-            self.line = _line(block, base, pictures)
+            self.line = _line(block, resolver, pictures)
 
 
 def parts(blocks: Sequence[Block], base: str) -> list[Part]:
@@ -141,6 +152,8 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     Lists are counted as they come out: the depth grows by one at most from a part to the next, and
     an entry goes on after a list in it, unless something else stood between.
     """
+    blocks = list(blocks)
+    resolver, places = Resolver(base), Places()
     found: list[Part] = []
     seen: set[int] = set()  # entries that have begun
     lists: list[tuple[int, int]] = []  # depth in the page, and the entry, of each open list
@@ -148,19 +161,19 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     number = 0
     while number < len(blocks):
         block = blocks[number]
-        place = place_of(block.path)
+        place = places.of(block.path)
         if block.row and number >= run_end:
             run_end = number + 1
             while (
                 run_end < len(blocks)
                 and blocks[run_end].row
-                and place_of(blocks[run_end].path).table == place.table
+                and places.of(blocks[run_end].path).table == place.table
             ):
                 run_end += 1
-            if rows := _rows(blocks[number:run_end], base):
+            if rows := _rows(blocks[number:run_end], resolver):
                 lists.clear()
-                quotes = place_of(place.table).quotes if place.table else 0
-                part = Part(block, base, quotes)
+                quotes = places.of(place.table).quotes if place.table else 0
+                part = Part(block, resolver, quotes)
                 part.rows = rows
                 found.append(part)
                 number = run_end
@@ -170,7 +183,7 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
         if lists and (place.quotes != quotes or not place.lists or is_heading):
             lists.clear()
         quotes = place.quotes
-        part = Part(block, base, quotes)
+        part = Part(block, resolver, quotes)
         if place.lists and block.item and not is_heading:
             while lists and lists[-1][0] > place.lists:
                 lists.pop()
@@ -187,7 +200,7 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     return found
 
 
-def _rows(blocks: Sequence[Block], base: str) -> list[list[list[Part]]]:
+def _rows(blocks: list[Block], resolver: Resolver) -> list[list[list[Part]]]:
     """Return the cells of a table's rows; none if it is there for the layout."""
     rows: list[list[list[Part]]] = []
     row = cell = 0
@@ -199,12 +212,12 @@ def _rows(blocks: Sequence[Block], base: str) -> list[list[list[Part]]]:
         elif block.cell != cell:
             gap = block.cell - cell - 1
             rows[-1] += [[] for _ in range(1 + (gap if 0 < gap <= MAX_GAP else 0))]
-        rows[-1][-1].append(Part(block, base))
+        rows[-1][-1].append(Part(block, resolver))
         row, cell = block.row, block.cell
     return rows
 
 
-def _is_layout(blocks: Sequence[Block]) -> bool:
+def _is_layout(blocks: list[Block]) -> bool:
     """Tell whether a table has more in it than text in cells, or no cells beside each other."""
     last = blocks[0]
     members = chars = 0
@@ -224,11 +237,11 @@ def _is_layout(blocks: Sequence[Block]) -> bool:
 
 
 def _line(
-    block: Block, base: str, pictures: Sequence[tuple[int, Image]]
+    block: Block, resolver: Resolver, pictures: list[tuple[int, Image]] | None
 ) -> list[str | Image | Marked]:
     """Return the block's text with its marks, the outer around the inner, and its pictures."""
     text = block.text
-    top = Marked("", "", len(text))
+    top = Marked("", "", len(text), [])
     at = 0
     if not pictures:  # most lines have a few links, and none in another
         children = top.children
@@ -238,7 +251,7 @@ def _line(
                 break
             if at < start:
                 children.append(text[at:start])
-            target = "" if mark in (CODE, BOLD) else resolve(base, mark)
+            target = "" if mark in (CODE, BOLD) else resolver.resolve(mark)
             children.append(Marked(mark, target, end, [text[start:end]]))
             at = end
         else:
@@ -247,12 +260,12 @@ def _line(
             return children
     stack = [top]
     at = 0
-    spans = sorted(set(block.spans), key=lambda span: (span[0], -span[1], span[2]))
+    spans = sorted(set(block.spans), key=_outer_first)
     entries: list[tuple[int, int, tuple[int, str] | Image]] = [
         (start, 1, (end, mark)) for start, end, mark in spans
     ]
-    entries += [(place, 0, image) for place, image in pictures if 0 <= place <= len(text)]
-    entries.sort(key=lambda entry: entry[:2])  # it is stable: outer marks stay before inner ones
+    entries += [(place, 0, image) for place, image in pictures or () if 0 <= place <= len(text)]
+    entries.sort(key=itemgetter(0, 1))  # it is stable: outer marks stay before inner ones
     for start, _, entry in [*entries, (len(text), 2, Image("", ""))]:
         while start >= stack[-1].end and len(stack) > 1:
             ended = stack.pop()
@@ -262,8 +275,8 @@ def _line(
         at = start
         if not isinstance(entry, Image):
             end, mark = entry
-            target = "" if mark in (CODE, BOLD) else resolve(base, mark)
-            marked = Marked(mark, target, min(end, stack[-1].end))
+            target = "" if mark in (CODE, BOLD) else resolver.resolve(mark)
+            marked = Marked(mark, target, min(end, stack[-1].end), [])
             stack[-1].children.append(marked)
             stack.append(marked)
         elif entry.address:
@@ -271,50 +284,62 @@ def _line(
     return top.children
 
 
+def _outer_first(span: tuple[int, int, str]) -> tuple[int, int, str]:
+    start, end, mark = span
+    return start, -end, mark
+
+
 def _add_text(marked: Marked, text: str) -> None:
     if text:
         marked.children.append(text)
 
 
-def _pictures(block: Block, base: str) -> list[tuple[int, Image]]:
+def _pictures(block: Block, resolver: Resolver) -> list[tuple[int, Image]]:
     """Return how many characters stand before each picture that may be written, and it."""
     found = []
     for place, source, description in block.images:
-        address = resolve(base, source)
+        address = resolver.resolve(source)
         if address and not address.lower().startswith("mailto:"):
             found.append((place, Image(address, description)))
     return found
 
 
-def resolve(base: str, address: str) -> str:
-    """Return where *address* leads from the page at *base*; "" if that is not the web or mail, or
-    far too long.
+class Resolver:
+    """Resolves the addresses in a page by *base*.
 
     Without an absolute *base* (a file's path) relative addresses stay as they are.
     """
-    if len(address) > MAX_ADDRESS_CHARS:
-        return ""
-    if SIMPLE_LINK.match(address):  # most are, and the rest of this costs ten times as much
-        return address
-    if address.startswith("javascript:"):
-        return ""
-    address = address.strip(BLANK).translate(LEFT_OUT)
-    is_absolute = base.startswith(("http:", "https:"))
-    try:
-        if is_absolute:
-            if SIMPLE_PATH.match(address):
-                return _join(base, "/")[:-1] + address
-            if SIMPLE_FRAGMENT.match(address):
-                return _join(base, "#x")[:-2] + address
-            if name := SIMPLE_NAME.match(address):
-                return _join(base, name[1] + "x")[:-1] + address[name.end(1) :]
-        whole = urljoin(base, address) if is_absolute else address
-        scheme = urlsplit(whole).scheme.lower()
-    except ValueError:  # half an address of IPv6
-        return ""
-    return whole if scheme in LINK_SCHEMES or not scheme else ""
 
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._is_absolute = base.startswith(("http:", "https:"))
+        self._joined: dict[str, str] = {}
 
-@lru_cache(maxsize=1_000)
-def _join(base: str, address: str) -> str:
-    return urljoin(base, address)
+    def resolve(self, address: str) -> str:
+        """Return where *address* leads; "" if that is not the web or mail, or far too long."""
+        if len(address) > MAX_ADDRESS_CHARS:
+            return ""
+        if SIMPLE_LINK.match(address):  # most are, and the rest of this costs ten times as much
+            return address
+        if address.startswith("javascript:"):
+            return ""
+        address = address.strip(BLANK).translate(LEFT_OUT)
+        try:
+            if self._is_absolute:
+                if SIMPLE_PATH.match(address):
+                    return self._join("/")[:-1] + address
+                if SIMPLE_FRAGMENT.match(address):
+                    return self._join("#x")[:-2] + address
+                if name := SIMPLE_NAME.match(address):
+                    return self._join(name[1] + "x")[:-1] + address[name.end(1) :]
+            whole = urljoin(self._base, address) if self._is_absolute else address
+            scheme = urlsplit(whole).scheme.lower()
+        except ValueError:  # half an address of IPv6
+            return ""
+        return whole if scheme in LINK_SCHEMES or not scheme else ""
+
+    def _join(self, address: str) -> str:
+        whole = self._joined.get(address)
+        if whole is None:
+            whole = self._joined[address] = urljoin(self._base, address)
+        return whole

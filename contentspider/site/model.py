@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,9 +98,7 @@ class Extraction:
     @property
     def blocks(self) -> list[Block]:
         """Return the kept blocks in reading order."""
-        return [
-            block for block, kept in zip(self.page.content.blocks, self.kept, strict=True) if kept
-        ]
+        return list(compress(self.page.content.blocks, self.kept.tolist()))
 
     @property
     def title(self) -> str:

@@ -42,7 +42,7 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     if not blocks:
         return "other"
     is_kept = kept.tolist()
-    entries = [is_entry(block) for block in blocks]
+    entries = [block.tag in HEADINGS and is_entry(block) for block in blocks]
     kept_entries = sum(entry and keep for entry, keep in zip(entries, is_kept, strict=True))
     enough = max(ARTICLE_CHARS, PROSE_PER_ENTRY * (sum(entries) - kept_entries))
     if kept_entries >= MIN_KEPT_ENTRIES:

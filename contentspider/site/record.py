@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timezone
-from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -32,13 +32,16 @@ UNFILTERED = "unfiltered"
 MAX_HEADINGS = 500
 MAX_HEADING_CHARS = 300
 
+# Most addresses: nothing in them can be written otherwise, and to find that out takes w3lib longer
+# than all else that is said of a page's address.
+CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
 
-@lru_cache(maxsize=1_000)  # a page's is asked for several times
+
 def page_id(url: str) -> str:
     """Return the stable id of a page: a hash of its canonical URL, 32 hexadecimal digits."""
-    return sha256(canonicalize_url(url.encode("utf-8", "replace").decode()).encode()).hexdigest()[
-        :32
-    ]
+    if not CANONICAL.match(url):
+        url = canonicalize_url(url.encode("utf-8", "replace").decode())
+    return sha256(url.encode()).hexdigest()[:32]
 
 
 def page_language(page: Page, blocks: Sequence[Block]) -> str:
@@ -78,6 +81,8 @@ def absolute_url(page: Page, address: str) -> str:
     address = address.strip()
     if not address or not address.isprintable() or len(address) > MAX_ADDRESS_CHARS:
         return ""
+    if CANONICAL.match(address):
+        return address
     try:
         whole = urljoin(page.base, address)
         parts = urlsplit(whole)
