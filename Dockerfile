@@ -1,4 +1,5 @@
-# docker build -t contentspider . && docker run --rm -v "$PWD:/data" contentspider crawl https://example.org
+# docker build -t contentspider .
+# docker run --rm --user "$(id -u)" -e HOME=/tmp -v "$PWD:/data" contentspider crawl https://example.org
 FROM python:3.12-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /src

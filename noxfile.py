@@ -37,8 +37,8 @@ def test(session: nox.Session) -> None:
 
 @nox.session
 def minimum(session: nox.Session) -> None:
-    """Run the tests with the lowest version of every dependency (give it the oldest Python:
-    ``--force-python python3.10``).
+    """Run the tests with the lowest version of every dependency, on the oldest Python:
+    ``--force-python python3.10``. ``-- -m versions tests`` runs those of which a version decides.
     """
     session.install(*lowest(session))
     session.install("--no-deps", "-e", ".")

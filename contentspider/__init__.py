@@ -7,18 +7,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from contentspider.crawl.addon import Addon as Addon
-    from contentspider.crawl.binding import bind as bind
-    from contentspider.crawl.items import ContentItem as ContentItem
-    from contentspider.crawl.links import links as links
-    from contentspider.page.document import Page as Page
-    from contentspider.site.alone import extract_html as extract_html
-    from contentspider.site.learner import SiteLearner as SiteLearner
-    from contentspider.site.model import Extraction as Extraction
-    from contentspider.site.model import SiteModel as SiteModel
-    from contentspider.site.options import LearningOptions as LearningOptions
-    from contentspider.site.prior import Prior as Prior
+    from contentspider.crawl.addon import Addon
+    from contentspider.crawl.binding import bind
+    from contentspider.crawl.items import ContentItem
+    from contentspider.crawl.links import links
+    from contentspider.page.document import Page
+    from contentspider.site.alone import extract_html
+    from contentspider.site.learner import SiteLearner
+    from contentspider.site.model import Extraction, SiteModel
+    from contentspider.site.options import LearningOptions
+    from contentspider.site.prior import Prior
 
+__all__ = [
+    "Addon",
+    "ContentItem",
+    "Extraction",
+    "LearningOptions",
+    "Page",
+    "Prior",
+    "SiteLearner",
+    "SiteModel",
+    "bind",
+    "extract_html",
+    "links",
+]
 __version__ = "0.1.0"
 # Where the public names live. They are imported on first use, so that `import contentspider` loads
 # neither scikit-learn nor Scrapy.

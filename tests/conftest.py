@@ -27,6 +27,26 @@ CORPORA = ROOT.parent / "shared"
 TIMEOUT = 900
 
 
+# Where a library's version decides, and CI tests with the lowest ones, too: what we take for granted
+# of Scrapy's insides, small crawls, storage, and what the core does with lxml and NumPy.
+VERSIONS = {
+    *("engine_contract", "scheduler", "inspection", "scope", "settings", "plugins", "binding"),
+    *("links", "items", "ledger", "storage", "blocks", "body", "hints", "metadata", "title"),
+    *("model", "trees", "output", "files", "formats"),
+    "test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model",
+    "test_the_addon_in_a_project_of_the_users",
+    "test_what_the_server_could_not_give_is_asked_again_at_the_end",
+    "test_without_asyncio_one_line_says_so",
+    "test_other_successes_are_pages",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {item.path.stem.removeprefix("test_"), item.name.partition("[")[0]} & VERSIONS:
+            item.add_marker(pytest.mark.versions)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-folds", action="store_true", help="judge all open corpora, not a sample of them"

@@ -18,6 +18,7 @@ from scrapy.pipelines import ItemPipelineManager
 
 import contentspider
 from contentspider.crawl.engine import (
+    end_at_start,
     in_progress,
     pass_item,
     queue_length,
@@ -113,6 +114,26 @@ def test_requests_are_in_progress_until_their_items_are_done_and_pipelines_close
     assert all(is_busy for _, url, is_busy in items if url != "late")
     assert story.events[-4:] == [("finish", 0), ("item", "late", False), "late", "closed"]
     assert lengths == [0]
+
+
+def test_a_spider_is_ended_before_its_first_request() -> None:
+    OddSpider.story = Story()
+    events: list[str] = []
+
+    async def crawl() -> None:
+        runner = AsyncCrawlerRunner(SETTINGS)
+        crawler = runner.create_crawler(OddSpider)
+        handlers = {
+            signals.spider_opened: lambda: end_at_start(crawler, "refused"),
+            signals.request_scheduled: lambda request: events.append(request.url),
+            signals.spider_closed: lambda reason: events.append(reason),
+        }
+        for signal, handler in handlers.items():
+            crawler.signals.connect(handler, signal)
+        await runner.crawl(crawler)
+
+    asyncio.run(crawl())
+    assert events == ["refused"]
 
 
 def test_the_scheduler_is_asked_as_it_promises() -> None:

@@ -134,6 +134,20 @@ def test_a_name_that_leads_into_a_private_network_is_known_by_its_answer() -> No
     answer("https://in.example.org/", "10.0.0.1")
 
 
+def test_without_its_guard_nothing_is_asked_for(site: Site, tmp_path: Path) -> None:
+    site.add("/", article(1))
+    no_guard = '{"contentspider.crawl.guard.GuardMiddleware": null}'
+    done = run(
+        *("crawl", site.url, "--no-sitemaps", "-s", f"DOWNLOADER_MIDDLEWARES={no_guard}"),
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode
+    assert "the site spider needs GuardMiddleware" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert site.requests == []
+
+
 @pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://example.org/x", "data:,x"])
 def test_only_the_web_is_fetched(address: str) -> None:
     spider = spider_of("https://example.org/")

@@ -117,6 +117,7 @@ def test_the_command_line_says_it_in_a_line(tmp_path: Path) -> None:
 
 def test_spidermon_that_is_missing_is_said_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Settings({"EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500}})
+    monkeypatch.setattr("contentspider.crawl.settings.find_spec", lambda _: True)
     CrawlOptions.from_settings(wanted)
     monkeypatch.setattr("contentspider.crawl.settings.find_spec", lambda _: None)
     with pytest.raises(SettingError, match=r"pip install 'contentspider\[monitors\]'"):

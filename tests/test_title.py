@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from lxml import etree
 
 from contentspider.page.document import Page
 from contentspider.site.title import page_title
@@ -218,4 +219,6 @@ def test_a_title_has_eight_separators_at_most(parts) -> None:
 
 def test_a_title_is_bounded_and_on_one_line() -> None:
     assert title("<h1>" + "A" * 100_000 + "</h1>") == "A" * 500
-    assert title("<title>Ferry\x1b[31m\n back\u202e</title>") == "Ferry [31m back"
+    # libxml2 2.12 drops such characters, later ones leave them to us.
+    gap = "" if etree.LIBXML_VERSION < (2, 13) else " "
+    assert title("<title>Ferry\x1b[31m\n back\u202e</title>") == f"Ferry{gap}[31m back"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy import signals
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -34,6 +36,21 @@ def wake(crawler: Crawler) -> None:
     slot = crawler.engine._slot if crawler.engine else None
     if slot is not None and slot.closing is None:
         slot.nextcall.schedule()
+
+
+def end_at_start(crawler: Crawler, reason: str) -> None:
+    """End the crawl of a spider that is being opened, before its first request.
+
+    ``CloseSpider`` would say it, but the Scrapy of the lower bound goes on where a handler of
+    ``spider_opened`` raises it.
+    """
+
+    async def end() -> None:
+        assert crawler.engine is not None
+        if crawler.engine.spider is not None:
+            await crawler.engine.close_spider_async(reason=reason)
+
+    crawler.signals.connect(end, signal=signals.engine_started, weak=False)
 
 
 async def pass_item(crawler: Crawler, item: Any) -> None:

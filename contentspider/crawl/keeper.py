@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_
 
 from contentspider.crawl.addresses import Addresses
 from contentspider.crawl.ending import OUTAGE, Ending
-from contentspider.crawl.engine import queue_length
+from contentspider.crawl.engine import end_at_start, queue_length
 from contentspider.crawl.ledgers import crawl_ledger, open_crawl, open_temporary
 from contentspider.crawl.outage import Hosts
 from contentspider.crawl.recorder import Recorder
@@ -121,7 +121,8 @@ class Keeper:
         except ContentSpiderError as error:
             self._refuse(error)
         if self.is_broken:
-            raise CloseSpider("ledger")
+            end_at_start(self.crawler, "ledger")
+            return
         self.stats.set_value("contentspider/ledger/resumed", int(self.is_resumed))
         self._loop = create_looping_call(self.tick)
         self._loop.start(COMMIT_SECS, now=False)

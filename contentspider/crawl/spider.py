@@ -16,6 +16,7 @@ from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.duplicates import Duplicates
+from contentspider.crawl.engine import end_at_start
 from contentspider.crawl.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.guard import (
     CLOSED_SCHEMES,
@@ -160,15 +161,15 @@ class SiteSpider(Spider):
         keeper = self.crawler.get_extension(Keeper)
         if keeper is None:
             raise RuntimeError(
-                "the site spider needs contentspider's add-on: ADDONS = {'contentspider.Addon':"
-                " 500}"
+                "the site spider needs the add-on: ADDONS = {'contentspider.Addon': 500}"
             )
         if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
             logger.error(
                 "the site spider needs GuardMiddleware, without which a site may lead it anywhere:"
                 " leave it in DOWNLOADER_MIDDLEWARES; nothing is crawled"
             )
-            raise CloseSpider("guard")
+            end_at_start(self.crawler, "guard")
+            return
         assert self.crawler.stats
         self.unread = UnreadPages(self.crawler.stats)
         self.keeper = keeper

@@ -178,7 +178,9 @@ class Database:
             return self._connection.execute(statement, values)
         except sqlite3.DatabaseError as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
-        except MemoryError as error:  # SQLite has rolled back all since the last commit by itself
+        except (MemoryError, sqlite3.InterfaceError) as error:
+            # SQLite has rolled back all since the last commit by itself. Python 3.10 says of a
+            # value for which there is no memory that it cannot be bound.
             raise LedgerFullError(f"{self.name}: the process is out of memory") from error
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
