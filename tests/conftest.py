@@ -27,8 +27,8 @@ CORPORA = ROOT.parent / "shared"
 TIMEOUT = 900
 
 
-# Where a library's version decides, and CI tests with the lowest ones, too: what we take for granted
-# of Scrapy's insides, small crawls, storage, and what the core does with lxml and NumPy.
+# Where a library's version decides, and CI tests with the lowest ones, too: what we take for
+# granted of Scrapy's insides, small crawls, storage, and what the core does with lxml and NumPy.
 VERSIONS = {
     *("engine_contract", "scheduler", "inspection", "scope", "settings", "plugins", "binding"),
     *("links", "items", "ledger", "storage", "blocks", "body", "hints", "metadata", "title"),

@@ -237,8 +237,10 @@ def test_expressions_of_templates_are_no_text(html, expected) -> None:
 
 
 def test_trees_of_xml_are_read_as_lxml_shows_them() -> None:
-    xml = """<!DOCTYPE html [<!ENTITY e "E"><!ATTLIST p class CDATA "given">]><html><body>a<![CDATA[<b>]]>&e;c<?pi x?>d
-    <p id="x&e;y">e<o:p xmlns:o="urn:o">f</o:p></p><p class="own" xml:id="q">g<script xmlns="urn:s">h</script></p></body></html>"""
+    xml = """<!DOCTYPE html [<!ENTITY e "E"><!ATTLIST p class CDATA "given">]>
+    <html><body>a<![CDATA[<b>]]>&e;c<?pi x?>d
+    <p id="x&e;y">e<o:p xmlns:o="urn:o">f</o:p></p>
+    <p class="own" xml:id="q">g<script xmlns="urn:s">h</script></p></body></html>"""
     root = etree.fromstring(xml, etree.XMLParser(resolve_entities=False, strip_cdata=False))
     assert [(block.path, block.text) for block in read_tree(root)[0].blocks] == [
         ("body", "a<b>cd"),

@@ -31,8 +31,12 @@ from tests.test_site import prose
 if TYPE_CHECKING:
     from pathlib import Path
 
-HTML = """<title>Tea</title><body><nav role=navigation><ul><li class="item first"><a href="javascript:void(0)" onclick="return share(this)">Share</a></ul></nav>
-<div class=story id=main><h2>Related</h2><p align=center>See <a href=/x>another one</a> of the kind, with more of the same words.</p><div class=ad-box>Buy tea</div></div>"""
+HTML = (
+    '<title>Tea</title><body><nav role=navigation><ul><li class="item first">'
+    '<a href="javascript:void(0)" onclick="return share(this)">Share</a></ul></nav>'
+    "\n<div class=story id=main><h2>Related</h2><p align=center>See <a href=/x>another one</a>"
+    " of the kind, with more of the same words.</p><div class=ad-box>Buy tea</div></div>"
+)
 
 
 def names(feature_set: str, html: str = HTML) -> list[list[str]]:

@@ -93,8 +93,12 @@ def test_a_folder_has_a_file_a_page_and_nothing_outside(kind: str, tmp_path: Pat
         "\ud83d",
         "http://[x",
     ]
-    write("pages/", tmp_path, [{"url": url, "content": f"<script>{url}"} for url in urls],
-          page_kind=kind)  # fmt: skip
+    write(
+        "pages/",
+        tmp_path,
+        [{"url": url, "content": f"<script>{url}"} for url in urls],
+        page_kind=kind,
+    )
     files = list(tmp_path.rglob("*"))
     assert len(files) == 1 + len(urls)
     assert all(file.parent == tmp_path / "pages" for file in files if file.is_file())

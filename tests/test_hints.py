@@ -11,10 +11,13 @@ def hints(html: str) -> Hints:
 
 def test_titles_and_descriptions_of_all_kinds() -> None:
     found = hints(
-        """<html lang="pt-BR"><head><title> A title </title><meta name="Description" content="first">
-        <meta property="og:title" content="OG"><meta property="og:description" content="first"><meta name="twitter:description" content="second">
+        """<html lang="pt-BR"><head><title> A title </title>
+        <meta name="Description" content="first"><meta property="og:title" content="OG">
+        <meta property="og:description" content="first">
+        <meta name="twitter:description" content="second">
         <link rel="canonical" href="/c">
-        <script type="application/ld+json">{"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": "Article", "headline": "LD", "description": "third"}]}</script>"""
+        <script type="application/ld+json">{"@graph": [{"@type": "WebSite", "name": "Site"},
+        {"@type": "Article", "headline": "LD", "description": "third"}]}</script>"""
     )
     assert found == Hints(("A title", "OG", "LD"), ("first", "second", "third"), "pt-BR", "/c")
 

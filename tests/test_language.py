@@ -48,9 +48,9 @@ def test_the_first_language_that_is_one_counts() -> None:
 
 SENTENCES = {
     "en": "The ferry leaves the harbour at seven, and returns when the last guests are aboard.",
-    "de": "Die Fähre verlässt den Hafen um sieben und kehrt zurück, wenn die letzten Gäste da sind.",
-    "fr": "Le ferry quitte le port à sept heures et revient quand les derniers invités sont à bord.",
-    "es": "El transbordador sale del puerto a las siete y vuelve cuando suben los últimos viajeros.",
+    "de": "Die Fähre verlässt den Hafen um sieben und kehrt zurück, wenn alle Gäste da sind.",
+    "fr": "Le ferry quitte le port à sept heures et revient quand tous les invités sont à bord.",
+    "es": "El transbordador sale del puerto a las siete y vuelve cuando suben todos los viajeros.",
     "ru": "Паром выходит из гавани в семь часов и возвращается, когда на борту последние гости.",
     "ar": "تغادر العبارة الميناء في الساعة السابعة وتعود عندما يصعد آخر الضيوف على متنها.",
     "ja": "フェリーは七時に港を出て、最後の客が乗ると戻ります。",

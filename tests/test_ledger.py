@@ -182,8 +182,10 @@ def test_a_full_disk_is_said_and_leaves_the_last_commit(path: Path) -> None:
 def test_two_processes_do_not_share_a_ledger(path: Path) -> None:
     ledger = Ledger(path)
     code = (
-        "from pathlib import Path\nfrom contentspider.storage.ledger import Ledger\nfrom contentspider.storage.database import"
-        f" LedgerBusyError\ntry: Ledger(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
+        "from pathlib import Path\n"
+        "from contentspider.storage.ledger import Ledger\n"
+        "from contentspider.storage.database import LedgerBusyError\n"
+        f"try: Ledger(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
@@ -407,9 +409,19 @@ class MySpider(Spider):
 def test_requests_survive_the_disk() -> None:
     spider = MySpider()
     request = Request(
-        "http://x/?q=ü", spider.page, method="POST", headers={"X-Odd": b"\xff", "Accept": ["a", "b"]}, body=b"\x00\xff", priority=3, dont_filter=True,
-        meta={"depth": 2, "tuple": (1, {"x"})}, cb_kwargs={"number": 1}, errback=spider.failed, flags=["f"], cookies={"a": "b"},
-    )  # fmt: skip
+        "http://x/?q=ü",
+        spider.page,
+        method="POST",
+        headers={"X-Odd": b"\xff", "Accept": ["a", "b"]},
+        body=b"\x00\xff",
+        priority=3,
+        dont_filter=True,
+        meta={"depth": 2, "tuple": (1, {"x"})},
+        cb_kwargs={"number": 1},
+        errback=spider.failed,
+        flags=["f"],
+        cookies={"a": "b"},
+    )
     again = load_request(
         dump_request(request, spider, Bindings()), request.url, request.priority, spider, Bindings()
     )

@@ -57,9 +57,11 @@ def test_an_article_in_json_ld() -> None:
 def test_meta_elements_and_open_graph() -> None:
     found = read(
         '<meta property="article:published_time" content="2024-03-01T08:00:00Z">'
-        '<meta property="og:updated_time" content="2024-03-02"><meta name="Author" content="By Ada">'
+        '<meta property="og:updated_time" content="2024-03-02">'
+        '<meta name="Author" content="By Ada">'
         '<meta property="article:author" content="https://social.example/ada">'
-        '<meta property="og:image" content="//cdn.example/a.jpg"><meta name="keywords" content="a,b">'
+        '<meta property="og:image" content="//cdn.example/a.jpg">'
+        '<meta name="keywords" content="a,b">'
         '<meta property="article:section" content="Ships"><meta property="article:tag" content="c">'
         '<meta property="og:site_name" content="Harbour"><meta property="og:title" content="Ferry">'
     )

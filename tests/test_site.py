@@ -124,8 +124,9 @@ def test_alternating_rows_are_one_cluster_and_other_elements_are_not() -> None:
 def test_the_paper_chooses_one_best_cluster() -> None:
     pages = [
         Page.from_html(
-            "<title>x</title><meta name=description"
-            f" content='{prose((number, 0))}'><div><p>{prose((number, 0))}</p><p>{prose((number, 1))}</p></div><ul><li>Home</li></ul>"
+            f"<title>x</title><meta name=description content='{prose((number, 0))}'>"
+            f"<div><p>{prose((number, 0))}</p><p>{prose((number, 1))}</p></div>"
+            "<ul><li>Home</li></ul>"
         )
         for number in range(4)
     ]

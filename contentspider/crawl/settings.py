@@ -221,8 +221,8 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_OUTAGE_SECS",
         300.0,
-        "Seconds that a crawl waits for a host that is down, when nothing else is left to fetch; then"
-        " it ends, and can go on later.",
+        "Seconds that a crawl waits for a host that is down, when nothing else is left to fetch;"
+        " then it ends, and can go on later.",
         minimum=0,
     ),
     Setting(

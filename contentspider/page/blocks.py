@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 BUILD_AGAIN = (
-    "contentspider's compiled part is missing, or was built against an lxml unlike yours ({}); build"
-    " it again: pip install --force-reinstall --no-binary contentspider contentspider"
+    "contentspider's compiled part is missing, or was built against an lxml unlike yours ({});"
+    " build it again: pip install --force-reinstall --no-binary contentspider contentspider"
 )
 try:
     from contentspider.page._block import Block

@@ -2,8 +2,9 @@
 
 The file groups phrases by what they tell (``related``, ``comment``, ...), and in a group by
 language. A phrase is a regular expression for texts in lower case (to match without regard to case
-takes five times as long): anywhere in a text, or only where it *begins_text* (behind anything that is no letter or digit; *after_a_number* allows for
-"12 comments"), and as *whole_words* or as the beginning of longer ones.
+takes five times as long): anywhere in a text, or only where it *begins_text* (behind anything that
+is no letter or digit; *after_a_number* allows for "12 comments"), and as *whole_words* or as the
+beginning of longer ones.
 """
 
 from __future__ import annotations

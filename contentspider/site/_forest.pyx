@@ -152,7 +152,8 @@ cdef class Forest:
 
 
 cdef void descend(
-    const Node* nodes, int depth, const float* rows, Py_ssize_t count, Py_ssize_t width, double* sums
+    const Node* nodes, int depth, const float* rows, Py_ssize_t count, Py_ssize_t width,
+    double* sums
 ) noexcept nogil:
     cdef const float* row
     cdef const Node* node

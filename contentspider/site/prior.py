@@ -170,7 +170,8 @@ def _for_these_features(
     missing = [name for name in head["features"] if name not in columns]
     if missing:
         raise ValueError(
-            f"it was trained for features that this version does not compute, such as {missing[0]!r}"
+            "it was trained for features that this version does not compute, such as"
+            f" {missing[0]!r}"
         )
     numbers = np.array([-1, *(columns[name] for name in head["features"])], dtype=np.int16)
     return {**arrays, "feature": numbers[np.asarray(arrays["feature"], dtype=np.int64) + 1]}

@@ -68,6 +68,7 @@ cdef class SlotFeatures:
     @cython.locals(
         blocks=list, slots=list, rows=list, around=list, row=list, index=Py_ssize_t,
         last=Py_ssize_t, at=Place, then=Place, code=int, has_noise=bint, text=str,
-        block=BlockType, path=str, by_shape=Group, by_place=Group, by_body=Group, by_previous=Group, by_following=Group
+        block=BlockType, path=str, by_shape=Group, by_place=Group, by_body=Group,
+        by_previous=Group, by_following=Group
     )
     cpdef list rows(self, page)

@@ -109,7 +109,8 @@ def count_blocks(list blocks not None):
 cdef int count_text(str text, Py_ssize_t number, double[:, ::1] into) except -1:
     cdef Py_ssize_t size = len(text), sample = min(size, <Py_ssize_t>HEAD_CHARS)
     cdef Py_ssize_t index, words = 1, weight = size
-    cdef Py_ssize_t punctuation = 0, commas = 0, digits = 0, upper = 0, separators = 0, questions = 0
+    cdef Py_ssize_t punctuation = 0, commas = 0, digits = 0
+    cdef Py_ssize_t upper = 0, separators = 0, questions = 0
     cdef Py_UCS4 char
     cdef int kind
     for index in range(size):
