@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ARTICLE = (
-    "<html><head><title>{title}</title></head><body><nav><a"
-    " href=/>Home</a></nav><article><h1>{title}</h1><p>{first}</p><p>{second}</p></article>{links}<footer>©"
-    " 2024 All rights reserved</footer></body></html>"
+    "<html><head><title>{title}</title></head><body><nav><a href=/>Home</a></nav>"
+    "<article><h1>{title}</h1><p>{first}</p><p>{second}</p></article>{links}"
+    "<footer>© 2024 All rights reserved</footer></body></html>"
 )
 
 
@@ -412,8 +412,13 @@ class MySpider(scrapy.Spider):
             yield request
 
 process = AsyncCrawlerProcess({
-    "ADDONS": {"contentspider.Addon": 500}, "ITEM_PIPELINES": {Later: 400}, "FEEDS": {"out.jsonl": {"format": "jsonlines"}}, "LOG_LEVEL": "WARNING",
-    "CONTENTSPIDER_ITEM_FIELDS": {"__main__.Mine": {"content": "body", "title": "heading"}, "__main__.Odd": {"content": "text"}}, "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False,
+    "ADDONS": {"contentspider.Addon": 500}, "ITEM_PIPELINES": {Later: 400},
+    "FEEDS": {"out.jsonl": {"format": "jsonlines"}}, "LOG_LEVEL": "WARNING",
+    "CONTENTSPIDER_ITEM_FIELDS": {
+        "__main__.Mine": {"content": "body", "title": "heading"},
+        "__main__.Odd": {"content": "text"},
+    },
+    "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False,
     "CLOSESPIDER_ITEMCOUNT": int(sys.argv[2]),
 })
 crawler = process.create_crawler(MySpider)
@@ -459,8 +464,9 @@ def test_the_addon_in_a_project_of_the_users(tmp_path: Path, site: Site, stop_af
 
 
 def test_links_come_from_the_tree() -> None:
-    html = """<base href="/b/"><a href="x?a=1#top">1</a><a href=" https://e.org/y ">2</a><a href="//f.org/z">3</a><a href="#top">4</a>
-    <a href="mailto:a@b">5</a><a href="pic.JPG">6</a><a href="http://[broken">7</a><a href="x?a=1">8</a><area href="/map"><a>9</a>"""
+    html = """<base href="/b/"><a href="x?a=1#top">1</a><a href=" https://e.org/y ">2</a>
+    <a href="//f.org/z">3</a><a href="#top">4</a><a href="mailto:a@b">5</a><a href="pic.JPG">6</a>
+    <a href="http://[broken">7</a><a href="x?a=1">8</a><area href="/map"><a>9</a>"""
     root = Selector(text=html).root
     assert page_links(root, "https://e.org/a/") == [
         "https://e.org/b/x?a=1",
@@ -617,6 +623,8 @@ def test_a_page_of_another_class_than_html_has_no_tree() -> None:
 
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_a_crawl_tells_its_progress(is_terminal: bool, site: Site, tmp_path: Path) -> None:
+    if is_terminal:
+        pytest.importorskip("rich")
     for number in range(3):
         site.add(
             "/" if number == 0 else f"/{number}",

@@ -53,9 +53,9 @@ def page(number: int) -> str:
     )
     return (
         f"<html><head><title>Page {number}</title></head><body><nav><a href=/>Home</a> <a"
-        " href=/p/1>First</a></nav><main><h1>Page"
-        f" {number}</h1><p>{prose((number, 1))}</p><p>{prose((number, 2))}</p></main><ul>{links}</ul><footer>©"
-        " 2024 All rights reserved</footer></body></html>"
+        f" href=/p/1>First</a></nav><main><h1>Page {number}</h1><p>{prose((number, 1))}</p>"
+        f"<p>{prose((number, 2))}</p></main><ul>{links}</ul>"
+        "<footer>© 2024 All rights reserved</footer></body></html>"
     )
 
 
@@ -234,8 +234,10 @@ class MySpider(scrapy.Spider):
     def parse(self, response, seen=()):
         yield ContentItem.from_response(response)
         for href in response.css("a::attr(href)").getall():
-            # What is passed on is kept too: meta (with our tags in it), arguments, and sets and tuples in them.
-            yield response.follow(href, meta=response.meta, cb_kwargs={"seen": ("x", {1})}, errback=self.failed)
+            # What is passed on is kept too: meta (with our tags in it), arguments, and sets and
+            # tuples in them.
+            seen = {"seen": ("x", {1})}
+            yield response.follow(href, meta=response.meta, cb_kwargs=seen, errback=self.failed)
     def failed(self, failure):
         pass
 
@@ -244,8 +246,10 @@ class Replace:
         return {"id": item.id, "content": item.content, "seen": True}
 
 process = AsyncCrawlerProcess({
-    "ADDONS": {"contentspider.Addon": 500}, "CONTENTSPIDER_DURABLE": True, "CONTENTSPIDER_RESUME": True, "CONTENTSPIDER_OUTPUT_FILE": "out.jsonl",
-    "CONTENTSPIDER_LEARN_PAGES": 100, "ITEM_PIPELINES": {Replace: 300}, "LOG_LEVEL": "INFO", "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "CONCURRENT_ITEMS": 4,
+    "ADDONS": {"contentspider.Addon": 500}, "CONTENTSPIDER_DURABLE": True,
+    "CONTENTSPIDER_RESUME": True, "CONTENTSPIDER_OUTPUT_FILE": "out.jsonl",
+    "CONTENTSPIDER_LEARN_PAGES": 100, "ITEM_PIPELINES": {Replace: 300}, "LOG_LEVEL": "INFO",
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "CONCURRENT_ITEMS": 4,
     "REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0,
 })
 process.crawl(MySpider)
@@ -285,8 +289,10 @@ from contentspider import ContentItem
 SITE = sys.argv[1]
 {spider}
 process = AsyncCrawlerProcess({{
-    "ADDONS": {{"contentspider.Addon": 500}}, "CONTENTSPIDER_DURABLE": True, "CONTENTSPIDER_RESUME": True, "CONTENTSPIDER_OUTPUT_FILE": "out.jsonl",
-    "LOG_LEVEL": "WARNING", "REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False, "DOWNLOAD_DELAY": 0, "CLOSESPIDER_TIMEOUT": 60,
+    "ADDONS": {{"contentspider.Addon": 500}}, "CONTENTSPIDER_DURABLE": True,
+    "CONTENTSPIDER_RESUME": True, "CONTENTSPIDER_OUTPUT_FILE": "out.jsonl",
+    "LOG_LEVEL": "WARNING", "REMOTE_CONTROL_ENABLED": False, "TELNETCONSOLE_ENABLED": False,
+    "DOWNLOAD_DELAY": 0, "CLOSESPIDER_TIMEOUT": 60,
 }})
 process.crawl(MySpider)
 process.start()
@@ -304,7 +310,9 @@ class MySpider(scrapy.Spider):
     name = "my"
     async def start(self):
         for number in range(3):
-            yield scrapy.Request(SITE, dont_filter=True, meta={"cookiejar": number}, cb_kwargs={"odd": object()} if number == 2 else None)
+            odd = {"odd": object()} if number == 2 else None
+            jar = {"cookiejar": number}
+            yield scrapy.Request(SITE, dont_filter=True, meta=jar, cb_kwargs=odd)
     def parse(self, response, odd=None):
         yield ContentItem.from_response(response)
         yield response.follow("/1", meta={"odd": object()})

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.conftest import ROOT, TIMEOUT, Site
 from tests.test_crawl import article, small_site
 from tests.test_site import prose
@@ -14,6 +16,7 @@ from tests.test_site import prose
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytest.importorskip("spidermon", reason="the monitors are an extra that is not installed here")
 ITEMS, TEXT = "Extraction/items came out", "Extraction/text was kept"
 RATIO = "Content ratio/enough of the text is content"
 DRIFT = "Template drift/the model knows the pages"
