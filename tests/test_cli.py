@@ -71,12 +71,14 @@ def test_flags_reach_the_server_and_no_other(site: Site, tmp_path: Path) -> None
 
             handler.do_GET = do_get
         run(
-            "crawl", site.url, "--no-sitemaps", "--delay", "0", "--concurrency", "2",
-            "--timeout", "20", "-H", "X-Key: secret:1", "-H", "Accept-Language:fr",
-            "--cookie", "a=1", "--cookie", "b=2", "--user-agent", "Mine/1.0",
-            "--log-file", "log.txt", "--log-level", "INFO", "--stats", "stats.json",
+            "crawl",
+            site.url,
+            *"--no-sitemaps --delay 0 --concurrency 2 --timeout 20 --user-agent Mine/1.0".split(),
+            *("-H", "X-Key: secret:1", "-H", "Accept-Language:fr", "--cookie", "a=1"),
+            *("--cookie", "b=2", "--log-file", "log.txt", "--log-level", "INFO"),
+            *("--stats", "stats.json"),
             cwd=tmp_path,
-        )  # fmt: skip
+        )
         ours = [request for request in asked if site.url.endswith(request["port"])]
         theirs = [request for request in asked if other.url.endswith(request["port"])]
     assert {request["path"] for request in ours} >= {"/", "/1"}
@@ -158,9 +160,14 @@ def test_start_addresses_come_from_files_and_from_standard_input(
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 2
     command = [sys.executable, "-m", "contentspider", "crawl", "-i", "-", *only, "-o", "-"]
     done = subprocess.run(
-        command, input=lines.lstrip("\ufeff"), capture_output=True, cwd=tmp_path, text=True,
-        timeout=TIMEOUT, check=True,
-    )  # fmt: skip
+        command,
+        input=lines.lstrip("\ufeff"),
+        capture_output=True,
+        cwd=tmp_path,
+        text=True,
+        timeout=TIMEOUT,
+        check=True,
+    )
     assert len([json.loads(line) for line in done.stdout.splitlines()]) == 2
     (tmp_path / "none.txt").write_text("# nothing\n")
     done = run("crawl", "-i", "none.txt", cwd=tmp_path, check=False)

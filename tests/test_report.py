@@ -15,7 +15,8 @@ from contentspider.page.document import Page
 from contentspider.report.render import render_report
 from contentspider.report.summary import summarise
 from contentspider.site.learner import SiteLearner
-from tests.conftest import TIMEOUT, run
+from tests.conftest import TIMEOUT, Site, run
+from tests.test_crawl import small_site
 from tests.test_site import prose
 
 if TYPE_CHECKING:
@@ -90,6 +91,17 @@ def test_a_report_shows_what_is_kept_and_dropped_and_runs_nothing(
     assert "<title>contentspider report</title>" in dom, "no script of a page ran"
     assert dom.count("<tr>") > 10
     assert dom.count("<details") == 58
+
+
+def test_a_crawl_is_reported_by_the_address_that_was_crawled(site: Site, tmp_path: Path) -> None:
+    small_site(site, 6)
+    run("crawl", site.url, "--own-site", "--no-sitemaps", cwd=tmp_path)
+    done = run("report", site.url, cwd=tmp_path)
+    assert "6 pages -> report.html" in done.stderr
+    assert f"{site.url}/5" in (tmp_path / "report.html").read_text()
+    done = run("report", "http://127.0.0.1:1", cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
 
 
 def test_what_cannot_be_reported_is_said(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ cdef object step_name(str tag, const char** values):
 
 
 cdef str ascii_key(str tag, const char** values):
-    """Return what `blocks.element_key` does, ten times as fast; None if the values are not ASCII."""
+    """Return what `blocks.element_key` does, ten times as fast; None if values are not ASCII."""
     cdef char key[MAX_STEP_CHARS]
     cdef Py_ssize_t length = 0, kept = 0, at = 0, digits
     cdef int i
@@ -139,7 +139,9 @@ cdef str ascii_key(str tag, const char** values):
 cdef Py_ssize_t add_names(
     char* key, Py_ssize_t length, const char* value, char before, char between
 ) noexcept:
-    """Append the names in *value*, as far as there is room; return the length, -1: it is not ASCII."""
+    """Append the names in *value*, as far as there is room; return the length, or -1 if it is not
+    ASCII.
+    """
     cdef bint is_first = True, in_name = False
     if length < MAX_STEP_CHARS:
         key[length] = before

@@ -211,10 +211,8 @@ def _check_walk() -> None:
     root = etree.fromstring("<body>a<p id='b' class='c d'>e<a href='f'>g</a><!-- h -->i</p></body>")
     page, _ = read_tree(root, attributes=True, walker=_walker())
     found = [(block.path, block.text, block.spans) for block in page.blocks]
-    if (
-        found != [("body", "a", ()), ("body/p#b.c.d", "egi", ((1, 2, "f"),))]
-        or page.attributes[1][0] != ("id", "b")
-    ):  # fmt: skip
+    expected = [("body", "a", ()), ("body/p#b.c.d", "egi", ((1, 2, "f"),))]
+    if found != expected or page.attributes[1][0] != ("id", "b"):
         raise ImportError(BUILD_AGAIN.format("it reads nodes wrongly"))
 
 

@@ -77,9 +77,10 @@ class SiteBlocks:
     them, *originals* that of the page that it copies (its own, if none): what is counted by these
     counts copies once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of
     slots, *texts* the numbers of the texts. A *spot* is a slot at one position in the layout, on
-    pages whose ``body`` is called the same. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
-    cluster, where it stands. *chars* is the length in characters, *link_share* the share of them in
-    links, *contrast* the relevance to the page's own hints less that to other pages' hints.
+    pages whose ``body`` is called the same. *spot_texts* and *cluster_texts* number the
+    pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
+    characters, *link_share* the share of them in links, *contrast* the
+    relevance to the page's own hints less that to other pages' hints.
     """
 
     contents: Sequence[PageBlocks]
