@@ -1,5 +1,5 @@
-"""Who the crawler says it is; and headers of the user's own, such as cookies, for the sites that are
-crawled and for no others.
+"""Who the crawler says it is; and headers of the user's own, such as cookies, for the sites that
+are crawled and for no others.
 """
 
 from __future__ import annotations

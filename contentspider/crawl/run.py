@@ -191,8 +191,8 @@ def crawl(options: argparse.Namespace) -> int:
     )
     if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
         sys.stderr.write(
-            "contentspider: the sites' owners cannot reach you: give --contact, the address of a page"
-            " or a mail (or set CONTENTSPIDER_CONTACT)\n"
+            "contentspider: the sites' owners cannot reach you: give --contact, the address of a"
+            " page or a mail (or set CONTENTSPIDER_CONTACT)\n"
         )
     process.start()
     del to_stdout  # signals hold no one

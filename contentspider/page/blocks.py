@@ -228,7 +228,8 @@ def read_tree(
     The walk is compiled (`contentspider.page._walk`) and keeps its own stack, so that deep markup
     exhausts nothing (libxml2 itself gives up what is nested more than 2,048 levels deep); it takes
     time proportional to the number of elements. Blocks after the first *max_blocks* are left out
-    and `PageBlocks.truncated` is set. Of a page that shows hardly any text what it hides is read, too.
+    and `PageBlocks.truncated` is set. Of a page that shows hardly any text what it hides is
+    read, too.
     """
     page = PageBlocks()
     walker = walker or new_walker()
