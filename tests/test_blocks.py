@@ -167,8 +167,7 @@ def test_what_is_shown_without_scripts_is_read_where_it_is_a_text(html, expected
     [
         # in the place of its template, and not where it came
         (
-            "<main><template id='B:0'></template></main><p>foot</p>"
-            "<div hidden id='S:0'><p>text</p></div>",
+            "<template id='B:0'></template><p>foot</p><div hidden id='S:0'><p>text</p></div>",
             ["text", "foot"],
         ),
         # within another
