@@ -3,10 +3,11 @@
     python benchmarks/per_page.py [FOLDER]
 
 FOLDER holds HTML files (sites in sub-folders), by default the unpacked corpora's; without one, the
-example site's pages are used. Rows: blocks and hints; the decision with a model that was not learned
-from the page; the metadata, which are made with an item; blocks, hints and decision together (own
-work); from bytes to text; the same of one page alone, without a site's model, and its judgement by itself;
-and other extractors on the same pages, those that are installed. All in CPU time.
+example site's pages are used. Rows: blocks and hints; the decision with a model that was not
+learned from the page; the metadata, which are made with an item; blocks, hints and decision
+together (own work); from bytes to text; the same of one page alone, without a site's model, and its
+judgement by itself; and other extractors on the same pages, those that are installed. All in CPU
+time.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 PROSE = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world today. "
 HTML = (
-    f"<title>Tea</title><nav><a href=/>Home</a> <a href=/b>Blog</a></nav><h1>Tea</h1><p>{PROSE * 3}</p>"
-    f"<p>{PROSE * 2}</p><footer>© 2020 <a href=/legal>Terms</a></footer>"
+    f"<title>Tea</title><nav><a href=/>Home</a> <a href=/b>Blog</a></nav><h1>Tea</h1>"
+    f"<p>{PROSE * 3}</p><p>{PROSE * 2}</p><footer>© 2020 <a href=/legal>Terms</a></footer>"
 )
 
 
@@ -94,7 +94,8 @@ def test_a_page_alone_loads_neither_scikit_learn_nor_scrapy() -> None:
     script = (
         "import json, sys; from contentspider import extract_html; import contentspider.extract;"
         f"extract_html({HTML!r});"
-        "print(json.dumps([name for name in ('sklearn', 'scipy', 'scrapy') if name in sys.modules]))"
+        "names = 'sklearn', 'scipy', 'scrapy';"
+        "print(json.dumps([name for name in names if name in sys.modules]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60

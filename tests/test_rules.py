@@ -207,7 +207,8 @@ def posted(pages: int, text: str, having: int | None = None) -> list[str]:
     """Return pages of which *having* have the *text*, filled in by {0}, in a place of its own."""
     having = pages if having is None else having
     return [
-        f"<p>{prose(n)}</p><div class=note>{text.format(n) if n < having else prose('own', n)}</div>"
+        f"<p>{prose(n)}</p>"
+        f"<div class=note>{text.format(n) if n < having else prose('own', n)}</div>"
         for n in range(pages)
     ]
 

@@ -268,7 +268,8 @@ class SiteModel:
             kept |= np.array(
                 [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
             )
-        confidence = self._confidence(page, probabilities)
+        is_strange = by_prior and self.pages >= ENOUGH_PAGES
+        confidence = self._confidence(page, probabilities, is_strange)
         return Extraction(
             page,
             kept,
@@ -281,19 +282,22 @@ class SiteModel:
             is_guess,
         )
 
-    def _confidence(self, page: Page, probabilities: NDArray[np.float32]) -> float:
+    def _confidence(
+        self, page: Page, probabilities: NDArray[np.float32], is_strange: bool
+    ) -> float:
         """Return how sure the decision is: the mean probability of being right, by length of text,
         from 0 to 1.
 
         Slots that the site had not shown when the model was learned count half: what is said of
-        them comes from what they share with others.
+        them comes from what they share with others. So do all blocks of a page that *is_strange* to
+        the model and was judged by itself: its template is another.
         """
         blocks = page.content.blocks
         if not blocks:
             return 0.0
         known = self._known_slots(page)
         weights = np.sqrt([len(block.text) for block in blocks])
-        trust = np.where([known[block.path] for block in blocks], 1.0, 0.5)
+        trust = np.where([known[block.path] and not is_strange for block in blocks], 1.0, 0.5)
         sure = (weights * trust * np.maximum(probabilities, 1 - probabilities)).sum()
         return round(float(sure / weights.sum()), 4)
 

@@ -170,7 +170,8 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     Ada in Tea", opening hours, counters.
 
     Half of its words, and more, stand on the other pages of the cluster; numbers count as one word.
-    A word counts the less, the more texts of a page have it: that is the language, not the template.
+    A word counts the less, the more texts of a page have it: that is the language, not the
+    template.
     """
     texts = [block.text for page in site.contents for block in page.blocks]
     short = np.flatnonzero(site.chars < MAX_FILL_IN_CHARS)
