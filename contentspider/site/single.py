@@ -26,9 +26,9 @@ def settle(
     """Return the *probabilities* of a page's blocks, shifted so that those above 0.5 are the choice
     with the highest expected F1 if that is lower than `SURE`.
 
-    *chars* are the lengths of the blocks. The expected F1 of a choice is taken as twice the expected
-    content in it over its length and the content expected on the page; the best choice is all
-    blocks above half of its value, and so never empty.
+    *chars* are the lengths of the blocks. The expected F1 of a choice is taken as twice the
+    expected content in it over its length and the content expected on the page; the best choice is
+    all blocks above half of its value, and so never empty.
 
     >>> settle(np.array([0.4, 0.3, 0.01]), np.array([100.0, 100.0, 100.0])) > 0.5
     array([ True,  True, False])
