@@ -115,7 +115,8 @@ def test_pages_are_judged_in_batches_as_at_once(pages, monkeypatch) -> None:
 
 def test_names_of_comments_forums_and_authors_make_a_block_one() -> None:
     names = {FEATURE_NAMES[column] for column in prior_module.COMMENT_COLUMNS}
-    assert names == {"says_comment", "heading_comment"} | {
+    said = {f"{where}_{what}" for where in ("says", "heading") for what in ("comment", "posting")}
+    assert names == said | {
         f"{where}_{name}"
         for where in ("own", "near", "far")
         for name in ("comment", "forum", "author")

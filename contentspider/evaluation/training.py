@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 PAGES_PER_SITE = 40
 # Rows of a table, or links of a directory, are alike: so many of a page's blocks say what all do.
 BLOCKS_PER_PAGE = 150
-TREES = 200
+TREES = 120
 # What the pages of a site weigh together, and a single page: forty of one template say less.
 SITE_WEIGHT, PAGE_WEIGHT = 1_000, 25
 # Share of the blocks that are trained on as if no element had an id or a class.
@@ -179,7 +179,7 @@ def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0)
     features[:, NAME_COLUMNS] *= ~nameless[:, np.newaxis]
     classifier = HistGradientBoostingClassifier(
         max_iter=TREES,
-        learning_rate=0.1,
+        learning_rate=0.12,
         max_leaf_nodes=31,
         min_samples_leaf=60,
         l2_regularization=5.0,

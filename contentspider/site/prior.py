@@ -36,7 +36,7 @@ SCHEMA = 1
 COMMENT_COLUMNS = [
     index
     for index, name in enumerate(FEATURE_NAMES)
-    if name in ("says_comment", "heading_comment")
+    if name in ("says_comment", "heading_comment", "says_posting", "heading_posting")
     or (
         name.partition("_")[0] in ("own", "near", "far")
         and name.partition("_")[2] in ("comment", "forum", "author")

@@ -12,7 +12,7 @@ from contentspider.page._block cimport Block
 
 import numpy as np
 
-from contentspider.page.blocks import BOLD
+from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.text import SENTENCE_END
 
 # The share of digits in a longer text is that of its beginning.
@@ -22,13 +22,14 @@ MAX_HINTS, MAX_CHARS = 4, 1_000
 
 # What is counted of each block, see `count_blocks`.
 COUNTS = (
-    "chars weight words link_chars links bold_chars marks row item container repeats sample"
+    "chars weight words link_chars links bold_chars code_chars marks row item container repeats sample"
     " punctuation commas digits upper separators questions ends_sentence ends_colon starts_upper"
     " starts_digit"
 ).split()
 
 cdef enum:  # their numbers
-    CHARS, WEIGHT, WORDS, LINK_CHARS, LINKS, BOLD_CHARS, MARKS, IN_ROW, IN_ITEM, CONTAINER, REPEATS
+    CHARS, WEIGHT, WORDS, LINK_CHARS, LINKS, BOLD_CHARS, CODE_CHARS, MARKS
+    IN_ROW, IN_ITEM, CONTAINER, REPEATS
     SAMPLE, PUNCTUATION, COMMAS, DIGITS, UPPER, SEPARATORS, QUESTIONS, ENDS_SENTENCE, ENDS_COLON
     STARTS_UPPER, STARTS_DIGIT, ALL
 
@@ -102,6 +103,10 @@ def count_blocks(list blocks not None):
         for span in block.spans:
             if span[2] != BOLD:
                 into[MARKS, number] += 1
+            if span[2] == CODE:
+                into[CODE_CHARS, number] += <Py_ssize_t>span[1] - <Py_ssize_t>span[0]
+        if block.tag in PREFORMATTED_TAGS:
+            into[CODE_CHARS, number] = len(block.text)
         count_text(block.text, number, into)
     return counts
 

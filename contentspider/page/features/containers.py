@@ -118,3 +118,43 @@ TRUNK: Group[TrunkFacts] = {
     "in_stem": lambda in_: in_.sums.inside(in_.stem),
     "stem_share": lambda in_: in_.sums.chars[in_.stem] / in_.sums.total,
 }
+
+
+# Elements that say that they hold what the page is about; many of them are entries.
+LANDMARKS = ("main", "article")
+
+
+class LandmarkFacts:
+    """The innermost element of a tag (or with the role) around each block; -1 for none."""
+
+    def __init__(self, sums: ContainerFacts, tag: str) -> None:
+        self.sums = sums
+        page = sums.of.page
+        role = f"[{tag}]"
+        innermost: list[int] = []
+        found = []
+        for element, parent in enumerate(page.parents):
+            if page.tags[element] == tag or page.paths[element].endswith(role):
+                found.append(element)
+                innermost.append(element)
+            else:
+                innermost.append(innermost[parent] if parent >= 0 else -1)
+        self.count = len(found)
+        self.at = np.array(innermost)[sums.of.holders]
+        self.inside = self.at >= 0
+        self.rank = np.searchsorted(found, self.at, side="right") if found else 0
+        self.largest = float(sums.chars[found].max()) if found else 0.0
+
+
+LANDMARK: Group[LandmarkFacts] = {
+    "count": lambda mark: min(mark.count, 50),
+    "inside": lambda mark: mark.inside,
+    "char_share": lambda mark: np.where(
+        mark.inside, mark.sums.chars[mark.at] / mark.sums.total, -1
+    ),
+    "largest": lambda mark: mark.largest / mark.sums.total,
+    "rank": lambda mark: np.minimum(mark.rank, 20),
+    "is_largest": lambda mark: np.where(
+        mark.inside, mark.sums.chars[mark.at] / max(mark.largest, 1), -1
+    ),
+}

@@ -9,10 +9,13 @@ import numpy as np
 from contentspider.page.features.columns import fill
 from contentspider.page.features.containers import (
     ELEMENT,
+    LANDMARK,
+    LANDMARKS,
     LEVEL,
     LEVELS,
     TRUNK,
     ContainerFacts,
+    LandmarkFacts,
     TrunkFacts,
     levels,
 )
@@ -27,6 +30,7 @@ from contentspider.page.features.neighbours import (
 )
 from contentspider.page.features.positions import PAGE, POSITION, PageFacts, PositionFacts
 from contentspider.page.features.texts import TEXT, SaidTexts, TextFacts
+from contentspider.page.features.units import UNIT, SeriesFacts, UnitFacts
 from contentspider.page.names import PATH_FEATURES, name_rows
 
 if TYPE_CHECKING:
@@ -46,6 +50,8 @@ FEATURE_NAMES: list[str] = [
     *(name for group, _ in WINDOWS for name in group),
     *HINT,
     *PATH_FEATURES,
+    *(f"{tag}_{name}" for tag in LANDMARKS for name in LANDMARK),
+    *(f"{unit}_{name}" for unit in ("inner", "outer") for name in UNIT),
 ]
 
 
@@ -96,4 +102,9 @@ class FeatureExtractor:
             fill(parts(len(group)), group, WindowFacts(of, reach))
         fill(parts(len(HINT)), HINT, HintFacts(of, hints))
         self._names.fill(parts(len(PATH_FEATURES)), blocks)
+        for tag in LANDMARKS:
+            fill(parts(len(LANDMARK)), LANDMARK, LandmarkFacts(sums, tag))
+        series = SeriesFacts(sums)
+        for unit in (series.inner, series.outer):
+            fill(parts(len(UNIT)), UNIT, UnitFacts(series, unit))
         return rows

@@ -66,9 +66,29 @@ class PositionFacts:
         self.prose_before = _before(np.where(of.is_prose, of.weight, 0))
         # The last heading up to each block, -1 where there is none.
         self.last = np.maximum.accumulate(np.where(of.heading > 0, of.index, -1))
+        # The heading above that one, of a higher level.
+        self.upper = self._upper_headings()
         self.first_of_path = np.unique(of.paths, return_index=True)[1]
         self.path_blocks, self.path_chars, self.path_links = (
             np.bincount(of.paths, weights)[of.paths] for weights in (None, of.weight, of.links)
+        )
+
+    def _upper_headings(self) -> NDArray[np.int64]:
+        upper = np.full(self.of.count, -1)
+        above: list[tuple[int, int]] = []
+        for number in np.flatnonzero(self.of.heading).tolist():
+            level = self.of.heading[number]
+            while above and above[-1][0] >= level:
+                above.pop()
+            upper[number] = above[-1][1] if above else -1
+            above.append((level, number))
+        return np.where(self.last >= 0, upper[self.last], -1)
+
+    def heading_says(self, phrase: int) -> Column:
+        """Tell whether the heading above each block says so; half if the one above that does."""
+        said = self.of.text.said[phrase]
+        return np.maximum(
+            self.of_heading(said), 0.5 * np.where(self.upper >= 0, said[self.upper], 0)
         )
 
     def of_heading(self, values: Numbers) -> Column:
@@ -115,8 +135,11 @@ POSITION: Group[PositionFacts] = {
     "from_h1": PositionFacts.from_h1,
     "since_heading": lambda at: np.log1p(at.of.index - np.maximum(at.last, 0)),
     "heading_level": lambda at: at.of_heading(at.of.heading),
-    "heading_related": lambda at: at.of_heading(at.of.text.said[PHRASE["related"]]),
-    "heading_comment": lambda at: at.of_heading(at.of.text.said[PHRASE["comment"]]),
+    "heading_linked": lambda at: at.of_heading(at.of.text.link_share),
+    **{
+        f"heading_{name}": lambda at, number=number: at.heading_says(number)  # type: ignore[misc]
+        for name, number in PHRASE.items()
+    },
     "first_of_path": PositionFacts.mark_first,
     "path_blocks_log": lambda at: np.log1p(at.path_blocks),
     "path_char_share": lambda at: at.path_chars / at.of.total,

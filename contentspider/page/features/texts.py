@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 DATE = re.compile(r"\b(?:19|20)\d\d\b|\b\d{1,2}[:.]\d\d\b|\b\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}\b")
+PRICE = re.compile(
+    r"[$€£¥₹₽₩]\s?\d|\d\s?(?:[$€£¥₹₽₩]|(?:usd|eur|gbp|kr|zł|руб|chf|円|元|원)\b)", re.IGNORECASE
+)
 # What boilerplate says of itself it says soon, and it is short.
 SAYS_WITHIN, SAYS_CHARS = 80, 400
 # What a site's pages repeat is looked at once.
@@ -61,18 +64,21 @@ class TextFacts:
         self.counts: dict[str, Numbers] = dict(zip(COUNTS, counts, strict=True))
         self.said = said.says(blocks)
         self.link_share = self.counts["link_chars"] / self.counts["chars"]
+        self.code_share = self.counts["code_chars"] / self.counts["chars"]
+        self.dates = self.with_digits(DATE)
+        self.prices = self.with_digits(PRICE)
         self.log_chars = np.log1p(self.counts["weight"])
 
     def share(self, name: str) -> Numbers:
         """Return the share of the characters of that kind in the beginning of each text."""
         return self.counts[name] / self.counts["sample"]
 
-    def dates(self) -> Numbers:
-        """Return which texts have a date or a time, the less the longer they are."""
+    def with_digits(self, pattern: re.Pattern[str]) -> Numbers:
+        """Return which texts have such digits, the less the longer they are."""
         found = np.zeros(len(self.blocks))
         for number in np.flatnonzero(self.counts["digits"]).tolist():
             text = self.blocks[number].text
-            if DATE.search(text, 0, HEAD_CHARS):
+            if pattern.search(text, 0, HEAD_CHARS):
                 found[number] = 1 / (1 + len(text) / 100)
         return found
 
@@ -94,7 +100,9 @@ TEXT: Group[TextFacts] = {
     "digit_share": lambda of: of.share("digits"),
     "upper_share": lambda of: of.share("upper"),
     "starts_upper": lambda of: of.counts["starts_upper"],
-    "date": TextFacts.dates,
+    "date": lambda of: of.dates,
+    "price": lambda of: of.prices,
+    "code_share": lambda of: of.code_share,
     "separators": lambda of: of.share("separators"),
     "ends_colon": lambda of: of.counts["ends_colon"],
     "question": lambda of: of.counts["questions"] > 0,
