@@ -369,7 +369,7 @@ def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
     ("text", "groups"),
     [
         ("tea is made of leaves", []),
-        ("read more in our newsletter ©", ["related", "legal", "form"]),
+        ("read more in our newsletter ©", ["related", "legal", "form", "action"]),
         ("12 comments", ["comment"]),
         ("tea ©", ["legal"]),
     ],
