@@ -451,7 +451,8 @@ def test_landmarks() -> None:
 
 
 def test_a_heading_speaks_for_those_below_it_half() -> None:
-    html = "<h2>Related</h2><h3>Tea</h3><p>a</p><h3>Reviews</h3><p>b</p><h2><a href=/>Milk</a></h2><p>c"
+    html = "<h2>Related</h2><h3>Tea</h3><p>a</p><h3>Reviews</h3><p>b</p>"
+    html += "<h2><a href=/>Milk</a></h2><p>c"
     assert values(html, "heading_related") == [1, 0.5, 0.5, 0.5, 0.5, 0, 0]
     assert values(html, "heading_review") == [0, 0, 0, 1, 1, 0, 0]
     assert values(html, "heading_linked") == [0, 0, 0, 0, 0, 1, 1]
