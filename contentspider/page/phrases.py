@@ -44,14 +44,19 @@ NOISE_PHRASES: dict[str, re.Pattern[str]] = {
 }
 
 
-def _any_of(patterns: list[re.Pattern[str]]) -> re.Pattern[str]:
-    return re.compile("|".join(pattern.pattern for pattern in patterns) or "(?!)")
-
-
-# Two patterns tell of most texts that they say nothing of the kind, in a fifth of the time.
-_BEGINNINGS, _ANYWHERE = (
-    _any_of([p for p in NOISE_PHRASES.values() if p.pattern.startswith("^") == begins])
-    for begins in (True, False)
+# Two patterns tell of most texts that they say nothing of the kind, in a quarter of the time. The
+# second is one flat list of phrases: of such a one the engine knows with what letters they begin.
+_BEGINNINGS = re.compile(
+    "|".join(each.pattern for each in NOISE_PHRASES.values() if each.pattern[0] == "^")
+)
+_ANYWHERE = re.compile(
+    "|".join(
+        phrase + (r"\b" if group["whole_words"] else "")
+        for group in read_data("phrases.json").values()
+        if not group["begins_text"]
+        for phrases in group["phrases"].values()
+        for phrase in phrases
+    )
 )
 SILENT = (False,) * len(NOISE_PHRASES)
 

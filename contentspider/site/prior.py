@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -50,6 +50,8 @@ BATCH = 16
 class Prior:
     """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
 
+    *digest* is a short name of their contents.
+
     >>> from contentspider.page.document import Page
     >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
     >>> named, unnamed = Prior.shipped().judge([page])
@@ -59,6 +61,11 @@ class Prior:
 
     trees: Trees
     card: dict[str, Any]
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        digest = sha256(self.trees.value.tobytes()).hexdigest()[:12]
+        object.__setattr__(self, "digest", digest)
 
     def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return for all blocks of *pages*, in one row, how probably each is content by its page
@@ -153,11 +160,6 @@ class Prior:
                 " 'contentspider train-prior' wrote"
             ) from error
         return cls.load(data, f"the prior {str(path)!r}")
-
-    @property
-    def digest(self) -> str:
-        """Return a short name of this prior's contents."""
-        return sha256(self.trees.value.tobytes()).hexdigest()[:12]
 
 
 def _for_these_features(
