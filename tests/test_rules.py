@@ -263,6 +263,14 @@ def test_words_that_many_texts_of_a_page_have_are_the_languages() -> None:
         assert found.any() == is_fill_in
 
 
+def test_a_page_whose_text_is_filled_in_is_a_record() -> None:
+    line = "Posted on {0} May 2024 at {0}:15 in Tea"
+    for text, is_fill_in in (("", False), (line + " and Water", False), ("{1}", True)):
+        bodies = [f"<div>{line}</div><p>{text}</p>".format(n, prose(n)) for n in range(8)]
+        site = site_of(bodies)
+        assert rules.fill_in(site, even(site)).any() == is_fill_in
+
+
 def test_headings_are_not_filled_in() -> None:
     site = site_of([f"<h2>Questions and answers of week {n}</h2><p>{prose(n)}" for n in range(8)])
     assert not rules.fill_in(site, even(site)).any()

@@ -171,7 +171,8 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
 
     Half of its words, and more, stand on the other pages of the cluster; numbers count as one word.
     A word counts the less, the more texts of a page have it: that is the language, not the
-    template.
+    template. Where such sentences are most of the prose that the prior would keep of a page, they
+    are its text: it is a record.
     """
     texts = [block.text for page in site.contents for block in page.blocks]
     short = np.flatnonzero(site.chars < MAX_FILL_IN_CHARS)
@@ -193,7 +194,12 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     shares = np.bincount(of, once * others / np.maximum(pages[of], 1), minlength=len(texts))
     common = shares / np.maximum(np.bincount(of, minlength=len(texts)), 1)
     is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
-    return is_sentence & (common > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
+    found = is_sentence & (common > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
+    own, lost = (
+        np.bincount(site.pages, site.chars * chosen, minlength=site.page_count)
+        for chosen in (prior >= 0.5, found & (prior >= 0.5))
+    )
+    return found & (2 * lost <= own)[site.pages]
 
 
 def echo(site: SiteBlocks, prior: Floats) -> Bools:
