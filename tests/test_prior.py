@@ -144,6 +144,18 @@ def test_a_prior_is_read_as_it_was_written(tmp_path) -> None:
     assert COMMENTS.digest != Prior(trees(stump("own_comment", 0.5, 2, -3)), {}).digest
 
 
+def test_pages_of_sites_are_judged_by_the_mean_of_two() -> None:
+    other = trees(stump("own_comment", 0.5, 1, 4), baseline=3)
+    both = Prior(COMMENTS.trees, {}, other)
+    page = Page.from_html("<p>Tea</p><p class=comment>Milk</p>")
+    for prior in (both, Prior.load(both.dump())):
+        named, unnamed = prior.judge([page])
+        assert named == pytest.approx([1 / (1 + np.exp(-(2 + 4) / 2)), 1 / (1 + np.exp(-5 / 2))])
+        assert unnamed == pytest.approx([named[0]] * 2)
+        np.testing.assert_array_equal(prior.judge_page(page)[0], COMMENTS.judge_page(page)[0])
+        assert prior.digest == both.digest != COMMENTS.digest
+
+
 def test_features_are_found_by_name() -> None:
     # trained on the features in another order
     column = FEATURE_NAMES.index("own_comment")

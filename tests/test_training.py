@@ -71,6 +71,10 @@ def test_no_prior_has_seen_the_host_of_the_single_page_that_it_judges(
         assert name not in prior.card["trained_on"]
         assert hosts & set(prior.card["trained_on"])
     everything = train_prior(find_corpora(corpora, pages))
+    sites = train_prior(find_corpora(corpora))
+    assert sites.site_trees is None
+    assert everything.site_trees is not None
+    np.testing.assert_array_equal(everything.site_trees.value, sites.trees.value)
     assert everything.card["trained_on"] == [
         "news-2005-tea",
         "news-2013-tea",

@@ -126,10 +126,11 @@ class PageRows:
     """The blocks of one page to train on: their features, labels and weights, and whose they are.
 
     *group* is the owner of its site, or the page's host: what a prior that judges it may not have
-    seen.
+    seen. *is_single* says that it is one of a collection of single pages, not of a site.
     """
 
     group: str
+    is_single: bool
     features: NDArray[np.float32]
     labels: NDArray[np.bool_]
     weights: NDArray[np.float64]
@@ -163,13 +164,25 @@ def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
         total = weights.sum()
         if total > 0:
             group = gold[path].host if corpus.is_collection else corpus.group
-            found.append(PageRows(group, features, labels, weights / total))
+            found.append(PageRows(group, corpus.is_collection, features, labels, weights / total))
     page_weight = PAGE_WEIGHT if corpus.is_collection else SITE_WEIGHT / max(len(found), 1)
     return [replace(page, weights=page.weights * page_weight) for page in found]
 
 
 def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0) -> Prior:
-    """Fit a prior on the rows of pages of several sites."""
+    """Fit a prior on the rows of pages of several sites; if single pages are among them, with trees
+    of the sites alone beside.
+    """
+    of_sites = [page for page in pages if not page.is_single]
+    return Prior(
+        fit_trees(pages, seed),
+        card | {"blocks": sum(len(page.labels) for page in pages), "seed": seed},
+        fit_trees(of_sites, seed) if 0 < len(of_sites) < len(pages) else None,
+    )
+
+
+def fit_trees(pages: Sequence[PageRows], seed: int) -> Trees:
+    """Fit the trees of a prior on the rows of pages."""
     features = np.concatenate([page.features for page in pages])
     labels = np.concatenate([page.labels for page in pages])
     weights = np.concatenate([page.weights for page in pages])
@@ -191,7 +204,7 @@ def fit_prior(pages: Sequence[PageRows], card: dict[str, object], seed: int = 0)
     classifier.fit(
         features[counts], labels[counts], sample_weight=weights[counts] / weights[counts].mean()
     )
-    return Prior(Trees.from_classifier(classifier), card | {"blocks": len(labels), "seed": seed})
+    return Trees.from_classifier(classifier)
 
 
 def train_prior(corpora: Sequence[Corpus], seed: int = 0) -> Prior:

@@ -43,6 +43,8 @@ COMMENT_COLUMNS = [
     )
 ]
 RESOURCE = "prior.npz"
+# What the names of the tables of `Prior.site_trees` begin with in a file.
+SITE = "site_"
 BATCH = 16
 
 
@@ -50,7 +52,10 @@ BATCH = 16
 class Prior:
     """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
 
-    *digest* is a short name of their contents.
+    *trees* judge a page alone. Of the pages of a site they are half of the judge: the other half
+    are *site_trees*, which were trained on whole sites only (None: *trees* were, too). Single
+    pages are of kinds that sites rarely show, shops and services above all; sites show a kind of
+    page in many templates and languages. *digest* is a short name of the contents.
 
     >>> from contentspider.page.document import Page
     >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
@@ -61,11 +66,15 @@ class Prior:
 
     trees: Trees
     card: dict[str, Any]
+    site_trees: Trees | None = None
     digest: str = field(init=False)
+    _judges: Trees = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        digest = sha256(self.trees.value.tobytes()).hexdigest()[:12]
+        judges = self.trees.mean(self.site_trees) if self.site_trees else self.trees
+        digest = sha256(judges.value.tobytes()).hexdigest()[:12]
         object.__setattr__(self, "digest", digest)
+        object.__setattr__(self, "_judges", judges)
 
     def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return for all blocks of *pages*, in one row, how probably each is content by its page
@@ -101,18 +110,20 @@ class Prior:
         self, features: list[NDArray[np.float32]]
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         rows = np.vstack(features)
-        named = self.trees.probabilities(rows)
+        named = self._judges.probabilities(rows)
         unnamed = named.copy()
         concerned = rows[:, COMMENT_COLUMNS].any(axis=1)
         if concerned.any():
             neutral = rows[concerned]
             neutral[:, COMMENT_COLUMNS] = 0
-            unnamed[concerned] = self.trees.probabilities(neutral)
+            unnamed[concerned] = self._judges.probabilities(neutral)
         return named, unnamed
 
     def dump(self) -> bytes:
         """Return the prior as an npz file (arrays and one JSON text), for `load`."""
         arrays = self.trees.arrays()
+        if self.site_trees:
+            arrays |= {SITE + name: table for name, table in self.site_trees.arrays().items()}
         head = {"schema": SCHEMA, "features": FEATURE_NAMES, "card": self.card}
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
         buffer = io.BytesIO()
@@ -129,7 +140,14 @@ class Prior:
                 head = json.loads(arrays["head"].tobytes())
                 if head["schema"] != SCHEMA:
                     raise ValueError(f"its schema is {head['schema']!r}, not {SCHEMA}")
-                return cls(Trees.from_arrays(_for_these_features(arrays, head)), head["card"])
+                tables = _for_these_features(dict(arrays), head)
+                site = {
+                    name.removeprefix(SITE): table
+                    for name, table in tables.items()
+                    if name.startswith(SITE)
+                }
+                site_trees = Trees.from_arrays(site) if site else None
+                return cls(Trees.from_arrays(tables), head["card"], site_trees)
         except (
             ValueError,
             KeyError,
@@ -176,7 +194,12 @@ def _for_these_features(
             f" {missing[0]!r}"
         )
     numbers = np.array([-1, *(columns[name] for name in head["features"])], dtype=np.int16)
-    return {**arrays, "feature": numbers[np.asarray(arrays["feature"], dtype=np.int64) + 1]}
+    return {
+        name: numbers[np.asarray(table, dtype=np.int64) + 1]
+        if name in ("feature", SITE + "feature")
+        else table
+        for name, table in arrays.items()
+    }
 
 
 @cache

@@ -76,6 +76,19 @@ class Trees:
             baseline=float(classifier._baseline_prediction.ravel()[0]),
         )
 
+    def mean(self, other: Trees) -> Trees:
+        """Return trees whose log odds are the mean of these and the *other's*."""
+        shift = len(self.feature)
+        return Trees(
+            roots=np.concatenate([self.roots, other.roots + shift]),
+            feature=np.concatenate([self.feature, other.feature]),
+            threshold=np.concatenate([self.threshold, other.threshold]),
+            left=np.concatenate([self.left, other.left + shift]),
+            right=np.concatenate([self.right, other.right + shift]),
+            value=(np.concatenate([self.value, other.value]) / 2).astype(np.float32),
+            baseline=(self.baseline + other.baseline) / 2,
+        )
+
     def probabilities(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of the positive class for each row, from 0 to 1."""
         scores = np.full(len(rows), self.baseline)
