@@ -33,8 +33,8 @@ def test_a_page_is_judged_by_itself_as_the_prior_does() -> None:
     assert extraction.text.count("cups") == 5
     assert "Home" not in extraction.text
     assert "Terms" not in extraction.text
-    named, _ = Prior.shipped().judge([extraction.page])
-    np.testing.assert_array_equal(extraction.probabilities, named)
+    alone, _ = Prior.shipped().judge_page(extraction.page)
+    np.testing.assert_array_equal(extraction.probabilities, alone)
     assert (extraction.by_prior, extraction.is_guess) == (True, False)
     assert 0.3 < extraction.confidence <= 0.5
     assert extraction.to_dict()["model_version"] == Prior.shipped().digest

@@ -55,7 +55,7 @@ def test_a_model_of_one_page_has_no_classifier_and_leaves_other_pages_to_the_pri
         extraction = model.extract(asked)
         assert extraction.by_prior == by_prior
         assert [block.tag for block in extraction.blocks] == ["h1", "p", "p"]
-    expected, _ = Prior.shipped().judge([other])
+    expected, _ = Prior.shipped().judge_page(other)
     np.testing.assert_array_equal(model.probabilities(other), expected)
 
 

@@ -21,7 +21,6 @@ from contentspider.site.prior import Prior
 from contentspider.site.rows import text_key
 from contentspider.site.rules import RULES
 from contentspider.site.sample import sample_order
-from contentspider.site.single import settle
 from contentspider.site.teasers import teaser_slots
 from contentspider.site.votes import VOTERS, vote
 
@@ -122,8 +121,9 @@ class SiteLearner:
         if method == VOTES:
             file = self.options.prior_file
             judge = self.prior or (Prior.from_file(Path(file)) if file else Prior.shipped())
-            voted = vote(site, *judge.judge(sample), self.voters, self.rules)
-            return settle(voted, site.chars) if len(sample) == 1 else voted, judge.digest
+            if len(sample) == 1:  # a site of one page has nothing to say of it
+                return judge.judge_page(sample[0])[0], judge.digest
+            return vote(site, *judge.judge(sample), self.voters, self.rules), judge.digest
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
         if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
             raise OptionError(
