@@ -31,8 +31,9 @@ TIMEOUT = 900
 # granted of Scrapy's insides, small crawls, storage, and what the core does with lxml and NumPy.
 VERSIONS = {
     *("engine_contract", "scheduler", "inspection", "scope", "settings", "plugins", "binding"),
-    *("links", "items", "ledger", "storage", "blocks", "body", "hints", "metadata", "title"),
-    *("model", "trees", "output", "files", "formats"),
+    *("links", "items", "requests", "ending", "storage", "blocks", "body", "hints", "metadata"),
+    *("ledger", "ledger_files", "ledger_items", "ledger_pages", "ledger_queue", "ledger_upgrade"),
+    *("title", "model", "trees", "output", "files", "formats"),
     "test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model",
     "test_the_addon_in_a_project_of_the_users",
     "test_what_the_server_could_not_give_is_asked_again_at_the_end",
@@ -58,6 +59,12 @@ def example_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from example_site import ExampleSite
 
     return ExampleSite().write(tmp_path_factory.mktemp("corpora") / "example")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return where a test of a ledger has it."""
+    return tmp_path / "crawl.sqlite"
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from lxml import etree
 
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.formats import PAGE_KINDS, Output, page_file, replacing
+from contentspider.storage.output import JsonLinesWriter
 from contentspider.terminal import SafeFormatter
 
 if TYPE_CHECKING:
@@ -165,3 +166,29 @@ def test_logs_steer_no_terminal_and_tell_no_password() -> None:
     )
     told = SafeFormatter("%(message)s").format(record)
     assert told == "http://***@e.org/\ufffd[2J \ufffd]0;x\ufffd\ufffd2J \ufffd"
+
+
+def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_anew(
+    tmp_path: Path,
+) -> None:
+    out, partial = tmp_path / "out.jsonl", tmp_path / ".out.jsonl.partial"
+    out.write_bytes(b"yesterday")
+    writer = JsonLinesWriter(out, None, [])
+    writer.write(b"one")
+    mark = writer.mark()
+    writer.write(b"two")
+    writer.mark()
+    writer._file.write(b"half of a li")
+    writer.close()
+    again = JsonLinesWriter(out, mark, [b"one"])
+    again.write(b"three")
+    again.mark()
+    again.close()
+    assert partial.read_bytes() == b"one\nthree\n"
+    partial.write_bytes(b"")
+    last = JsonLinesWriter(out, mark, [b"one"])
+    assert out.read_bytes() == b"yesterday", "until the crawl has come to its end"
+    last.publish()
+    last.close()
+    assert out.read_bytes() == b"one\n"
+    assert list(tmp_path.iterdir()) == [out]

@@ -1,0 +1,30 @@
+"""How a crawl ended, and what it may replace."""
+
+from __future__ import annotations
+
+import pytest
+
+from contentspider.crawl.ending import Ending
+
+
+@pytest.mark.parametrize(
+    ("ending", "word", "replaces"),
+    [
+        (Ending("finished", 10), "finished", True),
+        (Ending("finished", 0), "finished", False),
+        (Ending("finished", 175, unread=3), "incomplete", True),
+        (Ending("finished", 31, unread=144), "incomplete", False),
+        (Ending("finished", 31, held=1), "incomplete", True),
+        (Ending("max_pages", 5, queued=100), "max_pages", True),
+        (Ending("closespider_timeout", 5, queued=100), "closespider_timeout", True),
+        (Ending("shutdown", 5, queued=100), "shutdown", True),
+        (Ending("shutdown", 0, queued=100), "shutdown", False),
+        (Ending("outage", 500, queued=1_000), "outage", False),
+        (Ending("ledger_full", 500, queued=1_000), "ledger_full", False),
+    ],
+)
+def test_what_a_crawl_may_replace(ending: Ending, word: str, replaces: bool) -> None:
+    assert ending.word == word
+    assert ending.may_replace(is_there=True) == replaces
+    assert ending.may_replace(is_there=False) == (ending.items > 0)
+    assert Ending.from_stats(ending.stats() | {"finish_reason": ending.reason}) == ending

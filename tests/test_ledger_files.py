@@ -1,0 +1,71 @@
+"""Where ledgers are, and which of those of older crawls stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contentspider.crawl.ledgers import archive, crawl_ledger, open_temporary
+from contentspider.storage.ledger import Ledger
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def end_a_crawl(path: Path, day: int, reason: str, keep: int = 2) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    ledger.end_run(reason)
+    assert ledger.detach()
+    archive(path, f"2024-01-0{day}T00:00:00+00:00", keep)
+
+
+def days(path: Path) -> list[str]:
+    return sorted(entry.name for entry in path.parent.glob("*.sqlite"))
+
+
+def test_old_crawls_are_pruned(path: Path) -> None:
+    for day in range(1, 6):
+        end_a_crawl(path, day, "finished")
+    assert days(path) == ["crawl.20240104T000000.sqlite", "crawl.20240105T000000.sqlite"]
+
+
+def test_crawls_that_failed_push_out_no_finished_one(path: Path) -> None:
+    for day, reason in enumerate(["finished", "finished", "shutdown", "incomplete", "outage"], 1):
+        end_a_crawl(path, day, reason)
+    assert days(path) == [f"crawl.2024010{day}T000000.sqlite" for day in (1, 2, 4, 5)]
+    end_a_crawl(path, 6, "finished")
+    assert days(path) == [f"crawl.2024010{day}T000000.sqlite" for day in (2, 5, 6)]
+
+
+def test_two_crawls_of_one_second_are_both_kept(path: Path) -> None:
+    for _ in range(3):
+        end_a_crawl(path, 1, "finished", keep=3)
+    assert days(path) == [f"crawl.20240101T000000{number}.sqlite" for number in ("-2", "-3", "")]
+    end_a_crawl(path, 1, "finished", keep=3)
+    assert days(path) == [f"crawl.20240101T000000-{number}.sqlite" for number in (2, 3, 4)]
+
+
+def test_a_temporary_ledger_deletes_only_what_killed_ones_left(path: Path) -> None:
+    others = [path.with_name(name) for name in ("crawl-2024-11.sqlite", "crawl-1-2.sqlite")]
+    for other in others:
+        Ledger(other).close()
+    killed_one = open_temporary(path)
+    killed_one._database._connection.close()
+    killed_one._database._unlock()
+    running = open_temporary(path)
+    open_temporary(path).close(delete=True)
+    assert all(other.exists() for other in others)
+    assert not killed_one.path or not killed_one.path.exists()
+    assert running.path
+    assert running.path.exists()
+    running.close(delete=True)
+
+
+def test_the_folder_of_the_ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert crawl_ledger("a/b", "state") == Path("state/a_b.sqlite")
+    assert crawl_ledger("x").resolve() == tmp_path / ".scrapy/contentspider/x.sqlite"
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "json")  # a project, and no scrapy.cfg in sight
+    assert crawl_ledger("x") == tmp_path / ".scrapy/contentspider/x.sqlite"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,47 @@
+"""The pages that a ledger keeps of each site, to learn from."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from contentspider.page.document import Page
+from contentspider.site.sample import sample_order
+from contentspider.storage.database import Database
+from contentspider.storage.pages import SQLitePages
+from tests.test_storage import HTML
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_kept_pages_are_those_of_the_smallest_hash_whatever_their_order(path: Path) -> None:
+    addresses = {site: [f"http://{site}/{number}" for number in range(30)] for site in "abc"}
+    wanted = {
+        site: sorted(sorted(every, key=sample_order)[:5]) for site, every in addresses.items()
+    }
+    for seed in range(3):
+        database = Database(None)
+        pages = SQLitePages(database, site_pages=5, all_pages=100)
+        everything = [(site, address) for site in addresses for address in addresses[site]]
+        random.Random(seed).shuffle(everything)
+        for site, address in everything:
+            pages.offer(site, Page.from_html(HTML, address))
+            pages = pages if seed else SQLitePages(database, site_pages=5, all_pages=100)
+        assert {site: [page.url for page in pages.sample(site)] for site in pages.sites()} == wanted
+
+
+def test_many_sites_share_what_is_kept(path: Path) -> None:
+    database = Database(None)
+    pages = SQLitePages(database, site_pages=8, all_pages=12)
+    large = [f"http://large/{number}" for number in range(40)]
+    for address in large:
+        pages.offer("large", Page.from_html(HTML, address))
+    for site in "abcd":
+        for number in range(2):
+            pages.offer(site, Page.from_html(HTML, f"http://{site}/{number}"))
+    for address in large:
+        pages.offer("large", Page.from_html(HTML, address))
+    kept = {site: [page.url for page in pages.sample(site)] for site in pages.sites()}
+    assert kept["large"] == sorted(sorted(large, key=sample_order)[:4])
+    assert [len(kept[site]) for site in "abcd"] == [2, 2, 2, 2]

@@ -1,0 +1,137 @@
+"""The queue of a ledger: what is asked next, and again, and what a kill leaves of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.storage.ledger import Ledger
+from tests.ledgers import killed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_queue_goes_by_priority_then_by_age_and_knows_each_address_once(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    for name, priority in (("low", -1), ("first", 0), ("second", 0), ("high", 5)):
+        assert ledger.frontier.enqueue(name.encode(), f"http://x/{name}", priority, "{}")
+    assert not ledger.frontier.enqueue(b"first", "http://x/first", 9, "{}")
+    assert (ledger.frontier.knows(b"first"), ledger.frontier.knows(b"other")) == (True, False)
+    assert ledger.frontier.queue.length == 4
+    taken = [ledger.frontier.queue.take() for _ in range(4)]
+    assert [entry[1].rpartition("/")[2] for entry in taken if entry] == [
+        "high",
+        "first",
+        "second",
+        "low",
+    ]
+    assert ledger.frontier.queue.take() is None
+    assert ledger.frontier.knows(b"first")
+    assert ledger.frontier.enqueue(b"first", "http://x/first", 0, "{}", again=True)
+    assert ledger.frontier.queue.length == 1
+    ledger.close()
+
+
+def test_what_was_not_committed_is_done_again_after_a_kill(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    for name in "abc":
+        ledger.frontier.enqueue(name.encode(), f"http://x/{name}", 0, "{}")
+    assert ledger.frontier.queue.take()
+    assert ledger.frontier.queue.take()
+    ledger.frontier.finish(1, "failed", "HTTP 404")
+    ledger.commit()
+    assert ledger.frontier.queue.take()
+    ledger.frontier.finish(3, "fetched")
+    ledger.frontier.enqueue(b"d", "http://x/d", 0, "{}")
+    again = killed(ledger)
+    assert again.runs.all()[-1].ended is None
+    again.begin_run()
+    assert again.frontier.states() == {"queued": 2, "failed": 1}
+    assert again.frontier.reasons("failed") == [("HTTP 404", 1, "http://x/a")]
+    assert [
+        entry[1] for entry in (again.frontier.queue.take(), again.frontier.queue.take()) if entry
+    ] == [
+        "http://x/b",
+        "http://x/c",
+    ]
+    again.end_run("finished")
+    assert [run.reason for run in again.runs.all()] == [None, "finished"]
+    again.close()
+
+
+def test_an_address_may_claim_again_what_it_claimed_before_a_kill(path: Path) -> None:
+    ledger = Ledger(path)
+    assert ledger.frontier.claim([b"one", b"two"], 1)
+    assert not ledger.frontier.claim([b"three", b"two"], 2)
+    assert ledger.frontier.claim([b"three"], 3), "nothing is claimed in part"
+    assert ledger.frontier.claim([b"one", b"two"], 1)
+    ledger.close()
+
+
+def test_what_failed_for_reasons_that_may_pass_is_asked_again(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    rows = [ledger.frontier.enqueue(name, f"http://x/{name!r}", 0, "{}") for name in (b"a", b"b")]
+    gone = ledger.frontier.enqueue(b"gone", "http://x/gone", 0, "{}")
+    for _ in range(3):
+        ledger.frontier.queue.take()
+    for row in rows:
+        ledger.frontier.finish(row, "failed", "HTTP 503", may_pass=True)
+    ledger.frontier.finish(gone, "failed", "HTTP 404")
+    assert (ledger.frontier.unread, ledger.frontier.queue.length) == (2, 0)
+    assert ledger.frontier.ask_again(rows[:1]) == 1
+    assert ledger.frontier.queue.length == 1
+    ledger.end_run("incomplete")
+    again = killed(ledger)
+    again.begin_run()
+    assert (again.frontier.unread, again.frontier.queue.length) == (0, 2)
+    again.close()
+
+
+def test_a_page_that_kills_again_and_again_is_set_aside(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    ledger.frontier.enqueue(b"killer", "http://x/killer", 1, "{}")
+    ledger.frontier.enqueue(b"other", "http://x/other", 0, "{}")
+    for deaths in range(3):
+        assert ledger.frontier.queue.take() == (1, "http://x/killer", "{}", 1, deaths)
+        ledger.commit()
+        ledger = killed(ledger)
+        assert ledger.begin_run() == (["http://x/killer"] if deaths == 2 else [])
+    assert ledger.frontier.reasons("failed") == [
+        ("3 runs died with it in flight: it is set aside", 1, "http://x/killer")
+    ]
+    taken = ledger.frontier.queue.take()
+    assert taken
+    assert taken[1] == "http://x/other"
+    ledger.close()
+
+
+def test_ends_without_a_death_are_held_against_no_page(path: Path) -> None:
+    ledger = Ledger(path)
+    for _ in range(4):
+        assert ledger.begin_run() == []
+        ledger.frontier.enqueue(b"slow", "http://x/slow", 0, "{}")
+        taken = ledger.frontier.queue.take()
+        assert taken
+        assert taken[4] == 0
+        ledger.end_run("shutdown")
+        ledger = killed(ledger)
+    ledger.close()
+
+
+def test_row_numbers_are_never_given_out_again(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    first = ledger.frontier.enqueue(b"a", "http://x/a", 0, None)
+    again = killed(ledger)
+    again.begin_run()
+    assert again.frontier.enqueue(b"b", "http://x/b", 0, "{}") == first, "it was not committed"
+    remembered = again.frontier.enqueue(b"c", "http://x/c", 0, None)
+    again.commit()
+    last = killed(again)
+    last.begin_run()
+    assert last.frontier.enqueue(b"d", "http://x/d", 0, "{}") > remembered
+    last.close()

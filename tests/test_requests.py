@@ -1,0 +1,56 @@
+"""Requests as the ledger keeps them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scrapy import Request, Spider
+
+from contentspider.crawl.binding import Bindings
+from contentspider.crawl.requests import dump_request, load_request
+
+
+class MySpider(Spider):
+    name = "my"
+
+    def page(self, response: Any, number: int = 0) -> None:
+        """Read a page."""
+
+    def failed(self, failure: Any) -> None:
+        """Note a failure."""
+
+
+def test_requests_survive_the_disk() -> None:
+    spider = MySpider()
+    request = Request(
+        "http://x/?q=ü",
+        spider.page,
+        method="POST",
+        headers={"X-Odd": b"\xff", "Accept": ["a", "b"]},
+        body=b"\x00\xff",
+        priority=3,
+        dont_filter=True,
+        meta={"depth": 2, "tuple": (1, {"x"})},
+        cb_kwargs={"number": 1},
+        errback=spider.failed,
+        flags=["f"],
+        cookies={"a": "b"},
+    )
+    again = load_request(
+        dump_request(request, spider, Bindings()), request.url, request.priority, spider, Bindings()
+    )
+    assert again.to_dict(spider=spider) == request.to_dict(spider=spider)
+    assert dump_request(Request("http://x"), spider, Bindings()) == "{}"
+    for odd in (
+        Request("http://x", lambda response: None),
+        Request("http://x", meta={"page": object()}),
+    ):
+        with pytest.raises(TypeError):
+            dump_request(odd, spider, Bindings())
+
+
+def test_a_request_calls_only_the_spiders_methods() -> None:
+    for text in ('{"callback": "nothing"}', '{"callback": "__init__"}', '{"errback": "name"}'):
+        with pytest.raises(ValueError, match="no method"):
+            load_request(text, "http://x", 0, MySpider(), Bindings())
