@@ -1,4 +1,4 @@
-"""Sites of a few lines of HTML, for tests of what only a site's pages together tell."""
+"""Pages and sites of a few lines of HTML: some are read as they are, some are served."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from contentspider.site.slots import SlotTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from contentspider.page.blocks import Block
+    from tests.conftest import Site
+
 WORDS = (
     "river stone winter letter engine garden bridge market number mirror candle harbour sister"
     " window silver copper morning paper".split()
@@ -24,6 +27,37 @@ def prose(*seed: object, words: int = 40) -> str:
     """Return a sentence that is another for each seed, of some 270 characters."""
     draw = random.Random(repr(seed))
     return " ".join(draw.choice(WORDS) for _ in range(words)).capitalize() + "."
+
+
+ARTICLE = (
+    "<html><head><title>{title}</title></head><body><nav><a href=/>Home</a></nav>"
+    "<article><h1>{title}</h1><p>{first}</p><p>{second}</p></article>{links}"
+    "<footer>© 2024 All rights reserved</footer></body></html>"
+)
+
+
+def article(number: int, links: str = "") -> str:
+    return ARTICLE.format(
+        title=f"Page {number}", first=prose(number, 1), second=prose(number, 2), links=links
+    )
+
+
+def small_site(site: Site, count: int) -> None:
+    """Serve *count* articles: a start page that leads to the others."""
+    site.add(
+        "/",
+        article(0, "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, count))),
+    )
+    for number in range(1, count):
+        site.add(f"/{number}", article(number))
+
+
+def blocks(html: str) -> list[Block]:
+    return Page.from_html(html).content.blocks
+
+
+def texts(html: str) -> list[str]:
+    return [block.text for block in blocks(html)]
 
 
 def site_of(bodies: Sequence[str]) -> SiteBlocks:

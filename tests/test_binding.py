@@ -28,7 +28,7 @@ from contentspider.crawl.binding import (
 from contentspider.crawl.requests import dump_request, load_request
 from contentspider.page.document import Page
 from tests.conftest import TIMEOUT, Site, read_jsonl
-from tests.test_crawl import article
+from tests.sites import article
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,14 +12,7 @@ from lxml import etree
 from contentspider.errors import StateError
 from contentspider.page.blocks import Block, element_key, new_walker, read_tree
 from contentspider.page.document import Page
-
-
-def blocks(html: str) -> list[Block]:
-    return Page.from_html(html).content.blocks
-
-
-def texts(html: str) -> list[str]:
-    return [block.text for block in blocks(html)]
+from tests.sites import blocks, texts
 
 
 @pytest.mark.parametrize(

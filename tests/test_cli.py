@@ -16,7 +16,7 @@ from contentspider.cli import build_parser
 from contentspider.crawl.outcome import Outcome
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl, run, serve
 from tests.hostile import serve_hostile
-from tests.test_crawl import article, small_site
+from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,31 +24,10 @@ from contentspider.evaluation.serve import SiteServer
 from contentspider.page.document import Page
 from contentspider.site.record import page_id
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl, run, serve, token_f1
-from tests.test_site import prose
+from tests.sites import article, prose, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-ARTICLE = (
-    "<html><head><title>{title}</title></head><body><nav><a href=/>Home</a></nav>"
-    "<article><h1>{title}</h1><p>{first}</p><p>{second}</p></article>{links}"
-    "<footer>© 2024 All rights reserved</footer></body></html>"
-)
-
-
-def article(number: int, links: str = "") -> str:
-    return ARTICLE.format(
-        title=f"Page {number}", first=prose((number, 1)), second=prose((number, 2)), links=links
-    )
-
-
-def small_site(site: Site, count: int) -> None:
-    site.add(
-        "/",
-        article(0, "".join(f"<a href=/{number}>Page {number}</a> " for number in range(1, count))),
-    )
-    for number in range(1, count):
-        site.add(f"/{number}", article(number))
 
 
 def test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model(
@@ -280,7 +259,7 @@ def test_a_site_of_one_page(tmp_path: Path, site: Site) -> None:
     site.add("/", article(3))
     run("crawl", site.url, "--own-site", cwd=tmp_path)
     (item,) = read_jsonl(tmp_path / "pages.jsonl")
-    assert prose((3, 1)) in item["content"]
+    assert prose(3, 1) in item["content"]
     assert "All rights reserved" not in item["content"]
 
 
@@ -452,7 +431,7 @@ def test_the_addon_in_a_project_of_the_users(tmp_path: Path, site: Site, stop_af
     for item in mine:
         number = int(str(item["link"]).rpartition("/")[2] or 0)
         assert item["heading"] == f"Page {number}"
-        assert item["body"] == f"Page {number}\n{prose((number, 1))}\n{prose((number, 2))}"
+        assert item["body"] == f"Page {number}\n{prose(number, 1)}\n{prose(number, 2)}"
     assert stats["contentspider/items/held"] == stats["contentspider/items/released"], (
         "nothing held is lost, even if the crawl is ended early"
     )

@@ -11,7 +11,7 @@ from contentspider.crawl.sites import SiteKeys
 from contentspider.page.document import Page
 from contentspider.storage.ledger import Ledger
 from tests.conftest import Site, read_jsonl, run
-from tests.test_crawl import article
+from tests.sites import article
 from tests.test_site import prose
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from filelock import FileLock
 
 from contentspider.site.record import page_id
 from tests.conftest import TIMEOUT, Site, read_jsonl, run
-from tests.test_crawl import small_site
-from tests.test_site import prose
+from tests.sites import prose, small_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,8 +52,8 @@ def page(number: int) -> str:
     )
     return (
         f"<html><head><title>Page {number}</title></head><body><nav><a href=/>Home</a> <a"
-        f" href=/p/1>First</a></nav><main><h1>Page {number}</h1><p>{prose((number, 1))}</p>"
-        f"<p>{prose((number, 2))}</p></main><ul>{links}</ul>"
+        f" href=/p/1>First</a></nav><main><h1>Page {number}</h1><p>{prose(number, 1)}</p>"
+        f"<p>{prose(number, 2)}</p></main><ul>{links}</ul>"
         "<footer>© 2024 All rights reserved</footer></body></html>"
     )
 

@@ -17,12 +17,7 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.pipelines import ItemPipelineManager
 
 import contentspider
-from contentspider.crawl.engine import (
-    end_at_start,
-    in_progress,
-    pass_item,
-    queue_length,
-)
+from contentspider.crawl.engine import end_at_start, in_progress, pass_item, queue_length
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

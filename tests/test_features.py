@@ -13,13 +13,7 @@ from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.features import texts as texts_module
-from contentspider.page.names import (
-    NAME_GROUPS,
-    PATH_FEATURES,
-    name_groups,
-    name_rows,
-    step_tag,
-)
+from contentspider.page.names import NAME_GROUPS, PATH_FEATURES, name_groups, name_rows, step_tag
 from contentspider.page.phrases import NOISE_PHRASES, compile_phrases, read_data, said
 from contentspider.page.text import text_weight, tokens
 

@@ -17,7 +17,7 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.holder import Holder
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
-from tests.test_crawl import article, small_site
+from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path

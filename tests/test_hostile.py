@@ -27,8 +27,7 @@ from contentspider.crawl.traps import (
 from contentspider.page.document import Page
 from tests.conftest import read_jsonl, run
 from tests.hostile import Exchange, HostileSite, bomb, serve_hostile
-from tests.test_crawl import article
-from tests.test_site import prose
+from tests.sites import article, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ import pytest
 from contentspider.crawl.outcome import Outcome
 from contentspider.storage.ledger import Ledger
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
-from tests.test_crawl import small_site
+from tests.sites import small_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable

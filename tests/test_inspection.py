@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import TIMEOUT, Site
-from tests.test_crawl import small_site
+from tests.sites import small_site
 
 if TYPE_CHECKING:
     from pathlib import Path

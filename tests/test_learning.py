@@ -17,7 +17,7 @@ from contentspider.page.document import Page
 from contentspider.site.options import LearningOptions
 from contentspider.storage.ledger import Ledger
 from tests.conftest import ROOT
-from tests.test_crawl import article
+from tests.sites import article
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import ROOT, TIMEOUT, Site
-from tests.test_crawl import article, small_site
+from tests.sites import article, small_site
 from tests.test_site import prose
 
 if TYPE_CHECKING:

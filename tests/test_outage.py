@@ -14,7 +14,7 @@ from contentspider.crawl import outage
 from contentspider.crawl.outage import FAILURES, MAX_PAUSE_SECS, Hosts, retry_after
 from tests.conftest import run
 from tests.hostile import Exchange, HostileSite, serve_hostile
-from tests.test_crawl import article
+from tests.sites import article
 from tests.test_robots import paths
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from contentspider.page import pdf
 from contentspider.page.pdf import is_pdf, paragraphs_of, read_pdf
 from tests.conftest import Site, read_jsonl, run
-from tests.test_crawl import article, small_site
+from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from contentspider.report.render import render_report
 from contentspider.report.summary import summarise
 from contentspider.site.learner import SiteLearner
 from tests.conftest import TIMEOUT, Site, run
-from tests.test_crawl import small_site
+from tests.sites import small_site
 from tests.test_site import prose
 
 if TYPE_CHECKING:

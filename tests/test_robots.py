@@ -16,7 +16,7 @@ from contentspider.crawl.robots import header_directives, meta_directives
 from contentspider.crawl.sitemaps import is_feed, read_feed
 from tests.conftest import Site, read_jsonl, run
 from tests.hostile import Exchange, HostileSite, serve_hostile
-from tests.test_crawl import article
+from tests.sites import article
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

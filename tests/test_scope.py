@@ -28,7 +28,7 @@ from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.spider import START_META_KEY, SiteSpider
 from contentspider.errors import ContentSpiderError
 from tests.conftest import Site, read_jsonl, run, serve
-from tests.test_crawl import article, small_site
+from tests.sites import article, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
