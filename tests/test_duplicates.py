@@ -11,8 +11,7 @@ from contentspider.crawl.sites import SiteKeys
 from contentspider.page.document import Page
 from contentspider.storage.ledger import Ledger
 from tests.conftest import Site, read_jsonl, run
-from tests.sites import article
-from tests.test_site import prose
+from tests.sites import article, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,5 +115,5 @@ def test_a_crawl_swaps_no_addresses(tmp_path: Path, site: Site) -> None:
     }
     assert {"", "list?page=2", "list"} == set(items) - {"1", "copy"}
     assert len(items) == 4, "one of the two that are one"
-    assert prose((2, 1)) in items["list?page=2"]
-    assert prose((1, 1)) in items["list"]
+    assert prose(2, 1) in items["list?page=2"]
+    assert prose(1, 1) in items["list"]

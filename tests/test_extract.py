@@ -14,8 +14,8 @@ from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
 from contentspider.storage.models import ModelStore
 from tests.conftest import read_jsonl, run
+from tests.sites import prose
 from tests.test_model import HTML
-from tests.test_site import prose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def models(tmp_path: Path) -> Path:
-    pages = [Page.from_html(HTML.format(n, prose((n, 1)), prose((n, 2))), f"/{n}") for n in "abcd"]
+    pages = [Page.from_html(HTML.format(n, prose(n, 1), prose(n, 2)), f"/{n}") for n in "abcd"]
     learner = SiteLearner("example.org", LearningOptions(features=["slots", "scripts"]))
     ModelStore(tmp_path / "models").save(learner.fit(pages))
     return tmp_path / "models"

@@ -26,7 +26,7 @@ from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
 from contentspider.site.slots import SlotTable
 from tests.conftest import run
-from tests.test_site import prose
+from tests.sites import prose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -213,7 +213,7 @@ def some_pages() -> list[Page]:
         " rights reserved</footer>"
     )
     return [
-        Page.from_html(html.format(n, prose((n, 1)), prose((n, 2))), str(n), attributes=True)
+        Page.from_html(html.format(n, prose(n, 1), prose(n, 2)), str(n), attributes=True)
         for n in range(12)
     ]
 
@@ -242,13 +242,13 @@ def rendered(number: int) -> dict[str, Any]:
             "bound": {"width": width, "height": 20, "left": 0, "top": 40},
         }
 
-    story = [prose((number, line)) for line in range(3)]
+    story = [prose(number, line) for line in range(3)]
     texts = [
         text("Home", ["div", "a"], "12px", 80),
         text("News of the day", ["div", "a"], "12px", 80),
     ]
     texts += [text(words, ["div", "div"], "16px", 640) for words in story] + [
-        text(prose((number, 9)), ["div", "div"], "11px", 300)
+        text(prose(number, 9), ["div", "div"], "11px", 300)
     ]
     return {
         "url": f"http://example.org/{number}",

@@ -13,7 +13,7 @@ from contentspider import Extraction, LearningOptions, Page, Prior, SiteLearner,
 from contentspider.crawl.items import ContentItem
 from contentspider.errors import StateError
 from contentspider.storage.models import ModelStore
-from tests.test_site import prose
+from tests.sites import prose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ HTML = (
 @pytest.fixture(scope="module")
 def pages() -> list[Page]:
     return [
-        Page.from_html(HTML.format(n, prose((n, 1)), prose((n, 2))), f"https://example.org/{n}")
+        Page.from_html(HTML.format(n, prose(n, 1), prose(n, 2)), f"https://example.org/{n}")
         for n in range(12)
     ]
 

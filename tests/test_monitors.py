@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import ROOT, TIMEOUT, Site
-from tests.sites import article, small_site
-from tests.test_site import prose
+from tests.sites import article, prose, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path

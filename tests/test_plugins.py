@@ -18,7 +18,7 @@ from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions, OptionError
 from tests.conftest import ROOT, run
-from tests.test_site import prose
+from tests.sites import prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def site_pages() -> list[Page]:
         "<title>Page {0}</title><nav><a href=/>Home</a> <a href=/a>About us</a></nav><div"
         " class=text><p>{1}</p><p>{2}</p></div><footer>© 2024</footer>"
     )
-    return [Page.from_html(html.format(n, prose((n, 1)), prose((n, 2))), f"/{n}") for n in range(8)]
+    return [Page.from_html(html.format(n, prose(n, 1), prose(n, 2)), f"/{n}") for n in range(8)]
 
 
 @pytest.mark.parametrize("labels", ["prose", "quiet", "votes"])

@@ -16,8 +16,7 @@ from contentspider.report.render import render_report
 from contentspider.report.summary import summarise
 from contentspider.site.learner import SiteLearner
 from tests.conftest import TIMEOUT, Site, run
-from tests.sites import small_site
-from tests.test_site import prose
+from tests.sites import prose, small_site
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -37,20 +37,12 @@ from contentspider.site.relevance import (
 )
 from contentspider.site.slots import SlotTable, count_names
 from tests.conftest import token_f1
+from tests.sites import prose
 
 PROSE = (
     "The ferry leaves the harbour at seven and comes back before noon, if the weather and the crew"
     " allow it."
 )
-
-
-def prose(seed: object) -> str:
-    words = (
-        "river stone winter letter engine garden bridge market number mirror candle harbour sister"
-        " window silver copper morning paper".split()
-    )
-    draw = random.Random(str(seed))
-    return " ".join(draw.choice(words) for _ in range(40)).capitalize() + "."
 
 
 def test_both_libraries_count_the_same_subsequence() -> None:
@@ -124,8 +116,8 @@ def test_alternating_rows_are_one_cluster_and_other_elements_are_not() -> None:
 def test_the_paper_chooses_one_best_cluster() -> None:
     pages = [
         Page.from_html(
-            f"<title>x</title><meta name=description content='{prose((number, 0))}'>"
-            f"<div><p>{prose((number, 0))}</p><p>{prose((number, 1))}</p></div>"
+            f"<title>x</title><meta name=description content='{prose(number, 0)}'>"
+            f"<div><p>{prose(number, 0)}</p><p>{prose(number, 1)}</p></div>"
             "<ul><li>Home</li></ul>"
         )
         for number in range(4)
@@ -352,7 +344,7 @@ def test_no_descriptions_anywhere_and_no_titles_either() -> None:
     pages = [
         Page.from_html(
             "<nav><a href=/>Home</a></nav><div"
-            f" class=text><p>{prose((n, 1))}</p><p>{prose((n, 2))}</p></div><footer>About"
+            f" class=text><p>{prose(n, 1)}</p><p>{prose(n, 2)}</p></div><footer>About"
             " us</footer>"
         )
         for n in range(10)
