@@ -28,10 +28,10 @@ from mutmut.mutation.trampoline import set_mutant_under_test
 ROOT = Path(__file__).resolve().parent.parent
 # The test files that concern a module, those that kill most first.
 TESTS = {
-    "blocks": "votes rules slots copies",
+    "blocks": "votes rules rules_comments slots copies",
     "classifier": "classifier plugins",
     "clusters": "slots site",
-    "copies": "copies rules",
+    "copies": "copies rules rules_comments",
     "featuresets": "featuresets",
     "folder": "folder model",
     "labels": "plugins",
@@ -46,7 +46,7 @@ TESTS = {
     "record": "items metadata language",
     "relevance": "slots site",
     "rows": "rows site",
-    "rules": "rules votes",
+    "rules": "rules rules_comments votes",
     "sample": "options",
     "slots": "slots",
     "svm": "classifier plugins",

@@ -31,9 +31,10 @@ TIMEOUT = 900
 # granted of Scrapy's insides, small crawls, storage, and what the core does with lxml and NumPy.
 VERSIONS = {
     *("engine_contract", "scheduler", "inspection", "scope", "settings", "plugins", "binding"),
-    *("links", "items", "requests", "ending", "storage", "blocks", "body", "hints", "metadata"),
+    *("links", "items", "requests", "ending", "storage", "output", "files", "formats"),
     *("ledger", "ledger_files", "ledger_items", "ledger_pages", "ledger_queue", "ledger_upgrade"),
-    *("title", "model", "trees", "output", "files", "formats"),
+    *("blocks", "blocks_hidden", "document", "body", "hints", "metadata", "title"),
+    *("model", "trees"),
     "test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model",
     "test_the_addon_in_a_project_of_the_users",
     "test_what_the_server_could_not_give_is_asked_again_at_the_end",

@@ -1,15 +1,14 @@
+"""Blocks: the texts of a page in their order, where each stands, and what is marked in it."""
+
 from __future__ import annotations
 
 import itertools
-import json
 import subprocess
 import sys
-import zlib
 
 import pytest
 from lxml import etree
 
-from contentspider.errors import StateError
 from contentspider.page.blocks import Block, element_key, new_walker, read_tree
 from contentspider.page.document import Page
 from tests.sites import blocks, texts
@@ -107,102 +106,6 @@ def test_deep_markup_does_not_exhaust_the_stack() -> None:
     assert texts("<p>first</p>" + "<div>" * 10_000 + "lost") == ["first", *lost]
 
 
-PROSE = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world. " * 4
-NOTICE = "Please enable JavaScript in your browser to see this site as it was meant to be. " * 3
-
-
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        # the page itself is in it
-        (
-            f"<section id=main></section><noscript><h1>Tea</h1><p>{PROSE}</p></noscript>",
-            "Tea|PROSE",
-        ),
-        # its one text is elsewhere
-        (f"<p>{PROSE}</p><p>b</p><noscript><p>{PROSE}</p></noscript>", "PROSE|b"),
-        # it has a text of its own
-        (f"<p>{PROSE}</p><noscript><p>2 {PROSE}</p></noscript><p>b</p>", "PROSE|2 PROSE|b"),
-        (
-            f"<p>{PROSE}</p><noscript><p>2 {PROSE}</p><p>{PROSE}</p></noscript>",
-            "PROSE|2 PROSE|PROSE",
-        ),
-        # links instead of a menu that a script makes
-        (f"<p>{PROSE}</p><noscript><a href=/>{PROSE}</a></noscript>", "PROSE"),
-        (f"<p>{PROSE}</p><noscript><p>{'a b ' * 40}</p></noscript>", "PROSE"),
-        # a picture, a tracker, a notice
-        ("<p>a</p><noscript><img src=x alt='A picture'> by me</noscript>", "a"),
-        (f"<p>a</p><noscript><iframe src=x></iframe><style>{PROSE}</style></noscript>", "a"),
-        (f"<p>a</p><noscript><p>{NOTICE}</p></noscript>", "a"),
-        (f"<p>a</p><noscript>{PROSE} <b>Enable JAVASCRIPT.</b></noscript>", "a"),
-        (f"<noscript>{NOTICE}<p>{PROSE * 4}</p></noscript>", "NOTICE|PROSE*4"),
-        (
-            f"<noscript><p>1 {PROSE}</p></noscript><noscript><p>2 {PROSE}</p></noscript>",
-            "1 PROSE|2 PROSE",
-        ),
-        # one within another
-        (
-            f"<p>{PROSE}</p>{f'<noscript><p>{PROSE}</p>' * 2}</noscript></noscript><p>b</p>",
-            "PROSE|b",
-        ),
-        ("<head><noscript>x</noscript></head><p>a</p>", "a"),
-    ],
-)
-def test_what_is_shown_without_scripts_is_read_where_it_is_a_text(html, expected) -> None:
-    found = "|".join(texts(html))
-    for name, text in (("PROSE*4", PROSE * 4), ("PROSE", PROSE), ("NOTICE", NOTICE)):
-        found = found.replace(text.strip(), name)
-    assert found == expected
-
-
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        # in the place of its template, and not where it came
-        (
-            "<template id='B:0'></template><p>foot</p><div hidden id='S:0'><p>text</p></div>",
-            ["text", "foot"],
-        ),
-        # within another
-        (
-            (
-                "<p>a</p><template id=B:0></template><p>z</p><div hidden id=S:a1>c</div>"
-                "<div hidden id=S:0>b<template id=P:a1></template></div>"
-            ),
-            ["a", "bc", "z"],
-        ),
-        # without a place, with another name, and twice
-        ("<p>a</p><div hidden id='S:0'>b</div>", ["a", "b"]),
-        ("<p>a</p><div hidden id='T:0'>b</div><div hidden id='S:x'>c</div>", ["a"]),
-        ("<template id=B:1></template>a<template id=B:1></template><p hidden id=S:1>b</p>", ["ba"]),
-        ("<div><p>a</p><div hidden id='S:0'>b</div></div>", ["a"]),
-        ("<template id=B:0>x</template><p>a</p>", ["a"]),
-        ("<template id=':'>x</template><template id=B:>y</template><p>a</p>", ["a"]),
-        ("<x-card><template shadowrootmode=open><p>a</p></template><p>b</p></x-card>", ["a", "b"]),
-    ],
-)
-def test_what_a_script_moves_into_the_page_is_read_where_it_belongs(html, expected) -> None:
-    assert texts(html) == expected
-
-
-def test_a_segment_that_holds_its_own_place_ends() -> None:
-    html = "<template id=B:0></template><div hidden id=S:0>a<template id=B:0></template></div>"
-    assert texts(html) == ["a"]
-
-
-@pytest.mark.parametrize(
-    ("html", "count"),
-    [
-        (f"<div style='visibility:hidden'><h1>Tea</h1><p>{PROSE}</p></div>", 2),
-        (f"<p>Loading</p><div hidden><p>{PROSE}</p></div>", 2),
-        (f"<p>{PROSE}</p><div hidden><p>{PROSE}</p></div>", 1),
-        ("<p>a</p><div hidden><p>A menu</p></div>", 1),
-    ],
-)
-def test_a_page_that_shows_nothing_is_read_with_what_it_hides(html, count) -> None:
-    assert len(texts(html)) == count
-
-
 def test_an_address_of_an_element_of_the_pages_own_is_a_link() -> None:
     (card, after) = blocks("<my-card href=/a>one <b>two</b></my-card>three")
     assert (card.link_chars, card.links, card.spans) == (7, 1, ((0, 7, "/a"), (4, 7, "*")))
@@ -212,21 +115,6 @@ def test_an_address_of_an_element_of_the_pages_own_is_a_link() -> None:
         1,
     ]
     assert [block.links for block in blocks("<div href=/a>a</div><my-card>b</my-card>")] == [0, 0]
-
-
-@pytest.mark.parametrize(
-    ("html", "expected"),
-    [
-        ("<p>{{ title }}</p><p>a</p>", ["a"]),
-        ("<p>{% if a %} ${price} - {{b}}</p><p>a</p>", ["a"]),
-        ("<p>Write {{ title }}</p>", ["Write {{ title }}"]),
-        ("<p><code>{{ title }}</code></p>", ["{{ title }}"]),
-        ("<pre>{{ title }}</pre>", ["{{ title }}"]),
-        ("<p>{a}</p>", ["{a}"]),
-    ],
-)
-def test_expressions_of_templates_are_no_text(html, expected) -> None:
-    assert texts(html) == expected
 
 
 def test_trees_of_xml_are_read_as_lxml_shows_them() -> None:
@@ -254,43 +142,6 @@ def test_text_that_is_cleaned_keeps_its_marks_in_place() -> None:
         ((0, 4, "/x"), (5, 9, "*")),
         4,
     )
-
-
-def test_huge_pages_are_cut_and_say_so() -> None:
-    html = "<p>" + "word " * 200 + "</p>"
-    page = Page.from_html(html * 50_000)  # 50 MB
-    assert page.content.truncated
-    assert len(page.content.blocks) == 20_000
-
-
-def test_open_marks_do_not_multiply() -> None:
-    page = Page.from_html("<code>" * 1_000 + "<b>" * 1_000 + "<p>x" * 20_000)
-    assert len(page.content.blocks) == 20_000
-    assert max(len(block.spans) for block in page.content.blocks) <= 8
-    assert len(page.dump()) < 500_000
-
-
-def test_a_long_address_around_many_blocks_is_stored_once() -> None:
-    html = f"<a href='/{'x' * 100_000}'>" + "<p>y</p>" * 1_000
-    page = Page.from_html(html)
-    assert sum(block.links for block in page.content.blocks) == 1_000
-    assert stored_chars(page) < 2 * len(html)
-
-
-def stored_chars(page: Page) -> int:
-    return len(zlib.decompress(page.dump()))
-
-
-@pytest.mark.parametrize("paragraph", ["<p></p>", "<p class={}></p>", "<p class={}>x</p>"])
-def test_a_long_path_around_many_elements_is_stored_once(paragraph: str) -> None:
-    steps = "".join(f"<div class={'x' * 180}{chr(97 + depth)}>" for depth in range(20))
-    names = itertools.islice(itertools.product("abcdefghijklmnopqrstuvwxyz", repeat=3), 10_000)
-    html = steps + "".join(paragraph.format("".join(name)) for name in names)
-    page = Page.from_html(html)
-    assert Page.load(page.dump()) == page
-    assert stored_chars(page) < 5 * len(html)
-    if ">x<" not in paragraph:
-        assert len(page.content.parents) == 1
 
 
 def test_elements_without_text_are_left_out_and_count_in_the_places_of_the_others() -> None:
@@ -342,74 +193,6 @@ def test_cells_are_numbered_and_the_base_is_known() -> None:
     )
     assert [(block.row, block.cell) for block in page.content.blocks] == [(1, 1), (1, 1), (1, 2)]
     assert page.content.base == "/b/"
-
-
-def test_a_damaged_dump_is_refused() -> None:
-    data = Page.from_html("<p>a <a href=/x>b</a><img src=/i alt=c></p>").dump()
-    record = json.loads(zlib.decompress(data))
-    damaged = [data[:-9], b"", zlib.compress(b"[]")]
-    for name, values in record["content"].items():
-        for wrong in (None, [7], [[7]], "x", [2**70], [None]):
-            if wrong != values and name not in ("base", "truncated", "parents", "positions"):
-                content = {**record["content"], name: wrong}
-                damaged.append(zlib.compress(json.dumps({**record, "content": content}).encode()))
-    assert sum(map(is_refused, damaged)) > 0.8 * len(damaged)
-
-
-def is_refused(dump: bytes) -> bool:
-    try:
-        Page.load(dump)
-    except StateError:
-        return True
-    return False
-
-
-def test_many_links_in_one_block_take_linear_time() -> None:
-    (block,) = blocks("<p>" + "<a href=/x>tag</a> " * 100_000 + "</p>")
-    assert block.links == 100_000
-    assert block.link_chars == 300_000
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b" \n",
-        b"\x00\x00",
-        b"\xff\xfe",
-        b"<",
-        b"<html>",
-        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4,
-        b"<?xml version='1.0'?><!-- x",
-    ],
-)
-def test_bad_input_gives_a_page_without_a_crash(body: bytes) -> None:
-    page = Page.from_html(body)
-    assert Page.load(page.dump()) == page
-
-
-@pytest.mark.parametrize(
-    ("body", "content_type"),
-    [
-        ("<p>naïve œuvre</p>".encode("cp1252"), None),
-        ("<meta charset=koi8-r><p>привет</p>".encode("koi8-r"), None),
-        ("<p>日本語</p>".encode("shift_jis"), "text/html; charset=shift_jis"),
-        ("\ufeff<p>bom</p>".encode("utf-16-le"), None),
-        (b"<meta charset=undefined><p>bom</p>", None),
-    ],
-)
-def test_encodings_are_right(body: bytes, content_type: str | None) -> None:
-    page = Page.from_html(body, content_type=content_type)
-    assert page.content.blocks[0].text in {"naïve œuvre", "привет", "日本語", "bom"}
-
-
-def test_a_page_survives_its_dump() -> None:
-    html = (
-        "<html lang=de><title>T</title><meta name=description content=D><table><tr><td>a <a"
-        " href=/x>b</a></table><ul><li>c</ul>"
-    )
-    page = Page.from_html(html, "https://example.org/")
-    assert Page.load(page.dump()) == page
 
 
 def test_a_block_is_what_its_fields_are() -> None:

@@ -1,20 +1,22 @@
-"""Extraction of saved pages with stored models."""
+"""Extraction of saved pages, with models that are stored or learned from them."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.errors import ContentSpiderError, StateError
+from contentspider.evaluation.corpora import find_corpora
 from contentspider.extract import extract_paths
 from contentspider.page.document import Page
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
 from contentspider.storage.models import ModelStore
-from tests.conftest import read_jsonl, run
-from tests.sites import prose
+from tests.conftest import read_jsonl, run, token_f1
+from tests.sites import article, prose
 from tests.test_model import HTML
 
 if TYPE_CHECKING:
@@ -66,3 +68,24 @@ def test_the_command_line_takes_a_folder_of_models(models: Path, saved: Path) ->
     done = run("extract", str(saved), "--models", "none", cwd=saved.parent, check=False)
     assert done.returncode == 1
     assert "none has no model of 'example.org'; it has: none." in done.stderr
+
+
+def test_extract_learns_folders_and_files(example_corpus: Path, tmp_path: Path) -> None:
+    run("extract", str(example_corpus / "html"), "-o", "out.jsonl", cwd=tmp_path)
+    (corpus,) = find_corpora(example_corpus)
+    items = {item["url"]: item for item in read_jsonl(tmp_path / "out.jsonl")}
+    scores = [token_f1(str(items[page.path]["content"]), page.text) for page in corpus.gold()]
+    assert sum(scores) / len(scores) >= 0.97
+    (tmp_path / "a.html").write_text(article(1))
+    (tmp_path / "empty.html").write_text("")
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    (mirror / "page").write_text("<!-- saved --><!DOCTYPE html>" + article(1))
+    (mirror / "page.php").write_text(article(2))
+    (mirror / "style.css").write_text("p { color: red }")
+    (mirror / "notes.txt").write_text("a < b")
+    run("extract", "mirror", "-o", "mirror.jsonl", cwd=tmp_path)
+    assert [item["url"] for item in read_jsonl(tmp_path / "mirror.jsonl")] == ["page", "page.php"]
+    done = run("extract", "a.html", "empty.html", cwd=tmp_path)
+    assert json.loads(done.stdout)["content"].startswith("Page 1\n")
+    assert "empty.html holds no text" in done.stderr

@@ -8,13 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from contentspider.page import names
-from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.features import texts as texts_module
-from contentspider.page.names import NAME_GROUPS, PATH_FEATURES, name_groups, name_rows, step_tag
-from contentspider.page.phrases import NOISE_PHRASES, compile_phrases, read_data, said
 from contentspider.page.text import text_weight, tokens
 
 LONG = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world today."
@@ -262,131 +258,6 @@ def test_what_is_shared_with_the_hints() -> None:
     }
     for feature, value in expected.items():
         assert values(html, feature) == pytest.approx([value, 0])
-
-
-def path_row(path: str) -> list[float]:
-    row = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
-    name_rows().fill(row, [Block("x", path, "p", 0)])
-    return row[0].tolist()
-
-
-def test_names_count_by_how_near_they_are() -> None:
-    row = path_row("body.footer/div.nav/div.share/div.ad/div/p#comments")
-    found = {
-        name: value
-        for name, value in zip(PATH_FEATURES, row, strict=True)
-        if value and not name.startswith(("tag_", "inside_"))
-    }
-    assert found == pytest.approx(
-        {"own_comment": 1, "near_ad": 1, "far_share": 1, "far_nav": 1 / 2, "far_footer": 1 / 3}
-    )
-
-
-def test_tags_count_as_leaf_and_above() -> None:
-    row = dict(zip(PATH_FEATURES, path_row("body/ul/li.x/ul#y/li/p"), strict=True))
-    assert {name: value for name, value in row.items() if value} == {
-        "tag_p": 1,
-        "inside_li": 2,
-        "inside_ul": 2,
-    }
-    assert dict(zip(PATH_FEATURES, path_row("body/my-card"), strict=True))["tag_other"] == 1
-
-
-def test_rows_for_names_that_do_not_suit_are_refused() -> None:
-    with pytest.raises(ValueError, match="do not suit"):
-        name_rows().fill(np.zeros((1, 3), dtype=np.float32), [Block("x", "body", "p", 0)])
-
-
-@pytest.mark.parametrize(
-    ("step", "groups"),
-    [
-        ("div.comments", {"comment"}),
-        ("div.commentList", {"comment", "list"}),
-        ("div#relatedPosts[navigation]", {"related", "nav"}),
-        ("nav", set()),
-        ("div.unrelated", set()),
-        ("div.TOCList", {"toc", "list"}),
-        ("shop-price", {"product"}),
-        ("x-comment.ad", {"comment", "ad"}),
-        ("div.AD", {"ad"}),
-        ("div.sideBarAD2nav", {"side", "ad", "nav"}),
-        ("div..ad[]", {"ad"}),
-        ("div.col2", {"side"}),
-    ],
-)
-def test_what_ids_classes_and_roles_say(step, groups) -> None:
-    assert {NAME_GROUPS[index] for index in name_groups(step)} == groups
-
-
-@pytest.mark.parametrize(
-    ("step", "tag"), [("p", "p"), ("h1#a.b", "h1"), ("a[b]", "a"), ("", ""), (".x", "")]
-)
-def test_the_tag_of_a_step(step, tag) -> None:
-    assert step_tag(step) == tag
-
-
-def test_kept_paths_are_bounded(monkeypatch) -> None:
-    monkeypatch.setattr(names, "MAX_KEPT", 3)
-    rows = name_rows()
-    into = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
-    for number in range(10):
-        rows.fill(into, [Block("x", f"body/div.part-{number}/p", "p", 0)])
-    assert len(rows) <= 3
-
-
-# phrases by language
-
-
-@pytest.mark.parametrize(
-    ("group", "text", "is_there"),
-    [
-        ("related", "» Ähnliche Artikel", True),
-        ("related", "Not related", False),
-        ("related", "Read: the news", True),
-        ("comment", "3 комментария", True),
-        ("comment", "No comments", False),
-        ("share", "Share this", True),
-        ("share", "Shareholders", False),
-        ("legal", "Alle Rechte vorbehalten", True),
-        ("form", "メンバー登録", True),
-        ("byline", "von A. B.", True),
-        ("byline", "vonnöten", False),
-        ("move", "次へ", True),
-        ("ad", "Publicité", True),
-    ],
-)
-def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
-    assert bool(NOISE_PHRASES[group].search(text.lower())) == is_there
-
-
-@pytest.mark.parametrize(
-    ("text", "groups"),
-    [
-        ("tea is made of leaves", []),
-        ("read more in our newsletter ©", ["related", "legal", "form", "action"]),
-        ("12 comments", ["comment"]),
-        ("tea ©", ["legal"]),
-    ],
-)
-def test_what_a_text_says_is_told_at_once(text, groups) -> None:
-    found = [name for name, says in zip(NOISE_PHRASES, said(text), strict=True) if says]
-    assert found == groups
-
-
-def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
-    data = read_data("phrases.json")
-    assert list(data) == list(NOISE_PHRASES)
-    for name, group in data.items():
-        for phrases in group["phrases"].values():
-            for phrase in phrases:
-                alone = compile_phrases(**{**group, "phrases": {"": [phrase]}})
-                assert alone.pattern.strip("^$"), (name, phrase)
-                assert phrase == phrase.lower(), (name, phrase)  # it would match nothing
-    numbered = compile_phrases(
-        {"en": ["notes"]}, begins_text=True, after_a_number=True, whole_words=False
-    )
-    assert numbered.search("12 notes")
-    assert not numbered.search("my notes")
 
 
 def test_tokens_and_lengths_of_texts_without_spaces() -> None:

@@ -128,3 +128,8 @@ def test_lists_are_readable_in_csv_and_xml() -> None:
     xml.export_item(item)
     xml.finish_exporting()
     assert b"<headings><value># Ferry</value><value>## Times</value></headings>" in file.getvalue()
+
+
+def test_fields_that_we_do_not_have_are_refused() -> None:
+    with pytest.raises(ValueError, match="maps \\['text'\\]"):
+        FieldMap({"my.Item": {"text": "body"}})

@@ -1,13 +1,16 @@
-"""Links cost little, whatever they look like."""
+"""Links: which a page has, and that they cost little, whatever they look like."""
 
 from __future__ import annotations
 
 import re
 import time
+from urllib.parse import urljoin, urlsplit
 
 import pytest
+from parsel import Selector
 
 from contentspider.crawl import duplicates, links, sitemaps, traps
+from contentspider.crawl.links import page_links, remembering
 
 PATTERNS = [
     (module, name)
@@ -43,3 +46,73 @@ def test_forms_of_long_addresses_take_no_time() -> None:
         ):
             function(address)
     assert time.process_time() - started < 2
+
+
+def test_links_come_from_the_tree() -> None:
+    html = """<base href="/b/"><a href="x?a=1#top">1</a><a href=" https://e.org/y ">2</a>
+    <a href="//f.org/z">3</a><a href="#top">4</a><a href="mailto:a@b">5</a><a href="pic.JPG">6</a>
+    <a href="http://[broken">7</a><a href="x?a=1">8</a><area href="/map"><a>9</a>"""
+    root = Selector(text=html).root
+    assert page_links(root, "https://e.org/a/") == [
+        "https://e.org/b/x?a=1",
+        "https://e.org/y",
+        "https://f.org/z",
+        "https://e.org/map",
+    ]
+
+
+HREFS = [
+    "x",
+    "?x",
+    ";x",
+    "",
+    ".",
+    "../x",
+    "/x",
+    "//f.org/x",
+    "//",
+    "//?p=2",
+    "http:",
+    "https://",
+    "http:?p=2",
+    "http:x",
+    "https:x",
+    "&#1;?p=2",
+    "/\t/?x",
+    "\n?y",
+]
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "http://e.org",
+        "http://e.org?a=/b/c",
+        "http://e.org/",
+        "https://e.org/a/b.html?c=d/e",
+        "http://e.org/a/;b?c",
+    ],
+)
+def test_links_mean_what_they_mean_on_their_page(base: str) -> None:
+    known = remembering()
+    for href in HREFS:
+        root = Selector(text=f'<a href="{href}">1</a>').root
+        clean = (root.find(".//a").get("href") or "").strip().replace("\t", "").replace("\n", "")
+        parts = urlsplit(address := urljoin(base, clean).partition("#")[0])
+        expected = [address] if clean and parts.scheme in ("http", "https") and parts.netloc else []
+        found = [page_links(root, base, resolve=resolve) for resolve in (None, known, known)]
+        assert found == [expected] * 3, href
+
+
+def test_links_too_long_to_be_addresses_are_none() -> None:
+    root = Selector(
+        text=f'<a href="data:,{"x" * 10_000}">1</a><a href="/{"y" * 10_000}">2</a>'
+    ).root
+    assert page_links(root, "https://e.org/a/") == []
+    base = "https://e.org/" + "q" * 10_000
+    assert page_links(Selector(text="<a href=?z>1</a>").root, base) == [base + "?z"]
+
+
+def test_a_broken_base_is_none() -> None:
+    root = Selector(text="<base href='http://[x'><a href=y>1</a>").root
+    assert page_links(root, "https://e.org/a/") == ["https://e.org/a/y"]

@@ -1,0 +1,57 @@
+"""Commands that crawl nothing, and mistakes in any of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import read_jsonl, run, token_f1
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["extract", "nowhere"], "nowhere: no such file or folder"),
+        (["extract", "."], "no HTML files"),
+        (["models", "show", "example.org"], "no model of 'example.org'; it has: none yet"),
+        (["evaluate", ".", "-o", "x"], "has no corpora"),
+        (["crawl", "http://127.0.0.1:9/", "-o", "pages.parquet"], "names no format"),
+        (["crawl", "http://127.0.0.1:9/", "-o", "none/pages.jsonl"], "its folder does not exist"),
+        (["evaluate", ".", "-o", "x", "--prior", "none.npz"], "none.npz"),
+        (["crawl", "http://[::1"], "is no address of a website"),
+        (["crawl", ""], "is no address of a website"),
+        (
+            ["crawl", "example.org", "-s", "CONTENTSPIDER_LABELS=vote"],
+            "use one of 'votes', 'paper'",
+        ),
+        (
+            ["crawl", "example.org", "-s", "CONTENTSPIDER_SITE_BY=page"],
+            "use one of 'domain', 'host'",
+        ),
+        (["crawl", "example.org", "-s", "CONTENTSPIDER_PRIOR_FILE=none"], "does not exist"),
+    ],
+)
+def test_mistakes_are_said_in_a_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    done = run(*arguments, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr or arguments[-1] == "none.npz"
+
+
+def test_evaluate_learns_without_the_gold(example_corpus: Path, tmp_path: Path) -> None:
+    gold = {
+        json.loads(line)["path"]: json.loads(line)["text"]
+        for line in (example_corpus / "gold.jsonl").read_text().splitlines()
+    }
+    for arguments in ([], ["--crawl"], ["--alone"]):
+        run("evaluate", str(example_corpus), "-o", "out.jsonl", *arguments, cwd=tmp_path)
+        rows = read_jsonl(tmp_path / "out.jsonl")
+        assert {row["path"] for row in rows} == set(gold)
+        assert sum(token_f1(str(row["text"]), gold[str(row["path"])]) for row in rows) / len(
+            rows
+        ) >= (0.8 if arguments == ["--alone"] else 0.95)

@@ -1,0 +1,124 @@
+"""Crawls in which something fails, or is not as it should be: what can be read comes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.crawl.outcome import Outcome
+from tests.conftest import Site, read_jsonl, run
+from tests.sites import article, small_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_site_that_fails_from_the_middle_on_keeps_what_was_read(
+    site: Site, tmp_path: Path
+) -> None:
+    small_site(site, 20)
+    pages = site.answer
+    site.answer = lambda path: (
+        pages(path)
+        if path in ("/", "/robots.txt", "/sitemap.xml", *(f"/{n}" for n in range(1, 10)))
+        else (500, "text/html", b"broken")
+    )
+    done = run(
+        "crawl", site.url, "--own-site", "-s", "RETRY_ENABLED=False", cwd=tmp_path, check=False
+    )
+    assert done.returncode == Outcome.INCOMPLETE
+    assert "10 pages could not be read for reasons that may pass" in done.stderr
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) == 10
+    assert "10 failed" in done.stderr
+
+
+def test_an_unreachable_address_is_said_and_fails(tmp_path: Path, site: Site) -> None:
+    done = run(
+        "crawl", "http://127.0.0.1:9/", "-s", "RETRY_ENABLED=False", cwd=tmp_path, check=False
+    )
+    assert done.returncode == Outcome.NOTHING_READ
+    assert "http://127.0.0.1:9/ could not be read" in done.stderr
+    done = run("crawl", site.url + "/none", "--own-site", cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.NOTHING_READ
+    assert "the server answered 404" in done.stderr
+
+
+def test_what_is_no_page_and_pages_without_text(tmp_path: Path, site: Site) -> None:
+    site.add(
+        "/",
+        article(
+            0,
+            "".join(
+                f"<a href=/{name}>{name}</a>"
+                for name in ("data", "empty", "blank", "binary", "one")
+            ),
+        ),
+    )
+    site.add("/data", '{"a": 1}', kind="application/json")
+    site.add("/empty", b"")
+    site.add("/blank", "<html><body> </body></html>")
+    site.add("/binary", bytes(range(256)) * 50, kind="application/octet-stream")
+    site.add("/one", article(1))
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    items = {
+        str(item["url"]).removeprefix(site.url).strip("/"): item
+        for item in read_jsonl(tmp_path / "pages.jsonl")
+    }
+    assert {"", "one"} <= set(items) <= {"", "one", "empty", "blank"}
+    assert all(not items[name]["content"] for name in ("empty", "blank") if name in items)
+
+
+def test_a_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
+    small_site(site, 6)
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    (weights,) = (tmp_path / "models").glob("*/weights-*.json")
+    weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
+    done = run("crawl", site.url, "--own-site", cwd=tmp_path)
+    assert done.stderr.count("is set aside") == 1
+    assert "(1 learned, 0 loaded)" in done.stderr
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) == 6
+
+
+def test_a_failed_learning_is_said_once_and_its_items_pass_unfiltered(
+    tmp_path: Path, site: Site
+) -> None:
+    small_site(site, 8)
+    (tmp_path / "prior.npz").write_bytes(b"no prior")
+    done = run(
+        "crawl",
+        site.url,
+        "--own-site",
+        "-s",
+        "CONTENTSPIDER_PRIOR_FILE=prior.npz",
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == Outcome.INCOMPLETE
+    items = read_jsonl(tmp_path / "pages.jsonl")
+    assert len(items) == 8
+    assert {item["model_version"] for item in items} == {"unfiltered"}
+    assert done.stderr.count("could not be learned") == 1
+    assert "'prior.npz' cannot be used" in done.stderr
+
+
+def test_odd_markup_and_addresses_lose_no_page(tmp_path: Path, site: Site) -> None:
+    half = (
+        '<script type="application/ld+json">{"@type": [{"@id": 1}], "headline": "Cut'
+        ' \\ud83d"}</script><title>'
+    )
+    links = (
+        "".join(f"<a href=/{number}>x</a>" for number in range(1, 4))
+        + "<a href='http://[broken'>x</a>"
+    )
+    site.add("/", article(0, links).replace("<title>", half))
+    site.add("/1", article(1))
+    site.add("/2", article(2).replace("<title>", half))
+    site.add("/3", article(3).replace("<article>", f"<article class='{'a' * 50_000}'>"))
+    site.add(
+        "/sitemap.xml",
+        f"<urlset><url><loc>http://[broken</loc></url><url><loc>http://\u2100.org/</loc></url><url><loc>{site.url}/4</loc></url></urlset>",
+        kind="application/xml",
+    )
+    site.add("/4", article(4))
+    done = run("crawl", site.url, "--own-site", cwd=tmp_path)
+    assert len(read_jsonl(tmp_path / "pages.jsonl")) == 5
+    assert "(1 learned" in done.stderr

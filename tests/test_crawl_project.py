@@ -1,0 +1,144 @@
+"""Crawls in a project of the user's: the repository's own, and one with items of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl
+from tests.sites import prose, small_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_project_of_scrapy_cfg_crawls_a_site(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    settings = [
+        "-s",
+        f"CONTENTSPIDER_MODELS_DIR={tmp_path / 'models'}",
+        "-s",
+        "DOWNLOAD_DELAY=0",
+        "-s",
+        "LOG_LEVEL=WARNING",
+    ]
+    command = [
+        sys.executable,
+        "-m",
+        "scrapy",
+        "crawl",
+        "site",
+        "-a",
+        f"url={site.url}",
+        "-O",
+        str(tmp_path / "out.csv"),
+        *settings,
+    ]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.csv").read_text().split(site.url)) == 4
+    assert len(list((tmp_path / "models").glob("*/manifest.json"))) == 1
+
+
+PROJECT = """
+import json, sys
+from dataclasses import dataclass
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+from contentspider import ContentItem
+from contentspider.crawl.middleware import PAGE_META_KEY
+
+@dataclass
+class Mine:
+    link: str
+    body: str = ""
+    heading: str = ""
+
+class Unnamed(int):
+    pass
+
+@dataclass
+class Odd:
+    odd: str
+    value: object
+    text: str = ""
+
+class Later:
+    def open_spider(self):
+        self.file = open("later.txt", "w")
+    def close_spider(self):
+        self.file.close()
+    def process_item(self, item):
+        self.file.write("x")
+        if isinstance(item, dict) and "seen" in item: item["seen"] = True
+        return item
+
+class MySpider(scrapy.Spider):
+    name = "mine"
+    start_urls = [sys.argv[1]]
+    def parse(self, response):
+        assert PAGE_META_KEY not in response.request.meta or response.meta[PAGE_META_KEY].content
+        yield ContentItem.from_response(response)
+        yield Mine(response.url)
+        yield {"other": response.url, "seen": False}
+        yield Odd(response.url, Unnamed(3))
+        for href in response.css("a::attr(href)").getall():
+            request = response.follow(href, meta=response.meta)
+            yield request
+
+process = AsyncCrawlerProcess({
+    "ADDONS": {"contentspider.Addon": 500}, "ITEM_PIPELINES": {Later: 400},
+    "FEEDS": {"out.jsonl": {"format": "jsonlines"}}, "LOG_LEVEL": "WARNING",
+    "CONTENTSPIDER_ITEM_FIELDS": {
+        "__main__.Mine": {"content": "body", "title": "heading"},
+        "__main__.Odd": {"content": "text"},
+    },
+    "TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False,
+    "CLOSESPIDER_ITEMCOUNT": int(sys.argv[2]),
+})
+crawler = process.create_crawler(MySpider)
+process.crawl(crawler)
+process.start()
+stats = crawler.stats.get_stats()
+print(json.dumps({key: value for key, value in stats.items() if isinstance(value, (int, str))}))
+"""
+
+
+@pytest.mark.parametrize("stop_after", [0, 3])
+def test_the_addon_in_a_project_of_the_users(tmp_path: Path, site: Site, stop_after: int) -> None:
+    small_site(site, 8)
+    (tmp_path / "project.py").write_text(PROJECT)
+    done = subprocess.run(
+        [sys.executable, "project.py", site.url + "/", str(stop_after)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    stats = json.loads(done.stdout)
+    items = read_jsonl(tmp_path / "out.jsonl")
+    others, mine, ours = (
+        [item for item in items if key in item] for key in ("other", "link", "content_hash")
+    )
+    assert all(item == {"other": item["other"], "seen": True} for item in others)
+    for item in mine:
+        number = int(str(item["link"]).rpartition("/")[2] or 0)
+        assert item["heading"] == f"Page {number}"
+        assert item["body"] == f"Page {number}\n{prose(number, 1)}\n{prose(number, 2)}"
+    assert stats["contentspider/items/held"] == stats["contentspider/items/released"], (
+        "nothing held is lost, even if the crawl is ended early"
+    )
+    assert len(mine) == len(ours) == len([item for item in items if item.get("odd")]) >= 1
+    if not stop_after:
+        # The start page comes twice: Scrapy does not filter start requests.
+        assert len(mine) == len(ours) == len(others) == 9
+        assert len({item["link"] for item in mine}) == 8

@@ -1,0 +1,122 @@
+"""Pages as a whole: read from whatever bytes, bounded, dumped and loaded."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import zlib
+
+import pytest
+
+from contentspider.errors import StateError
+from contentspider.page.document import Page
+from tests.sites import blocks
+
+
+def test_huge_pages_are_cut_and_say_so() -> None:
+    html = "<p>" + "word " * 200 + "</p>"
+    page = Page.from_html(html * 50_000)  # 50 MB
+    assert page.content.truncated
+    assert len(page.content.blocks) == 20_000
+
+
+def test_open_marks_do_not_multiply() -> None:
+    page = Page.from_html("<code>" * 1_000 + "<b>" * 1_000 + "<p>x" * 20_000)
+    assert len(page.content.blocks) == 20_000
+    assert max(len(block.spans) for block in page.content.blocks) <= 8
+    assert len(page.dump()) < 500_000
+
+
+def test_a_long_address_around_many_blocks_is_stored_once() -> None:
+    html = f"<a href='/{'x' * 100_000}'>" + "<p>y</p>" * 1_000
+    page = Page.from_html(html)
+    assert sum(block.links for block in page.content.blocks) == 1_000
+    assert stored_chars(page) < 2 * len(html)
+
+
+def stored_chars(page: Page) -> int:
+    return len(zlib.decompress(page.dump()))
+
+
+@pytest.mark.parametrize("paragraph", ["<p></p>", "<p class={}></p>", "<p class={}>x</p>"])
+def test_a_long_path_around_many_elements_is_stored_once(paragraph: str) -> None:
+    steps = "".join(f"<div class={'x' * 180}{chr(97 + depth)}>" for depth in range(20))
+    names = itertools.islice(itertools.product("abcdefghijklmnopqrstuvwxyz", repeat=3), 10_000)
+    html = steps + "".join(paragraph.format("".join(name)) for name in names)
+    page = Page.from_html(html)
+    assert Page.load(page.dump()) == page
+    assert stored_chars(page) < 5 * len(html)
+    if ">x<" not in paragraph:
+        assert len(page.content.parents) == 1
+
+
+def test_a_damaged_dump_is_refused() -> None:
+    data = Page.from_html("<p>a <a href=/x>b</a><img src=/i alt=c></p>").dump()
+    record = json.loads(zlib.decompress(data))
+    damaged = [data[:-9], b"", zlib.compress(b"[]")]
+    for name, values in record["content"].items():
+        for wrong in (None, [7], [[7]], "x", [2**70], [None]):
+            if wrong != values and name not in ("base", "truncated", "parents", "positions"):
+                content = {**record["content"], name: wrong}
+                damaged.append(zlib.compress(json.dumps({**record, "content": content}).encode()))
+    assert sum(map(is_refused, damaged)) > 0.8 * len(damaged)
+
+
+def is_refused(dump: bytes) -> bool:
+    try:
+        Page.load(dump)
+    except StateError:
+        return True
+    return False
+
+
+def test_many_links_in_one_block_take_linear_time() -> None:
+    (block,) = blocks("<p>" + "<a href=/x>tag</a> " * 100_000 + "</p>")
+    assert block.links == 100_000
+    assert block.link_chars == 300_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" \n",
+        b"\x00\x00",
+        b"\xff\xfe",
+        b"<",
+        b"<html>",
+        b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4,
+        b"<?xml version='1.0'?><!-- x",
+    ],
+)
+def test_bad_input_gives_a_page_without_a_crash(body: bytes) -> None:
+    page = Page.from_html(body)
+    assert Page.load(page.dump()) == page
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("<p>naïve œuvre</p>".encode("cp1252"), None),
+        ("<meta charset=koi8-r><p>привет</p>".encode("koi8-r"), None),
+        ("<p>日本語</p>".encode("shift_jis"), "text/html; charset=shift_jis"),
+        ("\ufeff<p>bom</p>".encode("utf-16-le"), None),
+        (b"<meta charset=undefined><p>bom</p>", None),
+    ],
+)
+def test_encodings_are_right(body: bytes, content_type: str | None) -> None:
+    page = Page.from_html(body, content_type=content_type)
+    assert page.content.blocks[0].text in {"naïve œuvre", "привет", "日本語", "bom"}
+
+
+def test_a_page_survives_its_dump() -> None:
+    html = (
+        "<html lang=de><title>T</title><meta name=description content=D><table><tr><td>a <a"
+        " href=/x>b</a></table><ul><li>c</ul>"
+    )
+    page = Page.from_html(html, "https://example.org/")
+    assert Page.load(page.dump()) == page
+
+
+def test_a_page_of_another_class_than_html_has_no_tree() -> None:
+    assert Page.from_html("plain text").content.blocks[0].text == "plain text"

@@ -1,0 +1,80 @@
+"""What the ids, classes and roles on a block's path say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider.page import names
+from contentspider.page.blocks import Block
+from contentspider.page.names import NAME_GROUPS, PATH_FEATURES, name_groups, name_rows, step_tag
+
+
+def path_row(path: str) -> list[float]:
+    row = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
+    name_rows().fill(row, [Block("x", path, "p", 0)])
+    return row[0].tolist()
+
+
+def test_names_count_by_how_near_they_are() -> None:
+    row = path_row("body.footer/div.nav/div.share/div.ad/div/p#comments")
+    found = {
+        name: value
+        for name, value in zip(PATH_FEATURES, row, strict=True)
+        if value and not name.startswith(("tag_", "inside_"))
+    }
+    assert found == pytest.approx(
+        {"own_comment": 1, "near_ad": 1, "far_share": 1, "far_nav": 1 / 2, "far_footer": 1 / 3}
+    )
+
+
+def test_tags_count_as_leaf_and_above() -> None:
+    row = dict(zip(PATH_FEATURES, path_row("body/ul/li.x/ul#y/li/p"), strict=True))
+    assert {name: value for name, value in row.items() if value} == {
+        "tag_p": 1,
+        "inside_li": 2,
+        "inside_ul": 2,
+    }
+    assert dict(zip(PATH_FEATURES, path_row("body/my-card"), strict=True))["tag_other"] == 1
+
+
+def test_rows_for_names_that_do_not_suit_are_refused() -> None:
+    with pytest.raises(ValueError, match="do not suit"):
+        name_rows().fill(np.zeros((1, 3), dtype=np.float32), [Block("x", "body", "p", 0)])
+
+
+@pytest.mark.parametrize(
+    ("step", "groups"),
+    [
+        ("div.comments", {"comment"}),
+        ("div.commentList", {"comment", "list"}),
+        ("div#relatedPosts[navigation]", {"related", "nav"}),
+        ("nav", set()),
+        ("div.unrelated", set()),
+        ("div.TOCList", {"toc", "list"}),
+        ("shop-price", {"product"}),
+        ("x-comment.ad", {"comment", "ad"}),
+        ("div.AD", {"ad"}),
+        ("div.sideBarAD2nav", {"side", "ad", "nav"}),
+        ("div..ad[]", {"ad"}),
+        ("div.col2", {"side"}),
+    ],
+)
+def test_what_ids_classes_and_roles_say(step, groups) -> None:
+    assert {NAME_GROUPS[index] for index in name_groups(step)} == groups
+
+
+@pytest.mark.parametrize(
+    ("step", "tag"), [("p", "p"), ("h1#a.b", "h1"), ("a[b]", "a"), ("", ""), (".x", "")]
+)
+def test_the_tag_of_a_step(step, tag) -> None:
+    assert step_tag(step) == tag
+
+
+def test_kept_paths_are_bounded(monkeypatch) -> None:
+    monkeypatch.setattr(names, "MAX_KEPT", 3)
+    rows = name_rows()
+    into = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
+    for number in range(10):
+        rows.fill(into, [Block("x", f"body/div.part-{number}/p", "p", 0)])
+    assert len(rows) <= 3

@@ -1,0 +1,59 @@
+"""Phrases by which boilerplate of many languages is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from contentspider.page.phrases import NOISE_PHRASES, compile_phrases, read_data, said
+
+
+@pytest.mark.parametrize(
+    ("group", "text", "is_there"),
+    [
+        ("related", "» Ähnliche Artikel", True),
+        ("related", "Not related", False),
+        ("related", "Read: the news", True),
+        ("comment", "3 комментария", True),
+        ("comment", "No comments", False),
+        ("share", "Share this", True),
+        ("share", "Shareholders", False),
+        ("legal", "Alle Rechte vorbehalten", True),
+        ("form", "メンバー登録", True),
+        ("byline", "von A. B.", True),
+        ("byline", "vonnöten", False),
+        ("move", "次へ", True),
+        ("ad", "Publicité", True),
+    ],
+)
+def test_what_boilerplate_says_of_itself(group, text, is_there) -> None:
+    assert bool(NOISE_PHRASES[group].search(text.lower())) == is_there
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("tea is made of leaves", []),
+        ("read more in our newsletter ©", ["related", "legal", "form", "action"]),
+        ("12 comments", ["comment"]),
+        ("tea ©", ["legal"]),
+    ],
+)
+def test_what_a_text_says_is_told_at_once(text, groups) -> None:
+    found = [name for name, says in zip(NOISE_PHRASES, said(text), strict=True) if says]
+    assert found == groups
+
+
+def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
+    data = read_data("phrases.json")
+    assert list(data) == list(NOISE_PHRASES)
+    for name, group in data.items():
+        for phrases in group["phrases"].values():
+            for phrase in phrases:
+                alone = compile_phrases(**{**group, "phrases": {"": [phrase]}})
+                assert alone.pattern.strip("^$"), (name, phrase)
+                assert phrase == phrase.lower(), (name, phrase)  # it would match nothing
+    numbered = compile_phrases(
+        {"en": ["notes"]}, begins_text=True, after_a_number=True, whole_words=False
+    )
+    assert numbered.search("12 notes")
+    assert not numbered.search("my notes")

@@ -1,0 +1,124 @@
+"""The rule of the vote that tells comments below an article from a discussion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider.site import rules
+from contentspider.site.rules import split_comments
+from tests.sites import prose, site_of, where
+
+
+def commented(pages: int, article: int, comments: int = 3, name: str = "comments") -> list[str]:
+    """Return pages with *article* paragraphs of 270 characters and as many comments."""
+    return [
+        f"<h1>{number}</h1><div class=text>"
+        + "".join(f"<p>{prose('a', number, part)}</p>" for part in range(article))
+        + f"</div><ul class={name}>"
+        + "".join(f"<li><p>{prose('c', number, part)}</p></li>" for part in range(comments))
+        + "</ul>"
+        for number in range(pages)
+    ]
+
+
+def judged(site, name: str = "comments") -> np.ndarray:
+    return np.where(where(site, lambda slot: name in slot), 0.2, 0.9).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "is_comment"), [(4, True), (2, True), (1, False), (0, False)]
+)
+def test_comments_are_comments_below_a_text_of_500_characters(paragraphs, is_comment) -> None:
+    site = site_of(commented(6, paragraphs))
+    comments, discussion = split_comments(site, judged(site))
+    below = where(site, lambda slot: "comments" in slot)
+    assert comments.tolist() == (below & is_comment).tolist()
+    assert discussion.tolist() == (below & (not is_comment)).tolist()
+    np.testing.assert_array_equal(rules.comment(site, judged(site)), comments)
+
+
+def test_in_a_forum_those_pages_that_have_a_text_have_comments() -> None:
+    site = site_of(commented(6, 0) + commented(2, 4))
+    comments, discussion = split_comments(site, judged(site))
+    assert set(site.pages[comments].tolist()) == {6, 7}
+    assert set(site.pages[discussion].tolist()) == {0, 1, 2, 3, 4, 5}
+
+
+def page_with_comments(text: list[int], comments: list[int], number: int = 0) -> str:
+    """Return a page with paragraphs and comments of these lengths, told apart by their *number*."""
+
+    def paragraphs(lengths: list[int], letter: str) -> str:
+        return "".join(
+            f"<p>{f'{letter} {number} {place} '.ljust(length, 'x')}</p>"
+            for place, length in enumerate(lengths)
+        )
+
+    return (
+        f"<h1>{number}</h1>{paragraphs(text, 'a')}<div class=comments>{paragraphs(comments, 'c')}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "comments", "is_comment"),
+    [
+        pytest.param([250, 250], [125], True, id="a text of 500 characters"),
+        pytest.param([250, 249], [125], False, id="a text of less"),
+        pytest.param([60] * 9, [125], True, id="sentences of 60 characters"),
+        pytest.param([59] * 9, [125], False, id="no sentences"),
+        pytest.param([], [125], False, id="comments of 125 characters"),
+        pytest.param([], [124], True, id="too little to discuss"),
+    ],
+)
+def test_how_much_text_makes_what_is_called_comments_comments(text, comments, is_comment) -> None:
+    site = site_of([page_with_comments(text, comments, number) for number in range(4)])
+    below = where(site, lambda slot: "comments" in slot)
+    found = rules.comment(site, np.full(len(site.chars), 0.5, dtype=np.float32))
+    assert found.tolist() == (below & is_comment).tolist()
+
+
+@pytest.mark.parametrize(("paragraphs", "is_comment"), [(4, True), (3, False)])
+def test_of_a_text_above_comments_only_what_is_not_linked_counts(paragraphs, is_comment) -> None:
+    # half of 1080 characters, and of 810
+    site = site_of(commented(6, paragraphs))
+    site.link_share[:] = 0.5
+    below = where(site, lambda slot: "comments" in slot)
+    site.link_share[below] = 0
+    assert rules.comment(site, judged(site)).any() == is_comment
+
+
+def test_a_page_of_a_forum_with_a_text_of_500_characters_has_comments() -> None:
+    texts = [[], [], [], [250, 250], [250, 249]]
+    site = site_of([page_with_comments(text, [125], page) for page, text in enumerate(texts)])
+    comments, discussion = split_comments(site, judged(site))
+    assert set(site.pages[comments].tolist()) == {3}
+    assert set(site.pages[discussion].tolist()) == {0, 1, 2, 4}
+
+
+def test_text_that_the_prior_does_not_take_for_content_is_no_article() -> None:
+    site = site_of(commented(6, 4))
+    comments, discussion = split_comments(site, np.full(len(site.chars), 0.2, dtype=np.float32))
+    assert discussion.any()
+    assert not comments.any()
+
+
+def test_a_notice_on_every_page_is_no_article_above_the_comments() -> None:
+    notice = "".join(f"<p>{prose('notice', part)}</p>" for part in range(3))
+    site = site_of([f"<div>{notice}</div>{body}" for body in commented(6, 0)])
+    assert split_comments(site, judged(site))[1].any()
+
+
+def test_short_comments_are_comments_whatever_stands_above() -> None:
+    bodies = [f"<h1>{n}</h1><ul class=comments><li>Nice, {n}</ul>" for n in range(6)]
+    site = site_of(bodies)
+    comments, discussion = split_comments(site, judged(site))
+    assert comments.tolist() == where(site, lambda slot: "comments" in slot).tolist()
+    assert not discussion.any()
+
+
+def test_without_the_name_there_are_no_comments() -> None:
+    site = site_of(commented(6, 4, name="remarks"))
+    assert not np.any(split_comments(site, judged(site, "remarks")))
+    # body is called after the page, not after its parts
+    site = site_of([f"<body class=comments>{body}" for body in commented(6, 4, name="remarks")])
+    assert not rules.comment_like(site).any()

@@ -1,0 +1,130 @@
+"""Which links are taken for traps: session ids, paths that repeat, shapes that say nothing new."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+
+from contentspider.crawl.traps import (
+    BARREN_PAGES,
+    SeenTexts,
+    Traps,
+    repeats,
+    shape_of,
+    without_session,
+)
+from contentspider.page.document import Page
+from tests.sites import prose
+
+
+def traps() -> Traps:
+    return Traps(SimpleNamespace(stats=None))  # type: ignore[arg-type]
+
+
+def test_a_long_pagination_and_an_archive_of_numbers_are_no_traps() -> None:
+    made = traps()
+    for number in range(3000):
+        page = Page.from_html(
+            f"<h1>News, page {number}</h1><p>{prose(number)}</p><a href=/>Home</a>",
+            f"https://e.org/page/{number}",
+        )
+        assert list(made.follow([f"https://e.org/page/{number + 1}"], page))
+        cells = "".join(
+            f"<p>{label}: {1000 + (number * step) % 997}.{number % 10}</p>"
+            for label, step in (("Pressure", 7), ("Radiation", 11), ("Energy", 13))
+        )
+        page = Page.from_html(
+            f"<h1>Weather of the day</h1>{cells}", f"https://e.org/weather?day={number}"
+        )
+        assert number > 900 or list(made.follow([f"https://e.org/weather?day={number + 1}"], page))
+
+
+def test_a_barren_shape_is_followed_from_elsewhere_and_set_free_by_something_new() -> None:
+    made = traps()
+    link = "https://e.org/day/999"
+    for number in range(BARREN_PAGES + 1):
+        assert list(
+            made.follow(
+                [link], Page.from_html("<p>Nothing here</p>", f"https://e.org/day/{number}")
+            )
+        )[:1] == ([link] if number < BARREN_PAGES else [])
+    assert list(
+        made.follow([link], Page.from_html("<p>Nothing here</p>", "https://e.org/about"))
+    ) == [link]
+    assert list(
+        made.follow(
+            ["https://e.org/article"], Page.from_html("<p>Nothing here</p>", "https://e.org/day/5")
+        )
+    ) == ["https://e.org/article"]
+    assert list(made.follow([link], Page.from_html("<p>A concert</p>", "https://e.org/day/6"))) == [
+        link
+    ]
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.crawl.traps.MAX_SHAPES", 10)
+    monkeypatch.setattr("contentspider.crawl.traps.MAX_SEEN", 50)
+    made = traps()
+    for number in range(100):
+        name = "".join("abcdefghij"[int(digit)] for digit in str(number))
+        links = [f"https://e.org/{name}?sid={'0f' * 15}{n}" for n in range(3)]
+        for _ in range(2):
+            assert list(made.follow(links, Page.from_html("<p>x</p>", f"https://e.org/{name}/1")))
+    assert len(made._barren) <= 10
+    assert len(made._numbered) <= 10
+    seen = SeenTexts()
+    assert [seen.add(text) for text in ("a", "b", "a")] == [True, True, False]
+    assert sum(seen.add(str(number)) for number in range(51)) == 51
+    assert seen.add("a"), "forgotten, which loses nothing"
+
+
+@pytest.mark.parametrize(
+    ("address", "plain"),
+    [
+        (f"/a;jsessionid={'0A' * 16}", "/a"),
+        (f"/a;JSESSIONID={'0A' * 16}.node1/b?c=1", "/a/b?c=1"),
+        (f"/a?PHPSESSID={'0f' * 13}", "/a"),
+        (f"/a?b=1&sid={'0f' * 16}&c=2", "/a?b=1&c=2"),
+        (f"/a?ASPSESSIONIDABCDEFGH={'ABCD' * 6}", "/a"),
+        (f"/(S({'a1' * 12}))/page.aspx", "/page.aspx"),
+        ("/a?sid=3b5e5c48-cfa3-4f89-864f-9fa0a751a30a", None),  # a UUID is something's name
+        ("/a?sid=20240501123456789012345678", None),
+        ("/a?session=machine-learning-for-everybody-1", None),
+        (f"/a?story={'0f' * 16}", None),
+        ("/a?id=1&", None),
+        ("/a?", None),
+    ],
+)
+def test_only_tokens_are_session_ids(address: str, plain: str | None) -> None:
+    assert without_session("https://e.org" + address) == "https://e.org" + (
+        address if plain is None else plain
+    )
+
+
+def test_paths_that_repeat() -> None:
+    assert not any(
+        repeats("https://e.org" + path)
+        for path in ("", "/", "/a/b/a/b", "/2024/11/11/11/x", "/a/a/b/a/a", "/en/en")
+    )
+    assert all(
+        repeats("https://e.org" + path)
+        for path in (
+            "/a/a/a",
+            "/x/a/b/a/b/a/b/y",
+            "/a/b/c/d" * 3,
+            "/1/a/1/a/1/a",
+            "/".join("ab" * 26),
+        )
+    )
+
+
+def test_shapes() -> None:
+    assert (
+        shape_of("https://e.org/a/2024-05/b?c=1")
+        == shape_of("https://e.org/a/1999-12/b?d=2")
+        == "e.org/a/#-#/b?"
+    )
+    assert shape_of(f"https://e.org/{uuid4().hex}0") == "e.org/#"
+    assert shape_of("https://e.org/slug") == "e.org/slug"
