@@ -22,6 +22,8 @@ def test_the_project_of_scrapy_cfg_crawls_a_site(tmp_path: Path, site: Site) -> 
         "-s",
         f"CONTENTSPIDER_MODELS_DIR={tmp_path / 'models'}",
         "-s",
+        f"CONTENTSPIDER_STATE_DIR={tmp_path / 'state'}",
+        "-s",
         "DOWNLOAD_DELAY=0",
         "-s",
         "LOG_LEVEL=WARNING",
@@ -44,6 +46,7 @@ def test_the_project_of_scrapy_cfg_crawls_a_site(tmp_path: Path, site: Site) -> 
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "out.csv").read_text().split(site.url)) == 4
     assert len(list((tmp_path / "models").glob("*/manifest.json"))) == 1
+    assert len(list((tmp_path / "state").glob("*.sqlite"))) == 1
 
 
 PROJECT = """
