@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 import scrapy
-from generated_site import GeneratedServer
+from generated_server import GeneratedServer
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import HtmlResponse

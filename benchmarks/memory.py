@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from generated_site import GeneratedServer
+from generated_server import GeneratedServer
 
 
 class Done(NamedTuple):
