@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 PACKAGE = ROOT / "contentspider"
 # Each room may import those that are named with it, its own, and the modules without a room.
@@ -81,7 +82,13 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_modules_and_classes_are_small() -> None:
-    sources = {path: path.read_text() for path in [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.pyx")]}
+    # Where only the tests are, as with wheels, there are no benchmarks.
+    folders = [PACKAGE, *(ROOT / name for name in ("tests", "benchmarks", "examples"))]
+    sources = {
+        path: path.read_text()
+        for folder in folders
+        for path in [*folder.rglob("*.py"), *folder.rglob("*.pyx")]
+    }
     assert len(sources) > 60
     large = {
         path.relative_to(ROOT).as_posix(): lines
@@ -91,11 +98,20 @@ def test_modules_and_classes_are_small() -> None:
     crowded = {
         f"{path.relative_to(ROOT).as_posix()}: {node.name}": len(public)
         for path, text in sources.items()
-        if path.suffix == ".py"
+        if path.is_relative_to(PACKAGE) and path.suffix == ".py"
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.ClassDef) and len(public := public_methods(node)) > MAX_METHODS
     }
     assert (large, crowded) == ({}, {})
+
+
+def test_what_is_marked_for_the_lowest_versions_is_there() -> None:
+    modules = sorted((ROOT / "tests").glob("test_*.py"))
+    names = {path.stem.removeprefix("test_") for path in modules}
+    functions = set(
+        re.findall(r"^def (test_\w+)", "".join(map(Path.read_text, modules)), re.MULTILINE)
+    )
+    assert names | functions >= VERSIONS
 
 
 def public_methods(node: ast.ClassDef) -> list[str]:
