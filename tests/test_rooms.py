@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from tests.conftest import ROOT, VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PACKAGE = ROOT / "contentspider"
 # Each room may import those that are named with it, its own, and the modules without a room.
@@ -108,9 +108,8 @@ def test_modules_and_classes_are_small() -> None:
 def test_what_is_marked_for_the_lowest_versions_is_there() -> None:
     modules = sorted((ROOT / "tests").glob("test_*.py"))
     names = {path.stem.removeprefix("test_") for path in modules}
-    functions = set(
-        re.findall(r"^def (test_\w+)", "".join(map(Path.read_text, modules)), re.MULTILINE)
-    )
+    sources = "\n".join(path.read_text() for path in modules)
+    functions = set(re.findall(r"^def (test_\w+)", sources, re.MULTILINE))
     assert names | functions >= VERSIONS
 
 
