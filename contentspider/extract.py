@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
@@ -20,6 +19,7 @@ from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from contentspider.page.document import Page
 
@@ -58,6 +58,7 @@ def extract_site(
     model = stored_model(models, site) if models else None
     if model:
         site = model.site
+        model.judge = Prior.chosen(options.prior_file)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
     kept = list(read_pages(root, files, attributes)) if len(files) <= MAX_KEPT else None
 
@@ -67,7 +68,7 @@ def extract_site(
     if not any(page.content.blocks for page in pages()):
         return
     if model is None and len(files) == 1 and options.labels == VOTES:
-        prior = Prior.from_file(Path(options.prior_file)) if options.prior_file else None
+        prior = Prior.chosen(options.prior_file)
         for page in pages():
             extraction = extract_page(page, site, prior)
             yield page_fields(page, site, extraction, extraction.model_version)

@@ -18,6 +18,7 @@ from contentspider.storage.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
 from tests.sites import article, prose
 from tests.test_model import HTML
+from tests.test_prior import constant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +46,14 @@ def test_pages_are_filtered_with_a_stored_model(models: Path, saved: Path, place
     assert item["model_version"] == SiteModel.load(models / "example.org").version
     assert item["site"] == "example.org"
     assert item["content"] == f"Page 1\n{prose(1)}\n{prose(2)}"
+
+
+def test_a_stored_model_asks_the_prior_of_the_options(models: Path, saved: Path) -> None:
+    prior = saved.with_name("prior.npz")
+    prior.write_bytes(constant(30.0).dump())
+    (item,) = extract_paths([saved], LearningOptions(prior_file=str(prior)), models)
+    (usual,) = extract_paths([saved], models=models)
+    assert len(str(item["content"])) > len(str(usual["content"]))
 
 
 def test_a_site_that_has_no_model_is_named_with_those_that_have(models: Path, saved: Path) -> None:

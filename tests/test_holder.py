@@ -16,8 +16,10 @@ from scrapy import signals
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.holder import Holder
+from contentspider.crawl.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.sites import article, small_site
+from tests.test_prior import constant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +87,31 @@ def test_a_limited_crawl_gives_its_items_and_says_that_no_model_is_saved(
     assert len(crawled(tmp_path)) == 5
     assert "saved" in done.stderr
     assert not (tmp_path / "models").exists()
+
+
+def test_what_a_model_knows_too_little_of_is_judged_by_the_prior_of_the_settings(
+    site: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "prior.npz").write_bytes(constant(4.0).dump())
+    prior = ["-s", "CONTENTSPIDER_PRIOR_FILE=prior.npz"]
+    footer = "All rights reserved"
+    small_site(site, 1)
+    run("crawl", site.url, "--own-site", cwd=tmp_path)
+    (alone,) = read_jsonl(tmp_path / "pages.jsonl")
+    assert footer not in str(alone["content"])
+    small_site(site, 3)
+    for options in ([], ["--relearn", "-s", "CONTENTSPIDER_LEARN_PAGES=1"]):
+        done = run("crawl", site.url, "--own-site", *prior, *options, cwd=tmp_path)
+        assert f"({int(bool(options))} learned, {int(not options)} loaded)" in done.stderr
+        items = read_jsonl(tmp_path / "pages.jsonl")
+        assert [footer in str(item["content"]) for item in items] == [True] * 3
+    (tmp_path / "prior.npz").write_bytes(b"no prior")
+    done = run("crawl", site.url, "--own-site", *prior, cwd=tmp_path, check=False)
+    assert done.returncode == Outcome.INCOMPLETE
+    assert "cannot be used without its prior" in done.stderr
+    assert {item["model_version"] for item in read_jsonl(tmp_path / "pages.jsonl")} == {
+        "unfiltered"
+    }
 
 
 SCRIPT = """

@@ -13,6 +13,7 @@ from contentspider.site.memory import outline_key, pack, page_key, unpack
 from contentspider.site.rules import Rule
 from contentspider.site.svm import LinearSVM
 from tests.sites import prose
+from tests.test_prior import constant
 
 
 def article(number: int, box: str = "div class=text") -> Page:
@@ -57,6 +58,23 @@ def test_a_model_of_one_page_has_no_classifier_and_leaves_other_pages_to_the_pri
         assert [block.tag for block in extraction.blocks] == ["h1", "p", "p"]
     expected, _ = Prior.shipped().judge_page(other)
     np.testing.assert_array_equal(model.probabilities(other), expected)
+
+
+@pytest.mark.parametrize("pages", [1, 3])
+def test_a_model_asks_the_prior_that_its_site_was_learned_by(pages, tmp_path) -> None:
+    file = tmp_path / "prior.npz"
+    file.write_bytes(constant(-4.0).dump())
+    known = [article(number) for number in range(pages)]
+    by_file = SiteLearner(options=LearningOptions(prior_file=str(file))).fit(known)
+    given = SiteLearner(prior=constant(-4.0)).fit(known)
+    for model in (by_file, given):
+        assert model.judge is not None
+        assert model.prior == model.judge.digest == constant(-4.0).digest
+    expected = given.probabilities(article(9))
+    np.testing.assert_array_equal(by_file.probabilities(article(9)), expected)
+    shipped = SiteLearner().fit(known)
+    assert shipped.judge is Prior.shipped()
+    assert shipped.probabilities(article(9)).max() > 0.6 > expected.max()
 
 
 def strange(number: int) -> Page:

@@ -48,6 +48,11 @@ def rows(**features: float) -> np.ndarray:
     return row
 
 
+def constant(score: float) -> Prior:
+    """Return a prior that says the same of every block: above 0 that it is content."""
+    return Prior(trees(stump(FEATURE_NAMES[0], 0, 0, 0), baseline=score), {})
+
+
 FIRST, SECOND = FEATURE_NAMES[:2]
 
 

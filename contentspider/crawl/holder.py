@@ -21,7 +21,9 @@ from contentspider.crawl.learning import LearningTimeoutError, learn_apart
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.sources import ItemSources, SiteState, Source
-from contentspider.errors import NotEnoughTextError
+from contentspider.errors import NotEnoughTextError, StateError
+from contentspider.site.labels import VOTES
+from contentspider.site.prior import Prior
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.models import ModelStore
 
@@ -75,6 +77,12 @@ class Holder:
             raise RuntimeError("contentspider's Holder needs its Keeper, which the add-on sets")
         return keeper
 
+    @cached_property
+    def prior(self) -> Prior | None:
+        """Return the prior that judges what a model knows too little of (None: the shipped one)."""
+        learning = self.options.learning
+        return Prior.chosen(learning.prior_file) if learning.labels == VOTES else None
+
     def site(self, url: str) -> SiteState:
         """Return the state of an address' site; its stored model is loaded when it is first asked
         for.
@@ -88,13 +96,8 @@ class Holder:
             learned_here = self.keeper.is_resumed and key in self._learned()
             model = None
             if learned_here or not self.options.relearn:
-                model = self.store.load(key)
-            learning = self.options.learning
-            if model is not None and (model.labels, model.features, model.classifier_name) == (
-                learning.labels,
-                learning.features,
-                learning.classifier,
-            ):
+                model = self._load(key)
+            if model is not None:
                 state.model, state.version = model, model.version
                 state.is_early = learned_here
                 self.stats.inc_value("contentspider/models/loaded")
@@ -102,6 +105,23 @@ class Holder:
                     "%s: loaded model %s, learned from %d pages", key, state.version, model.pages
                 )
         return state
+
+    def _load(self, key: str) -> SiteModel | None:
+        """Return the stored model of a site if it was learned as this crawl would learn it."""
+        model = self.store.load(key)
+        learning = self.options.learning
+        if model is None or (model.labels, model.features, model.classifier_name) != (
+            learning.labels,
+            learning.features,
+            learning.classifier,
+        ):
+            return None
+        try:
+            model.judge = self.prior
+        except StateError as error:
+            logger.warning("%s: its model cannot be used without its prior: %s", key, error)
+            return None
+        return model
 
     def _learned(self) -> list[str]:
         return self.keeper.ledger.runs.fact("learned") or []
@@ -170,6 +190,7 @@ class Holder:
         """Learn a site from its held pages; on failure its items will pass unfiltered."""
         try:
             model = await self._model(state)
+            model.judge = self.prior
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True

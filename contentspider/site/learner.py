@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import logging
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,7 +94,8 @@ class SiteLearner:
         site = gather([page.content for page in sample], [page.hints for page in sample])
         probabilities, prior = self.label(sample, site)
         model = self._train(sample, site, probabilities, prior)
-        model.judge = self.prior
+        if prior:
+            model.judge = self.judge
         return model
 
     @staticmethod
@@ -111,6 +112,13 @@ class SiteLearner:
         size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
         return sample[:size] if blocks > MAX_SAMPLE_BLOCKS else sample
 
+    @cached_property
+    def judge(self) -> Prior:
+        """Return the prior that judges: the one that was given, else the one that the options
+        name.
+        """
+        return self.prior or Prior.chosen(self.options.prior_file) or Prior.shipped()
+
     def label(self, sample: list[Page], site: SiteBlocks) -> tuple[NDArray[np.float32], str]:
         """Return for each block of the sample how probably it is content, and the digest of the
         prior that judged ("": none did).
@@ -119,8 +127,7 @@ class SiteLearner:
         """
         method = self.options.labels
         if method == VOTES:
-            file = self.options.prior_file
-            judge = self.prior or (Prior.from_file(Path(file)) if file else Prior.shipped())
+            judge = self.judge
             if len(sample) == 1:  # a site of one page has nothing to say of it
                 return judge.judge_page(sample[0])[0], judge.digest
             return vote(site, *judge.judge(sample), self.voters, self.rules), judge.digest

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -24,7 +25,6 @@ from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -166,6 +166,11 @@ class Prior:
     def shipped() -> Prior:
         """Return the prior that comes with the package; it is read once a process."""
         return _shipped()
+
+    @classmethod
+    def chosen(cls, file: str) -> Prior | None:
+        """Return the prior saved as *file*, None (the shipped one is to judge) if that is empty."""
+        return cls.from_file(Path(file)) if file else None
 
     @classmethod
     def from_file(cls, path: Path) -> Prior:
