@@ -97,8 +97,10 @@ class Prior:
         return np.concatenate(named), np.concatenate(unnamed)
 
     def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
-        """Return for each block of one page how probably it is content, as the first array of
-        `judge`; and whether that is a guess: the prior is not sure of any, and what is above 0.5 is
+        """Return for each block of a page that is judged by itself how probably it is content: what
+        *trees* alone say, where `judge` has the mean with those of sites.
+
+        And whether that is a guess: the prior is not sure of any block, and what is above 0.5 is
         what suits such a page best (`contentspider.site.single`).
         """
         content = page.content
