@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
+from contentspider.page.names import HEADINGS
 from contentspider.page.structure import (
-    HEADING_TAGS,
     Image,
     Marked,
     Part,
@@ -31,7 +31,7 @@ SPECIAL_IN_TARGET = re.compile(r"[\s\\()<>&]")
 FENCE = re.compile(r"`+")
 
 INDENT = "    "
-SPECIAL_TAGS = PREFORMATTED_TAGS | HEADING_TAGS.keys()
+SPECIAL_TAGS = PREFORMATTED_TAGS | HEADINGS.keys()
 
 
 def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
@@ -74,8 +74,8 @@ def _lines(part: Part) -> list[str]:
         found = [fence, *block.text.split("\n"), fence]
     else:
         line = _line(part)
-        if block.tag in HEADING_TAGS:
-            found = ["#" * HEADING_TAGS[block.tag] + " " + HEADING_END.sub(r"\\", line, count=1)]
+        if block.tag in HEADINGS:
+            found = ["#" * HEADINGS[block.tag] + " " + HEADING_END.sub(r"\\", line, count=1)]
         else:
             found = [line]
     if part.begins:

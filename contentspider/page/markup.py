@@ -8,10 +8,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
-from contentspider.page.names import step_tag
+from contentspider.page.names import HEADINGS, step_tag
 from contentspider.page.structure import (
     CELL_TAGS,
-    HEADING_TAGS,
     Image,
     Marked,
     Part,
@@ -81,7 +80,7 @@ def _add(part: Part, lines: list[str]) -> None:
         # The first line feed in it would be left out.
         lines.append(f"<pre>\n{escape(block.text)}</pre>")
     else:
-        tag = block.tag if block.tag in HEADING_TAGS else "p"
+        tag = block.tag if block.tag in HEADINGS else "p"
         line = _inline(part.line) if part.line else _escape(block.text)
         lines.append(f"<{tag}>{line}</{tag}>")
     if part.after:

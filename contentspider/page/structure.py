@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
-from contentspider.page.names import step_tag
+from contentspider.page.names import HEADINGS, step_tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.blocks import Block
 
-HEADING_TAGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 CELL_TAGS = frozenset(["td", "th"])
 LIST_TAGS = frozenset(["ul", "ol", "menu", "dir"])
 
@@ -179,7 +178,7 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
                 number = run_end
                 continue
         number += 1
-        is_heading = block.tag in HEADING_TAGS
+        is_heading = block.tag in HEADINGS
         if lists and (place.quotes != quotes or not place.lists or is_heading):
             lists.clear()
         quotes = place.quotes
@@ -223,7 +222,7 @@ def _is_layout(blocks: list[Block]) -> bool:
     members = chars = 0
     width = False
     for block in blocks:
-        if block.tag in HEADING_TAGS or block.tag in PREFORMATTED_TAGS:
+        if block.tag in HEADINGS or block.tag in PREFORMATTED_TAGS:
             return True
         if block.row != last.row or block.cell != last.cell:
             width = width or block.row == last.row

@@ -17,8 +17,9 @@ from contentspider.page.language import SAMPLE_CHARS, detect_language, script_la
 from contentspider.page.markdown import write_markdown
 from contentspider.page.markup import write_html
 from contentspider.page.metadata import tidy
+from contentspider.page.names import HEADINGS
 from contentspider.page.output import to_text
-from contentspider.page.structure import HEADING_TAGS, parts
+from contentspider.page.structure import parts
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -70,10 +71,8 @@ def _sample(blocks: Sequence[Block]) -> str:
 
 def page_headings(blocks: Sequence[Block]) -> list[str]:
     """Return the headings among *blocks* in order, as Markdown writes them: ``## Results``."""
-    headings = [block for block in blocks if block.tag in HEADING_TAGS][:MAX_HEADINGS]
-    return [
-        f"{'#' * HEADING_TAGS[block.tag]} {block.text[:MAX_HEADING_CHARS]}" for block in headings
-    ]
+    headings = [block for block in blocks if block.tag in HEADINGS][:MAX_HEADINGS]
+    return [f"{'#' * HEADINGS[block.tag]} {block.text[:MAX_HEADING_CHARS]}" for block in headings]
 
 
 def absolute_url(page: Page, address: str) -> str:

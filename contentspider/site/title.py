@@ -9,7 +9,8 @@ from urllib.parse import urljoin, urlsplit
 
 from contentspider.page.jsonld import title_key
 from contentspider.page.metadata import MAX_TITLE_CHARS, tidy
-from contentspider.page.structure import HEADING_TAGS, SIMPLE_LINK
+from contentspider.page.names import HEADINGS
+from contentspider.page.structure import SIMPLE_LINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,7 +61,7 @@ def _choose(page: Page) -> str:
     parts = site.without_name(whole)
     if found := _opening(own, parts):
         return _text(found)
-    headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADING_TAGS]
+    headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADINGS]
     if found := _inside(own, parts, headings):
         return _text(found)
     if said and not site.is_named(said):
