@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site import rules
-from contentspider.site.blocks import SENTENCE_CHARS
 from contentspider.site.rules import RULES
 from tests.sites import laid_out, marked, prose, site_of, where
 

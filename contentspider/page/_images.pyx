@@ -10,6 +10,8 @@ from lxml.includes.tree cimport xmlAttr, xmlNode
 from contentspider.page._block cimport Block
 from contentspider.page._tree cimport Tree
 
+from contentspider.page.text import MAX_ADDRESS_CHARS
+
 etree.import_lxml__etree()
 
 # The first that is an address counts: pages that load their pictures late have others than "src".
@@ -28,7 +30,6 @@ cdef const char** ATTRIBUTES = [
     "height",
 ]
 
-cdef Py_ssize_t MAX_ADDRESS_CHARS = 2_000
 cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
 # Less wide or high than this, in pixels, pictures count visits, or fill gaps; without a description
 # they are icons.

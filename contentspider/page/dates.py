@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 
+from contentspider.page.text import MAX_ADDRESS_CHARS
+
 MAX_DATE_CHARS = 60
-MAX_ADDRESS_CHARS = 2_000
 # Before the web there are no pages: the epoch's zero, a database's null, the year of a novel.
 FIRST_YEAR = 1990
 # A clock may be wrong, and it is tomorrow elsewhere; what is later has not been published.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.blocks import clean_text
-from contentspider.page.dates import MAX_ADDRESS_CHARS, parse_date
+from contentspider.page.dates import parse_date
 from contentspider.page.jsonld import (
     MAX_VALUES,
     follow,
@@ -22,6 +22,7 @@ from contentspider.page.jsonld import (
     strings_of,
     title_key,
 )
+from contentspider.page.text import MAX_ADDRESS_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

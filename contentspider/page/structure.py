@@ -15,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.names import HEADINGS, step_tag
+from contentspider.page.text import MAX_ADDRESS_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +31,6 @@ MAX_CELL_BLOCKS, MAX_CELL_CHARS = 6, 1_000
 MAX_GAP = 12
 
 LINK_SCHEMES = frozenset(["http", "https", "mailto"])
-# A link around many blocks is written in each of them.
-MAX_ADDRESS_CHARS = 2_000
 # What browsers leave out of addresses; a scheme must not hide behind it.
 SIMPLE_LINK = re.compile(r"https?://[a-z0-9.-]+(?:/[!$-~]*)?\Z")
 SIMPLE_PATH = re.compile(r"/(?!/)(?:[!$-.0-~]|/(?!\.))*\Z")

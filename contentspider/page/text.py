@@ -1,4 +1,6 @@
-"""Text as the rest of contentspider counts it: tokens, length, and what ends a sentence."""
+"""Text as the rest of contentspider counts it: tokens, length, what ends a sentence, and how long
+one, or an address, is.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,12 @@ TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 SENTENCE_END = frozenset(".!?…。！？؟।\"”»'’)")
 # Four characters of spaced scripts carry about as much as one of Chinese.
 WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
+# Text of this length is somebody's sentence: two pages that have it do not have it by chance.
+SENTENCE_CHARS = 60
+# What is longer leads nowhere: a script, data, or a trap. A link around many blocks is written in
+# each of them.
+MAX_ADDRESS_CHARS = 2_000
 
 
 def text_weight(text: str) -> int:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-# Text of this length is somebody's sentence: two pages that have it do not have it by chance.
-SENTENCE_CHARS = 60
 # What this share of the pages that could have it repeats is part of their template.
 TEMPLATE_SHARE = 0.4
 

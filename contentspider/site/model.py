@@ -15,6 +15,7 @@ from contentspider.errors import StateError
 from contentspider.page.markdown import to_markdown
 from contentspider.page.markup import to_html
 from contentspider.page.output import to_text
+from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.folder import read_model, write_model
@@ -40,9 +41,8 @@ SCHEMA = 4
 # A model of fewer pages asks the prior, too: what it says of places that it has not seen is a
 # guess. One of more is right there more often than the prior (docs/results.md).
 ENOUGH_PAGES = 8
-# But a page is judged by itself if less than this is kept of it, and more than this share of its
-# prose stands where the model has seen nothing.
-SENTENCE_CHARS = 60
+# But a page is judged by itself if less than a sentence is kept of it, and more than this share of
+# its prose stands where the model has seen nothing.
 UNSEEN_SHARE = 0.5
 # Paths of which it is remembered whether the model knows their slot.
 MAX_PATHS = 20_000

@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit
 from w3lib.url import canonicalize_url
 
 from contentspider.page.blocks import PREFORMATTED_TAGS
-from contentspider.page.dates import MAX_ADDRESS_CHARS, date_in_address
+from contentspider.page.dates import date_in_address
 from contentspider.page.hints import MAX_HINT_CHARS
 from contentspider.page.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.markdown import write_markdown
@@ -20,6 +20,7 @@ from contentspider.page.metadata import tidy
 from contentspider.page.names import HEADINGS
 from contentspider.page.output import to_text
 from contentspider.page.structure import parts
+from contentspider.page.text import MAX_ADDRESS_CHARS
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ import numpy as np
 
 from contentspider.page.hints import squeeze
 from contentspider.page.names import HEADINGS, NAME_GROUPS, name_groups
-from contentspider.page.text import tokens
+from contentspider.page.text import SENTENCE_CHARS, tokens
 from contentspider.site.blocks import (
-    SENTENCE_CHARS,
     count_pages,
     number_pairs,
     repeat_shares,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.blocks import (
-    SENTENCE_CHARS,
     TEMPLATE_SHARE,
     count_pages,
     group_mean,
