@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from contentspider.page.blocks import clean_text
 from contentspider.page.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
 from contentspider.page.language import language_tag
-from contentspider.page.metadata import Mark, Statements
+from contentspider.page.metadata import Mark, Stated, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,4 +130,4 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
     )
-    return hints, Statements(title, named, entries, marks, canonical or "")
+    return hints, Statements(Stated(title, named, entries, marks, canonical or ""))

@@ -91,28 +91,52 @@ class Metadata:
 NOTHING = Metadata()
 
 
-class Statements:
-    """What a page states of itself, as it is written there; its metadata are made of it when they
-    are first asked for: pages that are learned from, and those that no item is of, need none.
+class Mark(NamedTuple):
+    """An element that may be a date or an author (*kind*), or the headline, and how many elements
+    stand before it.
+
+    *about* is how it is marked (``itemprop`` and classes), *text* what it says.
     """
 
-    __slots__ = ("_metadata", "_parts")
+    kind: str
+    about: str
+    text: str
+    place: int
 
-    def __init__(
-        self,
-        title: str,
-        named: Mapping[str, list[str]],
-        entries: Sequence[dict[str, object]],
-        marks: Sequence[Mark],
-        canonical: str = "",
-    ) -> None:
-        self._parts = (title, named, entries, marks, canonical)
+
+class Stated(NamedTuple):
+    """What a page states of itself, as it is written there.
+
+    *title* is its ``<title>``, *named* the contents of its meta elements by their lower-case names,
+    *entries* the objects of its JSON-LD, *marks* what is marked in its body in document order,
+    *canonical* the address of its canonical link.
+    """
+
+    title: str
+    named: Mapping[str, list[str]]
+    entries: Sequence[dict[str, object]]
+    marks: Sequence[Mark]
+    canonical: str
+
+
+UNSTATED = Stated("", {}, (), (), "")
+
+
+class Statements:
+    """What a page states of itself; its metadata are made of it when they are first asked for:
+    pages that are learned from, and those that no item is of, need none.
+    """
+
+    __slots__ = ("_metadata", "_stated")
+
+    def __init__(self, stated: Stated) -> None:
+        self._stated = stated
         self._metadata: Metadata | None = None
 
     @classmethod
     def of(cls, metadata: Metadata) -> Statements:
         """Return the statements that make *metadata*."""
-        statements = cls("", {}, (), ())
+        statements = cls(UNSTATED)
         statements._metadata = metadata
         return statements
 
@@ -120,8 +144,8 @@ class Statements:
     def metadata(self) -> Metadata:
         """Return the metadata that the page states."""
         if self._metadata is None:
-            self._metadata = read_metadata(*self._parts)
-            self._parts = ("", {}, (), (), "")
+            self._metadata = read_metadata(self._stated)
+            self._stated = UNSTATED
         return self._metadata
 
     def __eq__(self, other: object) -> bool:
@@ -136,19 +160,6 @@ class Statements:
 SILENT = Statements.of(NOTHING)
 
 
-class Mark(NamedTuple):
-    """An element that may be a date or an author (*kind*), or the headline, and how many elements
-    stand before it.
-
-    *about* is how it is marked (``itemprop`` and classes), *text* what it says.
-    """
-
-    kind: str
-    about: str
-    text: str
-    place: int
-
-
 def tidy(text: str, limit: int) -> str:
     """Return *text* on one line, without control characters and halves of characters, cut to
     *limit* characters.
@@ -159,19 +170,9 @@ def tidy(text: str, limit: int) -> str:
     return clean_text(text)[:limit].rstrip()
 
 
-def read_metadata(
-    title: str,
-    named: Mapping[str, list[str]],
-    entries: Sequence[dict[str, object]],
-    marks: Sequence[Mark],
-    canonical: str = "",
-) -> Metadata:
-    """Return what a page says of itself.
-
-    *title* is its ``<title>``, *named* the contents of its meta elements by their lower-case names,
-    *entries* the objects of its JSON-LD, *marks* what is marked in its body in document order,
-    *canonical* the address of its canonical link.
-    """
+def read_metadata(stated: Stated) -> Metadata:
+    """Return what a page says of itself by what it has *stated*."""
+    title, named, entries, marks, canonical = stated
     if not (named or entries or marks):
         return NOTHING
     said = _by_field(named)
