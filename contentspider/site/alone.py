@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from contentspider.page.document import Page
-from contentspider.site.model import Extraction
+from contentspider.site.model import UNSEEN_TRUST, Extraction, sureness
 from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def extract_html(
@@ -41,23 +34,10 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
         page=page,
         kept=kept,
         probabilities=probabilities,
-        confidence=sureness(page, probabilities),
+        confidence=sureness(page, probabilities, UNSEEN_TRUST),
         page_type=page_type(page, kept),
         site=site,
         model_version=prior.digest,
         by_prior=True,
         is_guess=is_guess,
     )
-
-
-def sureness(page: Page, probabilities: NDArray[np.float32]) -> float:
-    """Return the mean probability of being right, by length of text, from 0 to 1.
-
-    A page alone counts half, as a place that a site's model has not seen does.
-    """
-    blocks = page.content.blocks
-    if not blocks:
-        return 0.0
-    weights = np.sqrt([len(block.text) for block in blocks])
-    sure = np.average(np.maximum(probabilities, 1 - probabilities), weights=weights)
-    return round(float(sure) / 2, 4)

@@ -44,6 +44,9 @@ ENOUGH_PAGES = 8
 # But a page is judged by itself if less than a sentence is kept of it, and more than this share of
 # its prose stands where the model has seen nothing.
 UNSEEN_SHARE = 0.5
+# What is said of a place that the site had not shown counts this much: it comes from what the place
+# shares with others, or from the prior.
+UNSEEN_TRUST = 0.5
 # Paths of which it is remembered whether the model knows their slot.
 MAX_PATHS = 20_000
 
@@ -269,7 +272,9 @@ class SiteModel:
                 [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
             )
         is_strange = by_prior and self.pages >= ENOUGH_PAGES
-        confidence = self._confidence(page, probabilities, is_strange)
+        # Of a page that is strange to the model, the template is another.
+        trust = UNSEEN_TRUST if is_strange else self._trust(page)
+        confidence = sureness(page, probabilities, trust)
         return Extraction(
             page,
             kept,
@@ -282,24 +287,10 @@ class SiteModel:
             is_guess,
         )
 
-    def _confidence(
-        self, page: Page, probabilities: NDArray[np.float32], is_strange: bool
-    ) -> float:
-        """Return how sure the decision is: the mean probability of being right, by length of text,
-        from 0 to 1.
-
-        Slots that the site had not shown when the model was learned count half: what is said of
-        them comes from what they share with others. So do all blocks of a page that *is_strange* to
-        the model and was judged by itself: its template is another.
-        """
-        blocks = page.content.blocks
-        if not blocks:
-            return 0.0
+    def _trust(self, page: Page) -> NDArray[np.float64]:
+        """Return how much what is said of each block counts."""
         known = self._known_slots(page)
-        weights = np.sqrt([len(block.text) for block in blocks])
-        trust = np.where([known[block.path] and not is_strange for block in blocks], 1.0, 0.5)
-        sure = (weights * trust * np.maximum(probabilities, 1 - probabilities)).sum()
-        return round(float(sure / weights.sum()), 4)
+        return np.where([known[block.path] for block in page.content.blocks], 1.0, UNSEEN_TRUST)
 
     def dump_weights(self) -> bytes:
         """Return what decides as canonical JSON, for `parse`."""
@@ -381,6 +372,20 @@ class SiteModel:
         by another version.
         """
         return cls.parse(*read_model(Path(path)))
+
+
+def sureness(
+    page: Page, probabilities: NDArray[np.float32], trust: float | NDArray[np.float64]
+) -> float:
+    """Return how sure a decision is: the mean probability of being right, by length of text, from 0
+    to 1; what is said of a block counts as much as its *trust*.
+    """
+    blocks = page.content.blocks
+    if not blocks:
+        return 0.0
+    weights = np.sqrt([len(block.text) for block in blocks])
+    sure = (weights * trust * np.maximum(probabilities, 1 - probabilities)).sum()
+    return round(float(sure / weights.sum()), 4)
 
 
 def mean_of_odds(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
