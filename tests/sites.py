@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.document import Page
-from contentspider.site.blocks import SiteBlocks, gather, number_keys, number_pairs
+from contentspider.site.blocks import SiteBlocks, gather, number_keys
 from contentspider.site.slots import SlotTable
 
 if TYPE_CHECKING:
@@ -95,19 +95,15 @@ def laid_out(
     numbers = np.repeat(np.arange(len(pages)), [len(page) for page in pages])
     spots = [spot for page in pages for spot, _ in page]
     texts = [text for page in pages for _, text in page]
-    spot_numbers, text_numbers = number_keys(spots), number_keys(texts)
-    cluster_numbers = number_keys((clusters or {}).get(spot, spot) for spot in spots)
     return SiteBlocks(
         contents=[],
         hints=[],
         pages=numbers,
         originals=numbers if originals is None else np.array(originals)[numbers],
         slots=spots,
-        clusters=cluster_numbers,
-        spots=spot_numbers,
-        texts=text_numbers,
-        spot_texts=number_pairs(spot_numbers, text_numbers),
-        cluster_texts=number_pairs(cluster_numbers, text_numbers),
+        clusters=number_keys((clusters or {}).get(spot, spot) for spot in spots),
+        spots=number_keys(spots),
+        texts=number_keys(texts),
         chars=np.array([(chars or {}).get(text, 100) for text in texts], dtype=np.float32),
         link_share=np.zeros(len(texts), dtype=np.float32),
         contrast=np.zeros(len(texts), dtype=np.float32),

@@ -20,7 +20,7 @@ from contentspider.site.relevance import (
 )
 from contentspider.site.slots import SlotTable, count_names, step_names
 from contentspider.site.teasers import teaser_slots
-from tests.sites import prose, site_of
+from tests.sites import laid_out, prose, site_of
 
 
 def test_the_names_of_a_step() -> None:
@@ -108,7 +108,7 @@ def test_what_is_gathered_of_the_blocks() -> None:
         ]
     )
     assert site.pages.tolist() == [0, 0, 0, 1, 1, 1]
-    assert site.page_count == 2
+    assert site.distinct_pages == 2
     assert site.slots[:3] == ["body/div.a/h1", "body/div.a/p", "body/p"]
     assert site.chars.tolist()[:2] == [3, 9]
     assert site.link_share.tolist()[:2] == pytest.approx([0, 1 / 3])
@@ -138,6 +138,8 @@ def test_repeats_are_counted_on_the_other_pages_of_the_spot() -> None:
     shares = blocks.repeat_shares(site)[1::2]
     # both paragraphs of a page stand at one spot
     assert shares == pytest.approx([2 / 3, 2 / 3, 2 / 3, 0])
+    two_of_five = blocks.repeat_shares(laid_out([[("p", text)] for text in "aaabcd"]))
+    assert two_of_five.tolist() == [0.4] * 3 + [0.0] * 3
 
 
 def test_means_counts_and_windows() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,18 +89,17 @@ class SiteBlocks:
     clusters: Ints
     spots: Ints
     texts: Ints
-    spot_texts: Ints
-    cluster_texts: Ints
     chars: Floats
     link_share: Floats
     contrast: Floats
     headings: Bools
     table: SlotTable
+    spot_texts: Ints = field(init=False)
+    cluster_texts: Ints = field(init=False)
 
-    @property
-    def page_count(self) -> int:
-        """Return how many pages the blocks come from."""
-        return int(self.pages.max()) + 1 if len(self.pages) else 0
+    def __post_init__(self) -> None:
+        self.spot_texts = number_pairs(self.spots, self.texts)
+        self.cluster_texts = number_pairs(self.clusters, self.texts)
 
     @property
     def distinct_pages(self) -> int:
@@ -148,8 +147,6 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         clusters=clusters,
         spots=spots,
         texts=texts,
-        spot_texts=number_pairs(spots, texts),
-        cluster_texts=number_pairs(clusters, texts),
         chars=chars,
         link_share=np.array(
             [block.link_chars / len(block.text) for block in blocks], dtype=np.float32
@@ -163,8 +160,8 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
 def repeat_shares(site: SiteBlocks) -> Floats:
     """Return for each block on which share of its spot's other pages its text stands there too.
 
-    Copies of a page count once.
+    Copies of a page count once. In full precision: a share of just 0.4 is no more than 0.4.
     """
     others = count_pages(site.spot_texts, site.originals)[site.spot_texts] - 1
     spot_pages = count_pages(site.spots, site.originals)[site.spots]
-    return np.asarray(others / np.maximum(spot_pages - 1, 1), dtype=np.float32)
+    return np.asarray(others / np.maximum(spot_pages - 1, 1))

@@ -195,7 +195,7 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
     found = is_sentence & (common > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
     own, lost = (
-        np.bincount(site.pages, site.chars * chosen, minlength=site.page_count)
+        np.bincount(site.pages, site.chars * chosen)
         for chosen in (prior >= 0.5, found & (prior >= 0.5))
     )
     return found & (2 * lost <= own)[site.pages]
@@ -245,13 +245,8 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     prose = np.where(
         (share < 0.3) & (site.chars >= SENTENCE_CHARS), site.chars * (1 - site.link_share), 0
     )
-    beside = np.bincount(
-        site.pages, np.where(~likely & (prior >= 0.5), prose, 0), minlength=site.page_count
-    )
-    commented = (
-        np.bincount(site.pages, np.where(likely, prose, 0), minlength=site.page_count)
-        >= COMMENTED_CHARS / 4
-    )
+    beside = np.bincount(site.pages, np.where(~likely & (prior >= 0.5), prose, 0))
+    commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= COMMENTED_CHARS / 4
     if not commented.any():
         return likely, nothing
     if np.median(beside[commented]) >= COMMENTED_CHARS:

@@ -113,10 +113,7 @@ def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
     On a listing the title of an article is a link among others: it must not outvote the one that
     stands above the article on its own page.
     """
-    total = site.page_count
-    share = np.bincount(site.pages, prior * site.chars, minlength=total) / np.bincount(
-        site.pages, site.chars, minlength=total
-    )
+    share = np.bincount(site.pages, prior * site.chars) / np.bincount(site.pages, site.chars)
     return (share / max(float(np.quantile(share, 0.9)), 0.05)).clip(0, 1).astype(np.float32)
 
 
@@ -196,8 +193,7 @@ def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
     """
     prose = site.chars * (1 - site.link_share)
     kept, alone = (
-        np.bincount(site.pages, np.where(chosen, prose, 0), minlength=site.page_count)
-        for chosen in (odds >= 0, prior >= 0.5)
+        np.bincount(site.pages, np.where(chosen, prose, 0)) for chosen in (odds >= 0, prior >= 0.5)
     )
     empty = (
         (kept < SENTENCE_CHARS)
@@ -221,7 +217,7 @@ def settle_labels(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
     )
     settled = np.where(label, odds - leniency(site) + LABEL_COMPANY * company, odds)
     spot_pages = count_pages(site.spots, site.originals)[site.spots]
-    site_pages = len(np.unique(site.originals))
+    site_pages = site.distinct_pages
     constant = (
         label
         & ~site.headings
