@@ -76,7 +76,7 @@ class Extraction:
     *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
     *page_type* is article, listing, form or other. *site* and *model_version* name the model.
     *by_prior* says that the model knows too little of such a page: the general prior had a say;
-    *is_guess*, that even so the prior was sure of none of it (`contentspider.site.single`).
+    *is_guess*, that even so the prior was sure of none of it (`contentspider.site.guess`).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "

@@ -20,7 +20,7 @@ import numpy as np
 
 from contentspider.errors import StateError
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.site.single import settle
+from contentspider.site.guess import best_guess
 from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
@@ -101,12 +101,12 @@ class Prior:
         *trees* alone say, where `judge` has the mean with those of sites.
 
         And whether that is a guess: the prior is not sure of any block, and what is above 0.5 is
-        what suits such a page best (`contentspider.site.single`).
+        what suits such a page best (`contentspider.site.guess`).
         """
         content = page.content
         found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
-        settled = settle(found, np.array([len(block.text) for block in content.blocks], float))
-        return settled, settled is not found
+        guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))
+        return guessed, guessed is not found
 
     def _judge(
         self, features: list[NDArray[np.float32]]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from contentspider.page.document import Page
+from contentspider.site.guess import best_guess
 from contentspider.site.learner import SiteLearner
-from contentspider.site.single import settle
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from contentspider.site.single import settle
     ],
 )
 def test_of_an_unsure_page_the_best_expected_choice_is_kept(probabilities, chars, kept) -> None:
-    found = settle(np.array(probabilities, dtype=np.float32), np.array(chars, dtype=float))
+    found = best_guess(np.array(probabilities, dtype=np.float32), np.array(chars, dtype=float))
     assert found.dtype == np.float32
     assert (found > 0.5).tolist() == kept
 

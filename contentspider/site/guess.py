@@ -20,7 +20,7 @@ SURE = 0.7
 LEAST = 1e-4
 
 
-def settle(
+def best_guess(
     probabilities: NDArray[np.float32], chars: NDArray[np.floating[Any]]
 ) -> NDArray[np.float32]:
     """Return the *probabilities* of a page's blocks, shifted so that those above 0.5 are the choice
@@ -30,9 +30,9 @@ def settle(
     expected content in it over its length and the content expected on the page; the best choice is
     all blocks above half of its value, and so never empty.
 
-    >>> settle(np.array([0.4, 0.3, 0.01]), np.array([100.0, 100.0, 100.0])) > 0.5
+    >>> best_guess(np.array([0.4, 0.3, 0.01]), np.array([100.0, 100.0, 100.0])) > 0.5
     array([ True,  True, False])
-    >>> settle(np.array([0.9, 0.4]), np.array([100.0, 10.0])) > 0.5
+    >>> best_guess(np.array([0.9, 0.4]), np.array([100.0, 10.0])) > 0.5
     array([ True, False])
     """
     if not len(probabilities):
