@@ -180,7 +180,8 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     owners: list[int] = []
     numbers: list[int] = []
     for index in short.tolist():
-        for word in set(tokens(NUMBER.sub("0", texts[index]))):
+        # Not in a set's order, which is another in each process: what is added up in it differs.
+        for word in dict.fromkeys(tokens(NUMBER.sub("0", texts[index]))):
             owners.append(index)
             numbers.append(words.setdefault(word, len(words)))
     if not owners:
