@@ -27,7 +27,6 @@ ENTITIES = frozenset(
     " Chapter CreativeWork Game VideoGame MusicAlbum".split()
 )
 PAGE, ENTITY = 1, 2
-MAX_KEPT_CHARS = 500  # of a title whose key is kept
 NO_LETTERS = re.compile(r"[\W_]+")
 
 
@@ -70,11 +69,6 @@ def _bare(kind: str) -> str:
 
 def title_key(text: str) -> str:
     """Return the letters and digits of *text* in lower case: titles differ in dashes and quotes."""
-    return _short_key(text) if len(text) <= MAX_KEPT_CHARS else NO_LETTERS.sub("", text.casefold())
-
-
-@lru_cache(maxsize=500)  # a title's is asked for several times, and so is the site's name
-def _short_key(text: str) -> str:
     return NO_LETTERS.sub("", text.casefold())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -117,7 +117,8 @@ class _Site:
 
     def __init__(self, page: Page, claims: Sequence[str]) -> None:
         address = urlsplit(page.url)
-        self._hosts = _host_keys(address.hostname or "")
+        host = address.hostname or ""
+        self._hosts = [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
         self._names = {title_key(page.metadata.site_name)} - {""}
         self._page, self._path, self._claims = page, address.path, claims
 
@@ -190,8 +191,3 @@ def _links_up(block: Block, address: str, here: str) -> bool:
             if here != up and here.startswith(up) and (not up or up.endswith("/")):
                 return True
     return False
-
-
-@lru_cache(maxsize=100)  # a crawl asks for few hosts
-def _host_keys(host: str) -> list[str]:
-    return [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
