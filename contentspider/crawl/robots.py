@@ -69,7 +69,7 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._unread: dict[str, tuple[str, str]] = {}
         crawler.signals.connect(self._forget_unread, signal=signals.spider_idle)
 
-    async def process_request(  # type: ignore[override]
+    async def process_request(  # type: ignore[override]  # it may answer; Scrapy's own does not
         self, request: Request, spider: Spider | None = None
     ) -> Response | None:
         """Refuse what robots.txt forbids, and all of a host whose robots.txt could not be read."""

@@ -47,11 +47,14 @@ class SQLiteFrontier:
         killers: list[str] = []
         if died:
             self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
-            among = f"state = 'taken' AND deaths >= {MAX_DEATHS}"
-            killers = [url for (url,) in self._do(f"SELECT url FROM addresses WHERE {among}")]  # noqa: S608 - a constant
+            found = self._do(
+                "SELECT url FROM addresses WHERE state = 'taken' AND deaths >= ?", (MAX_DEATHS,)
+            )
+            killers = [url for (url,) in found]
             self._do(
-                f"UPDATE addresses SET state = 'failed', request = NULL, reason = ? WHERE {among}",  # noqa: S608
-                (f"{MAX_DEATHS} runs died with it in flight: it is set aside",),
+                "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
+                " WHERE state = 'taken' AND deaths >= ?",
+                (f"{MAX_DEATHS} runs died with it in flight: it is set aside", MAX_DEATHS),
             )
         self._do(
             "DELETE FROM addresses WHERE state = 'remembered'"

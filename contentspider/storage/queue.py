@@ -74,7 +74,7 @@ class SQLiteQueue:
 
     def _first(self, condition: str, *values: int) -> Taken | None:
         found: Taken | None = self._do(
-            "SELECT number, url, request, priority, deaths FROM addresses WHERE state = 'queued'"  # noqa: S608 - our own words
+            "SELECT number, url, request, priority, deaths FROM addresses WHERE state = 'queued'"  # noqa: S608 - one of four conditions, all of them written below
             f" AND {condition} ORDER BY priority DESC, number LIMIT 1",
             values,
         ).fetchone()
