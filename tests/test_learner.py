@@ -89,7 +89,10 @@ def test_of_many_blocks_some_are_trained_on(probe, monkeypatch) -> None:
     assert len(rows) == len(labels) == len(weights) == 10
     np.testing.assert_array_equal(weights, again[2])
     # each has its own label and weight
-    assert {(bool(label), round(float(weight), 3)) for label, weight in zip(labels, weights)} <= {  # noqa: B905
+    assert {
+        (bool(label), round(float(weight), 3))
+        for label, weight in zip(labels, weights, strict=True)
+    } <= {
         (True, 2.7),
         (True, 1.0),
         (False, 1.2),

@@ -125,7 +125,11 @@ def test_what_a_site_shows_again_is_looked_up() -> None:
     size = found.size
     # two places, and of the one where blocks stand shape, position, body, and what is beside
     assert size == 3 + 3 + 3 + 2 * 2
-    assert all(a is b for row, again in zip(first, second, strict=True) for a, b in zip(row, again))  # noqa: B905
+    assert all(
+        a is b
+        for row, again in zip(first, second, strict=True)
+        for a, b in zip(row, again, strict=True)
+    )
     found.rows(Page.from_html("<body class=a><div><p>longer than that").content)
     assert found.size == size + 1  # another shape
 
