@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 
 import pytest
 from lxml import html
+from markdown_it import MarkdownIt
 
 from contentspider.page.document import Page
 from contentspider.page.files import read_pages
@@ -15,8 +16,6 @@ from contentspider.page.markdown import to_markdown
 from contentspider.page.markup import to_html
 from contentspider.page.output import to_text
 from contentspider.page.structure import Resolver
-
-MarkdownIt = pytest.importorskip("markdown_it").MarkdownIt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
