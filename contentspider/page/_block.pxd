@@ -1,9 +1,17 @@
 # cython: language_level=3
 """A run of text of a page."""
 
+cdef struct Span:
+    int start, end
+    int at, length  # of its mark in the page's
+
+
 cdef class Block:
     cdef readonly str text, path, tag
     cdef readonly Py_ssize_t container, link_chars, links, bold_chars, row, item, cell
-    cdef readonly tuple spans, images
+    cdef readonly tuple images
+    cdef tuple known_spans  # None: nobody has asked for them yet
+    cdef bytes packed_spans
+    cdef bytearray marks
 
     cdef tuple fields(self)

@@ -2,6 +2,9 @@
 """A run of text of a page."""
 
 cimport cython
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 
 
 @cython.final
@@ -38,7 +41,26 @@ cdef class Block:
         self.text, self.path, self.tag, self.container = text, path, tag, container
         self.link_chars, self.links, self.bold_chars = link_chars, links, bold_chars
         self.row, self.item, self.cell = row, item, cell
-        self.spans, self.images = spans, images
+        self.known_spans, self.images = spans, images
+
+    @property
+    def spans(self):
+        cdef const Span* span
+        cdef const char* marks
+        cdef list found
+        cdef Py_ssize_t index
+        if self.known_spans is None:
+            # Made when they are asked for: most links stand in blocks that are not kept.
+            found = []
+            span = <const Span*>PyBytes_AS_STRING(self.packed_spans)
+            marks = PyByteArray_AS_STRING(self.marks)
+            for index in range(PyBytes_GET_SIZE(self.packed_spans) // <Py_ssize_t>sizeof(Span)):
+                mark = PyUnicode_DecodeUTF8(marks + span[index].at, span[index].length, NULL)
+                found.append((span[index].start, span[index].end, mark))
+            found.sort()
+            self.known_spans = tuple(found)
+            self.packed_spans = self.marks = None
+        return self.known_spans
 
     cdef tuple fields(self):
         return (

@@ -12,10 +12,14 @@ cdef enum Kind:
 cdef enum:
     ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, SHADOW, ATTRIBUTES
 
+cdef struct MarkText:
+    int at, length  # in `Elements.marks`
+    bint is_bold, is_link
+
 cdef struct Tag:
     Kind kind
     bint is_custom  # the page's own: its name has a hyphen
-    Py_ssize_t mark  # what marks the text in it, in `Elements.marks`
+    Py_ssize_t mark  # the number of what marks the text in it, 0: nothing does
     Py_ssize_t last  # its latest container, -1: none
 
 cdef struct KnownName:
@@ -41,12 +45,15 @@ cdef class Elements:
     cdef KnownName known[256]  # numbers of tags by the address of their names
     cdef const char* values[ATTRIBUTES]  # of the element at hand, NULL: it has none
     cdef list kept  # what *values* point to, where that is not the tree
-    cdef list marks  # all marks of the page
+    cdef bytearray marks  # the texts of all marks of the page
+    cdef vector[MarkText] mark_texts
+    cdef str bold
 
     cdef read_document(self, xmlDoc* document)
     cdef Py_ssize_t tag_of(self, xmlNode* node) except -1
     cdef Py_ssize_t tag_number(self, str name) except -1
-    cdef Py_ssize_t mark_number(self, str mark) except -1
+    cdef Py_ssize_t add_mark(self, const char* text, Py_ssize_t length) except -1
+    cdef Py_ssize_t link_number(self) except -1
     cdef int read_attributes(self, xmlNode* node) except -1
     cdef const char* value(self, xmlNode* node, xmlAttr* attribute) except NULL
     cdef const char* keep(self, str value) except NULL

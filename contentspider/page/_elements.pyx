@@ -3,9 +3,10 @@
 """The elements of a tree as the walk reads them: what kind each is of, and a few attributes."""
 
 cimport cython
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport strcmp, strlen
+from libc.string cimport memcpy, strcmp, strlen
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport (
     XML_ELEMENT_NODE,
@@ -63,14 +64,15 @@ cdef class Elements:
     """The kinds of the tags of one tree, and the attributes of the element at hand.
 
     *kinds* has the kind of each tag that is more than a container, *mark_of* what marks the text in
-    a tag.
+    a tag, which is *bold*, or code.
     """
 
-    def __cinit__(self, dict kinds, dict mark_of, Styles styles):
-        self.kinds, self.mark_of, self.styles = kinds, mark_of, styles
+    def __cinit__(self, dict kinds, dict mark_of, str bold, Styles styles):
+        self.kinds, self.mark_of, self.styles, self.bold = kinds, mark_of, styles, bold
         self.names, self.numbers = [], {}
         self.kept = []
-        self.marks = [""]
+        self.marks = bytearray()
+        self.add_mark("", 0)
 
     cdef read_document(self, xmlDoc* document):
         """Note whether the document's type declares attributes: some may be there by default."""
@@ -97,17 +99,45 @@ cdef class Elements:
             tag.kind = self.kinds.get(name, CONTAINER)
             tag.last = -1
             tag.is_custom = "-" in name
-            tag.mark = self.mark_number(self.mark_of.get(name, ""))
+            tag.mark = 0
+            mark = self.mark_of.get(name)
+            if mark is not None:
+                text = mark.encode()
+                tag.mark = self.add_mark(text, len(text))
+                self.mark_texts.back().is_bold = mark == self.bold
             self.tags.push_back(tag)
             self.names.append(name)
             self.numbers[name] = number
         return number
 
-    cdef Py_ssize_t mark_number(self, str mark) except -1:
-        if not mark:
+    cdef Py_ssize_t add_mark(self, const char* text, Py_ssize_t length) except -1:
+        """Add a mark, and return its number."""
+        cdef MarkText mark
+        mark.at, mark.length = <int>PyByteArray_GET_SIZE(self.marks), <int>length
+        mark.is_bold = mark.is_link = False
+        if length:
+            PyByteArray_Resize(self.marks, mark.at + length)
+            memcpy(PyByteArray_AS_STRING(self.marks) + mark.at, text, length)
+        self.mark_texts.push_back(mark)
+        return self.mark_texts.size() - 1
+
+    cdef Py_ssize_t link_number(self) except -1:
+        """Add the address that the element at hand leads to as a mark, and return its number; 0: it
+        leads to none.
+        """
+        cdef const char* href = self.values[HREF]
+        cdef Py_ssize_t number, length
+        if href is NULL or href[0] == 0:
             return 0
-        self.marks.append(mark)
-        return len(self.marks) - 1
+        length = strlen(href)
+        if not is_tidy(href, length):
+            kept = self.address().encode()
+            href, length = kept, len(kept)
+            if length == 0:
+                return 0
+        number = self.add_mark(href, length)
+        self.mark_texts.back().is_link = True
+        return number
 
     cdef int read_attributes(self, xmlNode* node) except -1:
         cdef xmlAttr* attribute = node.properties
@@ -165,9 +195,7 @@ cdef class Elements:
             return ""
         length = strlen(href)
         address = PyUnicode_DecodeUTF8(href, length, NULL)
-        if not (c" " < href[0] < 0x7F and c" " < href[length - 1] < 0x7F):
-            address = address.strip()
-        return address
+        return address if is_tidy(href, length) else address.strip()
 
 
 cdef int attribute_number(const char* name) noexcept:
@@ -184,6 +212,11 @@ cdef int attribute_number(const char* name) noexcept:
     elif name[0] == c"r":
         number = ROLE
     return number if number >= 0 and strcmp(name, NAMES[number]) == 0 else -1
+
+
+cdef bint is_tidy(const char* text, Py_ssize_t length) noexcept:
+    """Tell whether there is certainly no white space around a text that is not empty."""
+    return c" " < text[0] < 0x7F and c" " < text[length - 1] < 0x7F
 
 
 cdef bint declares_attributes(xmlDtd* dtd) noexcept:

@@ -55,7 +55,7 @@ cdef tuple describe(xmlNode* node, clean_text):
         attribute = attribute.next
     description = value(node, found[ALT])
     least = MIN_SIZE if description else MIN_ICON_SIZE
-    if is_below(value(node, found[WIDTH]), least) or is_below(value(node, found[HEIGHT]), least):
+    if is_below(node, found[WIDTH], least) or is_below(node, found[HEIGHT], least):
         return None
     for i in range(SOURCES):
         address = value(node, found[i])
@@ -78,20 +78,34 @@ cdef str value(xmlNode* node, xmlAttr* attribute):
     return etree.attributeValue(node, attribute).strip()
 
 
-cdef bint is_below(str size, int least) noexcept:
+cdef bint is_below(xmlNode* node, xmlAttr* attribute, int least) except -1:
     """Tell whether a number of pixels is below *least*; per cent and other units are not."""
+    cdef const char* at
     cdef int number = 0
-    cdef Py_UCS4 digit
-    if not size:
+    if attribute is NULL or attribute.children is NULL:
         return False
-    if size.endswith("px"):
-        size = size[:len(size) - 2]
-    for digit in size:
-        if not c"0" <= digit <= c"9":
-            return False
+    if attribute.children.next is NULL and attribute.children.content is not NULL:
+        at = <const char*>attribute.children.content
+    else:
+        size = value(node, attribute).encode()
+        at = size
+    while is_space(at[0]):
+        at += 1
+    if at[0] == 0:
+        return False
+    while c"0" <= at[0] <= c"9":
         if number < least:
-            number = 10 * number + <int>digit - c"0"
-    return number < least
+            number = 10 * number + at[0] - c"0"
+        at += 1
+    if at[0] == c"p" and at[1] == c"x":
+        at += 2
+    while is_space(at[0]):
+        at += 1
+    return number < least and at[0] == 0
+
+
+cdef bint is_space(char character) noexcept:
+    return character == c" " or 9 <= character <= 13
 
 
 @cython.final

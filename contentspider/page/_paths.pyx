@@ -61,10 +61,10 @@ cdef class Paths:
         if is_name(above.latest_name, tag, values):  # entries of a list, rows of a table
             return above.latest
         name = step_name(tag, values)
-        if above.steps is None:
-            above.steps = {}
-        else:
+        if above.steps is not None:
             step = above.steps.get(name)
+        elif above.latest is not None:  # its second: most elements are alone in theirs
+            above.steps = {above.latest_name: above.latest}
         if step is None:
             key = self.keys.get(name)
             if key is None:
@@ -79,7 +79,9 @@ cdef class Paths:
                     )
                 self.keys[name] = key
                 self.cached += len(name) + len(key)
-            step = above.steps[name] = self.new_step(above, key)
+            step = self.new_step(above, key)
+            if above.steps is not None:
+                above.steps[name] = step
             self.cached += len(name)
         above.latest_name, above.latest = name, step
         return step

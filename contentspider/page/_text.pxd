@@ -33,6 +33,6 @@ cdef class Run:
     cdef int clear(self) except -1
     cdef bint open_mark(self, Py_ssize_t number) except -1
     cdef int close_mark(self) except -1
-    cdef list spans(self, str text, list names)
+    cdef int close_marks(self, str text) except -1
     cdef int end_part(self, Part* part) except -1
     cdef int extend(self, Part* part, const char* source) except -1

@@ -88,15 +88,14 @@ cdef class Run:
             self.marks.push_back(mark)
         return 0
 
-    cdef list spans(self, str text, list names):
-        """Return the marked ranges of *text*, which was read of this run: their starts, ends and
-        marks' *names*.
+    cdef int close_marks(self, str text) except -1:
+        """Close the open marks as far as they go in this run, and make all in it ranges of *text*,
+        which was read of it; those around no text are left out.
         """
         cdef Py_ssize_t start, end
-        cdef list found = []
         cdef Mark mark
-        cdef size_t i
-        for i in range(self.open_marks.size()):  # as far as they go in this run
+        cdef size_t i, kept = 0
+        for i in range(self.open_marks.size()):
             mark = self.open_marks[i]
             if mark.part < self.parts:
                 mark.end = self.end
@@ -106,10 +105,11 @@ cdef class Run:
             if start < end and text[start] == u" ":
                 start += 1
             if start < end:
-                found.append((start, end, names[mark.mark]))
-        if len(found) > 1:
-            found.sort()
-        return found
+                mark.start, mark.end = start, end
+                self.marks[kept] = mark
+                kept += 1
+        self.marks.resize(kept)
+        return 0
 
     cdef int end_part(self, Part* part) except -1:
         if part.empty:
@@ -169,6 +169,8 @@ cdef class Run:
             elif space:
                 pending = part_pending = True
                 at += size
+                while at[0] == c" " or at[0] == c"\n":  # indentation, fast
+                    at += 1
                 continue
             elif character in (0xAD, 0x200B, 0x2060, 0xFEFF):  # as in `blocks.INVISIBLE`
                 at += size

@@ -8,23 +8,24 @@ tree must not change meanwhile.
 """
 
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
 from lxml.includes.tree cimport xmlNode
 
-from contentspider.page._block cimport Block
+from contentspider.page._block cimport Block, Span
 from contentspider.page._elements cimport (
     BASE, BREAK, CELL, IMAGE, INLINE, ITEM, LINK, NOSCRIPT, PREFORMATTED, ROW, SKIPPED,
     TEMPLATE, HREF, ID, SHADOW,
-    Elements, Kind, Styles, first_child, is_called,
+    Elements, Kind, MarkText, Styles, first_child, is_called,
 )
 from contentspider.page._hints cimport HintElements
 from contentspider.page._images cimport Pictures
 from contentspider.page._noscript cimport drop_stand_ins, is_seen_without_scripts
 from contentspider.page._paths cimport Paths
 from contentspider.page._segments cimport Segments
-from contentspider.page._text cimport Run
+from contentspider.page._text cimport Mark, Run
 from contentspider.page._tree cimport Tree
 
 from contentspider.page._elements import KINDS
@@ -171,7 +172,9 @@ cdef class _Walk:
         self.walker, self.hints, self.reveal = walker, hints, reveal
         self.blocks, self.tags, self.paths = page.blocks, page.tags, page.paths
         self.max_blocks, self.keep_attributes, self.base = max_blocks, attributes, ""
-        self.elements = Elements.__new__(Elements, walker.kinds, walker.marks, walker.styles)
+        self.elements = Elements.__new__(
+            Elements, walker.kinds, walker.marks, walker.bold, walker.styles
+        )
         self.tree = Tree.__new__(Tree, page, self.elements, walker.paths, walker.max_value_chars)
         self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
@@ -293,7 +296,6 @@ cdef class _Walk:
 
     cdef start(self, xmlNode* node, Py_ssize_t tag, Kind kind):
         cdef Open element
-        cdef Py_ssize_t mark
         element.node = node
         element.is_container = kind != INLINE and kind != LINK and kind != TEMPLATE
         element.outer = self.place
@@ -301,8 +303,7 @@ cdef class _Walk:
         element.first_block = -1
         if not element.is_container:
             if kind == LINK:
-                mark = self.elements.mark_number(self.elements.address())
-                element.is_marked = self.run.open_mark(mark)
+                element.is_marked = self.run.open_mark(self.elements.link_number())
             else:
                 element.is_marked = self.run.open_mark(self.elements.tags[tag].mark)
         else:
@@ -323,8 +324,7 @@ cdef class _Walk:
             if kind == NOSCRIPT:
                 element.first_block = len(self.blocks)
             if self.elements.tags[tag].is_custom and self.elements.values[HREF] is not NULL:
-                mark = self.elements.mark_number(self.elements.address())
-                element.is_marked = self.run.open_mark(mark)
+                element.is_marked = self.run.open_mark(self.elements.link_number())
         if self.keep_attributes:
             self.tree.add_attributes(node, self.place.container)
         self.open.push_back(element)
@@ -354,41 +354,52 @@ cdef class _Walk:
 
     cdef int add_block(self, str text) except -1:
         cdef Block block
-        cdef list spans
         if len(self.blocks) >= self.max_blocks:
             self.truncated = True
             return 0
-        spans = self.run.spans(text, self.elements.marks)
-        if u"{" in text and not self.place.preformatted and self.is_expression(text, spans):
+        self.run.close_marks(text)
+        if u"{" in text and not self.place.preformatted and self.is_expression(text):
             return 0
         block = Block.__new__(Block)
         block.text = text
         block.container = self.tree.keep(self.place.container)
         block.path, block.tag = self.paths[block.container], self.tags[block.container]
         block.row, block.cell, block.item = self.place.row, self.place.cell, self.place.item
-        block.images = block.spans = ()
+        block.images = block.known_spans = ()
         self.pictures.place(block, self.place.container, self.place.preformatted)
-        if spans:
-            self.add_spans(block, spans)
+        if not self.run.marks.empty():
+            self.add_spans(block)
         self.blocks.append(block)
         return 0
 
-    cdef bint is_expression(self, str text, list spans) except -1:
+    cdef bint is_expression(self, str text) except -1:
         """Tell whether *text* is nothing but what a script was to fill in."""
-        for _, _, mark in spans:
-            if mark == self.walker.code:
+        cdef Mark mark
+        for mark in self.run.marks:
+            if is_code(&self.elements.mark_texts[mark.mark]):
                 return False
         return self.walker.is_expression(text)
 
-    cdef int add_spans(self, Block block, list spans) except -1:
-        cdef Py_ssize_t start, end
-        cdef str mark
-        for start, end, mark in spans:
-            if mark == self.walker.bold:
-                block.bold_chars += end - start
-            elif mark != self.walker.code:
-                block.link_chars += end - start
+    cdef int add_spans(self, Block block) except -1:
+        cdef Mark mark
+        cdef MarkText* text
+        cdef Span* span
+        block.packed_spans = PyBytes_FromStringAndSize(NULL, self.run.marks.size() * sizeof(Span))
+        span = <Span*>PyBytes_AS_STRING(block.packed_spans)
+        for mark in self.run.marks:
+            text = &self.elements.mark_texts[mark.mark]
+            if text.is_bold:
+                block.bold_chars += mark.end - mark.start
+            elif text.is_link:
+                block.link_chars += mark.end - mark.start
                 block.links += 1
+            span.start, span.end = <int>mark.start, <int>mark.end
+            span.at, span.length = text.at, text.length
+            span += 1
         if not self.place.preformatted:
-            block.spans = tuple(spans)
+            block.known_spans, block.marks = None, self.elements.marks
         return 0
+
+
+cdef bint is_code(const MarkText* mark) noexcept:
+    return not mark.is_bold and not mark.is_link

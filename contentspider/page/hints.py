@@ -74,13 +74,22 @@ SITE_TYPES = frozenset(
 )
 
 
+def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        if name in named:
+            found += named[name]
+    return found
+
+
 def _unique(texts: list[str]) -> tuple[str, ...]:
-    # JSON can hold half of an emoji, which is no text that could be written anywhere.
-    cleaned = (
-        text if text.isascii() else text.encode("utf-8", "replace").decode()
-        for text in [text[: 2 * MAX_HINT_CHARS] for text in texts[: 10 * MAX_HINTS]]
-    )
-    found = dict.fromkeys(clean_text(text)[:MAX_HINT_CHARS] for text in cleaned)
+    found: dict[str, None] = {}
+    for text in texts[: 10 * MAX_HINTS]:
+        text = text[: 2 * MAX_HINT_CHARS]
+        if not text.isascii():
+            # JSON can hold half of an emoji, which is no text that could be written anywhere.
+            text = text.encode("utf-8", "replace").decode()
+        found[clean_text(text)[:MAX_HINT_CHARS]] = None
     found.pop("", None)
     return tuple(found)[:MAX_HINTS]
 
@@ -97,11 +106,14 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
     budget = MAX_JSON_LD_CHARS
     marks: list[Mark] = []
     for kind, about, text, place in elements:
-        if kind == "title":
-            title = title or text
-        elif kind == "meta":
+        if kind == "meta":  # most are
             if name := about.strip().lower():
-                named.setdefault(name, []).append(text)
+                if name in named:
+                    named[name].append(text)
+                else:
+                    named[name] = [text]
+        elif kind == "title":
+            title = title or text
         elif kind == "link":
             if canonical is None and "canonical" in about.lower().split():
                 canonical = text.strip()
@@ -110,8 +122,8 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
         elif about.strip().lower() == "application/ld+json" and len(text) <= budget:
             budget -= len(text)
             entries += read_json_ld(text)
-    titles = [title, *(text for name in TITLE_NAMES for text in named.get(name, ()))]
-    descriptions = [text for name in DESCRIPTION_NAMES for text in named.get(name, ())]
+    titles = [title, *_texts(named, TITLE_NAMES)]
+    descriptions = _texts(named, DESCRIPTION_NAMES)
     for entry in entries:
         if not SITE_TYPES.intersection(kinds(entry)):
             for names, texts in (
@@ -122,7 +134,7 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
     languages = (
         root.get("lang"),
         root.get("{http://www.w3.org/XML/1998/namespace}lang"),
-        *(text for name in LANGUAGE_NAMES for text in named.get(name, ())),
+        *_texts(named, LANGUAGE_NAMES),
     )
     hints = Hints(
         titles=_unique(titles),

@@ -6,8 +6,9 @@ from there is nothing to smooth.
 
 from __future__ import annotations
 
+import sys
+from array import array
 from hashlib import blake2b
-from struct import pack as pack_numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,9 +39,10 @@ def outline_key(page: PageBlocks) -> str:
     """Return a digest of the lengths of a page's texts, which few pages share and which takes a
     twentieth of `page_key`'s time.
     """
-    lengths = outline(page)
-    packed = pack_numbers(f"<{len(lengths)}Q", *lengths)
-    return blake2b(packed, digest_size=OUTLINE_BYTES).hexdigest()
+    lengths = array("Q", outline(page))
+    if sys.byteorder == "big":
+        lengths.byteswap()
+    return blake2b(lengths, digest_size=OUTLINE_BYTES).hexdigest()
 
 
 def pack(probabilities: NDArray[np.floating[Any]]) -> str:

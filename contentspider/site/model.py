@@ -24,7 +24,7 @@ from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpa
 from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_language
-from contentspider.site.rows import count_prose
+from contentspider.site.rows import count_prose, kept_chars
 from contentspider.site.slots import SlotTable
 from contentspider.site.title import page_title
 
@@ -229,12 +229,7 @@ class SiteModel:
         """Tell whether hardly anything was kept of a page most of whose prose stands at places that
         the model has not seen.
         """
-        kept = sum(
-            len(block.text) - block.link_chars
-            for block, probability in zip(page.content.blocks, decided.tolist(), strict=True)
-            if probability > 0.5
-        )
-        if kept >= SENTENCE_CHARS:
+        if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
         if len(self._known) >= MAX_PATHS:
             self._known.clear()

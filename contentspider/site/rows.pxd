@@ -30,6 +30,9 @@ cpdef list places(page)
 @cython.locals(blocks=list, block=BlockType, text=str, lengths=list)
 cpdef list outline(page)
 
+@cython.locals(index=Py_ssize_t, block=BlockType, text=str, chars=Py_ssize_t)
+cpdef Py_ssize_t kept_chars(page, list probabilities) except -1
+
 @cython.locals(
     block=BlockType, text=str, path=str, prose=Py_ssize_t, chars=Py_ssize_t, unseen=Py_ssize_t
 )

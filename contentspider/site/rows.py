@@ -129,6 +129,18 @@ def outline(page: PageBlocks) -> list[int]:
     return lengths
 
 
+def kept_chars(page: PageBlocks, probabilities: list[float]) -> int:
+    """Return how many characters outside of links stand in blocks that are kept, those above
+    0.5.
+    """
+    chars = 0
+    for index, block in enumerate(page.blocks):
+        if probabilities[index] > 0.5:
+            text = block.text
+            chars += len(text) - block.link_chars
+    return chars
+
+
 def count_prose(
     page: PageBlocks, seen: dict[str, bool], is_seen: Callable[[str], bool]
 ) -> tuple[int, int]:
