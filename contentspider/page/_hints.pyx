@@ -2,7 +2,8 @@
 """The elements of a page's tree that may hold hints, found on the nodes of libxml2 themselves."""
 
 cimport cython
-from libc.string cimport strcmp, strstr
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.string cimport strcmp, strlen, strstr
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, const_xmlChar, xmlAttr, xmlNode
 
@@ -173,4 +174,18 @@ cdef bint add_date(xmlNode* node, int place, list found) except -1:
 
 
 cdef str attribute_of(xmlNode* node, const char* name):
-    return etree.attributeValueFromNsName(node, NULL, <const_xmlChar*>name) or ""
+    cdef xmlAttr* attribute = node.properties
+    cdef const char* text
+    while attribute is not NULL:
+        if attribute.ns is NULL and strcmp(<const char*>attribute.name, name) == 0:
+            if attribute.children is NULL:
+                return ""
+            if attribute.children.next is NULL and attribute.children.content is not NULL:
+                text = <const char*>attribute.children.content
+                return PyUnicode_DecodeUTF8(text, strlen(text), NULL)
+            return etree.attributeValue(node, attribute)  # it has references to entities
+        attribute = attribute.next
+    # The document's type may give it one by default.
+    if node.doc is not NULL and node.doc.intSubset is not NULL:
+        return etree.attributeValueFromNsName(node, NULL, <const_xmlChar*>name) or ""
+    return ""
