@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem, NotConfigured
@@ -13,6 +14,7 @@ from contentspider.crawl.recorder import Passing, passing
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sources import SiteState, Source
 from contentspider.site.record import page_fields
+from contentspider.site.rows import outline
 from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
@@ -109,8 +111,9 @@ class ContentPipeline:
 
     def _count(self, page: Page, extraction: Extraction | None, page_type: str) -> None:
         count = self.stats.inc_value
-        total = sum([len(block.text) for block in page.content.blocks])
-        kept = sum([len(block.text) for block in extraction.blocks]) if extraction else total
+        lengths = outline(page.content)
+        total = sum(lengths)
+        kept = sum(compress(lengths, extraction.kept.tolist())) if extraction else total
         count("contentspider/chars/kept", kept)
         count("contentspider/chars/dropped", total - kept)
         if page.is_document:

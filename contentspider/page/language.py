@@ -95,6 +95,8 @@ SCRIPTS = (
     ("km", re.compile("[\u1780-\u17ff]")),
     ("lo", re.compile("[\u0e80-\u0eff]")),
 )
+# What is neither Latin nor common to all scripts, such as punctuation.
+OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u2c00-\U0010ffff]")
 # A page of one of them quotes names in Latin letters; a Latin one quotes a word of theirs.
 SCRIPT_SHARE = 0.2
 # Japanese texts are a third to two thirds kana; what is Chinese may quote a product's name.
@@ -142,7 +144,7 @@ def script_language(text: str) -> str:
     ['ko', 'ja', '']
     """
     sample = text[:SAMPLE_CHARS]
-    if sample.isascii():
+    if not OTHER_SCRIPT.search(sample):
         return ""
     letters = sum(map(str.isalpha, sample))
     # Few characters of Chinese say as much as a line of English.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contentspider.page.document import Page
-from contentspider.site.model import UNSEEN_TRUST, Extraction, sureness
+from contentspider.site.model import Extraction
 from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
+from contentspider.site.rows import sureness
 
 
 def extract_html(
@@ -34,7 +35,7 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
         page=page,
         kept=kept,
         probabilities=probabilities,
-        confidence=sureness(page, probabilities, UNSEEN_TRUST),
+        confidence=sureness(page.content, probabilities.tolist()),
         page_type=page_type(page, kept),
         site=site,
         model_version=prior.digest,

@@ -24,7 +24,7 @@ from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpa
 from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_language
-from contentspider.site.rows import count_prose, kept_chars
+from contentspider.site.rows import count_prose, kept_chars, sureness
 from contentspider.site.slots import SlotTable
 from contentspider.site.title import page_title
 
@@ -46,7 +46,6 @@ ENOUGH_PAGES = 8
 UNSEEN_SHARE = 0.5
 # What is said of a place that the site had not shown counts this much: it comes from what the place
 # shares with others, or from the prior.
-UNSEEN_TRUST = 0.5
 # Paths of which it is remembered whether the model knows their slot.
 MAX_PATHS = 20_000
 
@@ -231,22 +230,17 @@ class SiteModel:
         """
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
-        if len(self._known) >= MAX_PATHS:
-            self._known.clear()
-        chars, unseen = count_prose(page.content, self._known, self._is_seen)
+        chars, unseen = count_prose(page.content, self._seen(), self._is_seen)
         return unseen > UNSEEN_SHARE * chars
 
     def _is_seen(self, path: str) -> bool:
         return self._table.slot(path) in self.slots
 
-    def _known_slots(self, page: Page) -> dict[str, bool]:
-        """Return for each path of the page, among others, whether the model has seen its slot."""
+    def _seen(self) -> dict[str, bool]:
+        """Return of paths, as far as they have been met, whether the model has seen their slot."""
         if len(self._known) >= MAX_PATHS:
             self._known.clear()
-        known = self._known
-        for path in {block.path for block in page.content.blocks}.difference(known):
-            known[path] = self._is_seen(path)
-        return known
+        return self._known
 
     def explain(self, page: Page, index: int) -> list[tuple[str, float]]:
         """Return what spoke for block *index* of the page being content (above 0) and against it
@@ -266,10 +260,10 @@ class SiteModel:
             kept |= np.array(
                 [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
             )
-        is_strange = by_prior and self.pages >= ENOUGH_PAGES
         # Of a page that is strange to the model, the template is another.
-        trust = UNSEEN_TRUST if is_strange else self._trust(page)
-        confidence = sureness(page, probabilities, trust)
+        is_strange = by_prior and self.pages >= ENOUGH_PAGES
+        seen = None if is_strange else self._seen()
+        confidence = sureness(page.content, probabilities.tolist(), seen, self._is_seen)
         return Extraction(
             page,
             kept,
@@ -281,11 +275,6 @@ class SiteModel:
             by_prior,
             is_guess,
         )
-
-    def _trust(self, page: Page) -> NDArray[np.float64]:
-        """Return how much what is said of each block counts."""
-        known = self._known_slots(page)
-        return np.where([known[block.path] for block in page.content.blocks], 1.0, UNSEEN_TRUST)
 
     def dump_weights(self) -> bytes:
         """Return what decides as canonical JSON, for `parse`."""
@@ -367,20 +356,6 @@ class SiteModel:
         by another version.
         """
         return cls.parse(*read_model(Path(path)))
-
-
-def sureness(
-    page: Page, probabilities: NDArray[np.float32], trust: float | NDArray[np.float64]
-) -> float:
-    """Return how sure a decision is: the mean probability of being right, by length of text, from 0
-    to 1; what is said of a block counts as much as its *trust*.
-    """
-    blocks = page.content.blocks
-    if not blocks:
-        return 0.0
-    weights = np.sqrt([len(block.text) for block in blocks])
-    sure = (weights * trust * np.maximum(probabilities, 1 - probabilities)).sum()
-    return round(float(sure / weights.sum()), 4)
 
 
 def mean_of_odds(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:

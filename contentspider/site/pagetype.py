@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from contentspider.page.blocks import BOLD, CODE
@@ -43,7 +44,7 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
         return "other"
     is_kept = kept.tolist()
     entries = [block.tag in HEADINGS and is_entry(block) for block in blocks]
-    kept_entries = sum(entry and keep for entry, keep in zip(entries, is_kept, strict=True))
+    kept_entries = sum(compress(entries, is_kept))
     enough = max(ARTICLE_CHARS, PROSE_PER_ENTRY * (sum(entries) - kept_entries))
     if kept_entries >= MIN_KEPT_ENTRIES:
         if lists_whole_texts(blocks, is_kept, entries):
