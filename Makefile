@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml setup.py $(addprefix contentspider/,site/rows.py page/stored.py page/structure.py page/markdown.py page/markup.py) \
+BUILT_FROM := pyproject.toml setup.py $(addprefix contentspider/,site/counts.py site/rows.py page/stored.py page/structure.py page/markdown.py page/markup.py) \
 	$(wildcard contentspider/*/*.pyx contentspider/*/*/*.pyx contentspider/*/*.pxd)
 
 .PHONY: crawl test quality minimum lint docs bench clean

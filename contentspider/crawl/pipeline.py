@@ -13,8 +13,8 @@ from contentspider.crawl.holder import Holder
 from contentspider.crawl.recorder import Passing, passing
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sources import SiteState, Source
+from contentspider.site.counts import outline
 from contentspider.site.record import page_fields
-from contentspider.site.rows import outline
 from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:

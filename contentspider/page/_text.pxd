@@ -4,6 +4,9 @@
 from lxml.includes.tree cimport xmlNode
 from libcpp.vector cimport vector
 
+from contentspider.page._block cimport Block
+from contentspider.page._elements cimport Elements
+
 cdef struct Part:  # a text node, or adjacent ones
     Py_ssize_t length  # characters that it has when it is cleaned alone
     bint empty, blank, starts_with_space, ends_with_space, pending_space
@@ -34,5 +37,7 @@ cdef class Run:
     cdef bint open_mark(self, Py_ssize_t number) except -1
     cdef int close_mark(self) except -1
     cdef int close_marks(self, str text) except -1
+    cdef bint has_code(self, Elements elements) noexcept
+    cdef int give_spans(self, Block block, Elements elements) except -1
     cdef int end_part(self, Part* part) except -1
     cdef int extend(self, Part* part, const char* source) except -1

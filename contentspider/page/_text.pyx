@@ -3,6 +3,7 @@
 """The open run of text of a walk, cleaned as it grows, and the marks in it."""
 
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint32_t
 from libc.string cimport strlen
@@ -13,6 +14,9 @@ from lxml.includes.tree cimport (
     XML_XINCLUDE_START,
     xmlNode,
 )
+
+from contentspider.page._block cimport Block, Span
+from contentspider.page._elements cimport Elements, MarkText
 
 
 cdef extern from "Python.h":
@@ -109,6 +113,39 @@ cdef class Run:
                 self.marks[kept] = mark
                 kept += 1
         self.marks.resize(kept)
+        return 0
+
+    cdef bint has_code(self, Elements elements) noexcept:
+        """Tell whether a range of the text is marked as code."""
+        cdef Mark mark
+        cdef MarkText text
+        for mark in self.marks:
+            text = elements.mark_texts[mark.mark]
+            if not text.is_bold and not text.is_link:
+                return True
+        return False
+
+    cdef int give_spans(self, Block block, Elements elements) except -1:
+        """Give the *block* of this run its marked ranges, and count those that are bold, and links;
+        preformatted text keeps its counts only.
+        """
+        cdef Mark mark
+        cdef MarkText* text
+        cdef Span* span
+        block.packed_spans = PyBytes_FromStringAndSize(NULL, self.marks.size() * sizeof(Span))
+        span = <Span*>PyBytes_AS_STRING(block.packed_spans)
+        for mark in self.marks:
+            text = &elements.mark_texts[mark.mark]
+            if text.is_bold:
+                block.bold_chars += mark.end - mark.start
+            elif text.is_link:
+                block.link_chars += mark.end - mark.start
+                block.links += 1
+            span.start, span.end = <int>mark.start, <int>mark.end
+            span.at, span.length = text.at, text.length
+            span += 1
+        if not self.preformatted:
+            block.known_spans, block.marks = None, elements.marks
         return 0
 
     cdef int end_part(self, Part* part) except -1:

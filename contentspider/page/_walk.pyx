@@ -8,24 +8,23 @@ tree must not change meanwhile.
 """
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_COMMENT_NODE, XML_ELEMENT_NODE, XML_ENTITY_REF_NODE, XML_PI_NODE
 from lxml.includes.tree cimport xmlNode
 
-from contentspider.page._block cimport Block, Span
+from contentspider.page._block cimport Block
 from contentspider.page._elements cimport (
     BASE, BREAK, CELL, IMAGE, INLINE, ITEM, LINK, NOSCRIPT, PREFORMATTED, ROW, SKIPPED,
     TEMPLATE, HREF, ID, SHADOW,
-    Elements, Kind, MarkText, Styles, first_child, is_called,
+    Elements, Kind, Styles, first_child, is_called,
 )
 from contentspider.page._hints cimport HintElements
 from contentspider.page._images cimport Pictures
 from contentspider.page._noscript cimport drop_stand_ins, is_seen_without_scripts
 from contentspider.page._paths cimport Paths
 from contentspider.page._segments cimport Segments
-from contentspider.page._text cimport Mark, Run
+from contentspider.page._text cimport Run
 from contentspider.page._tree cimport Tree
 
 from contentspider.page._elements import KINDS
@@ -368,38 +367,10 @@ cdef class _Walk:
         block.images = block.known_spans = ()
         self.pictures.place(block, self.place.container, self.place.preformatted)
         if not self.run.marks.empty():
-            self.add_spans(block)
+            self.run.give_spans(block, self.elements)
         self.blocks.append(block)
         return 0
 
     cdef bint is_expression(self, str text) except -1:
         """Tell whether *text* is nothing but what a script was to fill in."""
-        cdef Mark mark
-        for mark in self.run.marks:
-            if is_code(&self.elements.mark_texts[mark.mark]):
-                return False
-        return self.walker.is_expression(text)
-
-    cdef int add_spans(self, Block block) except -1:
-        cdef Mark mark
-        cdef MarkText* text
-        cdef Span* span
-        block.packed_spans = PyBytes_FromStringAndSize(NULL, self.run.marks.size() * sizeof(Span))
-        span = <Span*>PyBytes_AS_STRING(block.packed_spans)
-        for mark in self.run.marks:
-            text = &self.elements.mark_texts[mark.mark]
-            if text.is_bold:
-                block.bold_chars += mark.end - mark.start
-            elif text.is_link:
-                block.link_chars += mark.end - mark.start
-                block.links += 1
-            span.start, span.end = <int>mark.start, <int>mark.end
-            span.at, span.length = text.at, text.length
-            span += 1
-        if not self.place.preformatted:
-            block.known_spans, block.marks = None, self.elements.marks
-        return 0
-
-
-cdef bint is_code(const MarkText* mark) noexcept:
-    return not mark.is_bold and not mark.is_link
+        return not self.run.has_code(self.elements) and self.walker.is_expression(text)

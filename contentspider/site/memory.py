@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.site.rows import outline
+from contentspider.site.counts import outline
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

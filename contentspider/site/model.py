@@ -17,6 +17,7 @@ from contentspider.page.markup import to_html
 from contentspider.page.output import to_text
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.classifier import CLASSIFIERS
+from contentspider.site.counts import count_prose, kept_chars, sureness
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.folder import read_model, write_model
 from contentspider.site.labels import VOTES
@@ -24,7 +25,6 @@ from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpa
 from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_language
-from contentspider.site.rows import count_prose, kept_chars, sureness
 from contentspider.site.slots import SlotTable
 from contentspider.site.title import page_title
 

@@ -6,7 +6,6 @@ from contentspider.page._block cimport Block as BlockType
 
 cdef str ENDS
 cdef frozenset LAYOUT_TAGS
-cdef double UNSEEN_TRUST
 
 
 cdef class Group:
@@ -27,23 +26,6 @@ cdef double _weigh_group(Group group, dict weights) except? -1e300
     last=Py_ssize_t, above=Py_ssize_t, position=Py_ssize_t, place=str, block=BlockType, around=list
 )
 cpdef list places(page)
-
-@cython.locals(blocks=list, block=BlockType, text=str, lengths=list)
-cpdef list outline(page)
-
-@cython.locals(index=Py_ssize_t, block=BlockType, text=str, chars=Py_ssize_t)
-cpdef Py_ssize_t kept_chars(page, list probabilities) except -1
-
-@cython.locals(
-    index=Py_ssize_t, block=BlockType, text=str, path=str, sure=double, whole=double,
-    weight=double, probability=double, right=double, known=bint
-)
-cpdef double sureness(page, list probabilities, dict seen=*, is_seen=*) except -1
-
-@cython.locals(
-    block=BlockType, text=str, path=str, prose=Py_ssize_t, chars=Py_ssize_t, unseen=Py_ssize_t
-)
-cpdef tuple count_prose(page, dict seen, is_seen)
 
 @cython.locals(text=str, chars=Py_ssize_t, length=int, links=int, share=double, end=Py_UCS4)
 cpdef int shape(BlockType block) except -1

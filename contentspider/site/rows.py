@@ -40,8 +40,6 @@ NOISE_CHARS = 400
 # memory, and so would texts.
 MAX_PATHS, MAX_PATH_CHARS, MAX_GROUPS, MAX_TEXTS = 20_000, 5_000_000, 100_000, 10_000
 START, END = "start", "end"
-# What is said of a block whose slot has not been seen counts so much.
-UNSEEN_TRUST = 0.5
 
 
 class Group:
@@ -120,75 +118,6 @@ def places(page: PageBlocks) -> list[str]:
         above = block.container
         around.append(found[above])
     return around
-
-
-def outline(page: PageBlocks) -> list[int]:
-    """Return for each block the length of its text."""
-    lengths: list[int] = []
-    for block in page.blocks:
-        text = block.text
-        lengths.append(len(text))
-    return lengths
-
-
-def kept_chars(page: PageBlocks, probabilities: list[float]) -> int:
-    """Return how many characters outside of links stand in blocks that are kept, those above
-    0.5.
-    """
-    chars = 0
-    for index, block in enumerate(page.blocks):
-        if probabilities[index] > 0.5:
-            text = block.text
-            chars += len(text) - block.link_chars
-    return chars
-
-
-def sureness(
-    page: PageBlocks,
-    probabilities: list[float],
-    seen: dict[str, bool] | None = None,
-    is_seen: Callable[[str], bool] | None = None,
-) -> float:
-    """Return how sure a decision is: the mean probability of being right, by length of text, from 0
-    to 1.
-
-    What is said of blocks at paths that have not been seen counts half: it comes from what they
-    share with others. *seen* tells that of a path, and is filled by *is_seen*; None: none has been.
-    """
-    sure = whole = 0.0
-    for index, block in enumerate(page.blocks):
-        text, path = block.text, block.path
-        weight = len(text) ** 0.5
-        probability = probabilities[index]
-        right = probability if probability > 0.5 else 1 - probability
-        known = False
-        if seen is not None and is_seen is not None:
-            found = seen.get(path)
-            if found is None:
-                found = seen[path] = is_seen(path)
-            known = found is True
-        whole += weight
-        sure += weight * right if known else weight * right * UNSEEN_TRUST
-    return round(sure / whole, 4) if whole else 0.0
-
-
-def count_prose(
-    page: PageBlocks, seen: dict[str, bool], is_seen: Callable[[str], bool]
-) -> tuple[int, int]:
-    """Return how many characters outside of links the page has, and how many of them stand at paths
-    that have not been seen; *seen* tells that of a path, and is filled by *is_seen*.
-    """
-    chars = unseen = 0
-    for block in page.blocks:
-        text, path = block.text, block.path
-        prose = len(text) - block.link_chars
-        known = seen.get(path)
-        if known is None:
-            known = seen[path] = is_seen(path)
-        chars += prose
-        if known is not True:
-            unseen += prose
-    return chars, unseen
 
 
 def shape(block: Block) -> int:

@@ -1,0 +1,56 @@
+"""What is counted over a page's blocks."""
+
+import pytest
+
+from contentspider.page.document import Page
+from contentspider.site.counts import count_prose, kept_chars, outline, sureness
+
+CONTENT = Page.from_html(
+    "<p>Tea is made of leaves.<ul><li><a href=/>Home</a><li><a href=/tea>Tea</a> and more"
+).content
+
+
+def test_the_outline_is_the_lengths_of_the_texts() -> None:
+    assert outline(CONTENT) == [22, 4, 12]
+
+
+def test_what_is_kept_is_counted_without_links() -> None:
+    assert kept_chars(CONTENT, [0.9, 0.9, 0.51]) == 22 + 0 + 9
+    assert kept_chars(CONTENT, [0.5, 0.9, 0.5]) == 0
+
+
+def test_prose_is_counted_by_whether_its_place_has_been_seen() -> None:
+    seen = {CONTENT.blocks[0].path: True}
+    asked = []
+
+    def is_seen(path: str) -> bool:
+        asked.append(path)
+        return False
+
+    assert count_prose(CONTENT, seen, is_seen) == (31, 9)
+    assert asked == [CONTENT.blocks[1].path]
+    assert seen[asked[0]] is False
+
+
+def test_sureness_is_the_mean_probability_of_being_right_by_length() -> None:
+    weights = [22**0.5, 4**0.5, 12**0.5]
+    right = [0.9, 0.8, 0.6]
+    expected = sum(w * p for w, p in zip(weights, right, strict=True)) / sum(weights)
+    probabilities = [0.9, 0.2, 0.4]
+    assert sureness(CONTENT, probabilities, {}, lambda path: True) == pytest.approx(
+        expected, abs=1e-4
+    )
+    # What is said of places that have not been seen counts half.
+    assert sureness(CONTENT, probabilities) == pytest.approx(expected / 2, abs=1e-4)
+    half = weights[0] * 0.9 + (weights[1] * 0.8 + weights[2] * 0.6) / 2
+    first = CONTENT.blocks[0].path
+    assert sureness(CONTENT, probabilities, {}, first.__eq__) == pytest.approx(
+        half / sum(weights), abs=1e-4
+    )
+
+
+def test_of_a_page_without_blocks_nothing_is_sure() -> None:
+    empty = Page.from_html("").content
+    assert sureness(empty, []) == 0.0
+    assert outline(empty) == []
+    assert kept_chars(empty, []) == 0
