@@ -11,7 +11,7 @@ from scrapy.settings import Settings
 
 from contentspider.crawl.addon import Addon
 from contentspider.crawl.bodies import BodiesMiddleware
-from contentspider.page.body import limit_attributes, page_encoding
+from contentspider.page.body import EMPTY_HTML, as_utf8, decode, limit_attributes, page_encoding
 from contentspider.page.document import Page
 
 NO_TEXT = (
@@ -144,3 +144,39 @@ def test_scripts_and_comments_that_look_like_tags_stay() -> None:
 
 def text_of(page: Page) -> str:
     return page.content.blocks[0].text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" \n",
+        b"\0\0",
+        "\ufeff".encode(),
+        "\ufeff\ufeff \0".encode(),
+        b"<p>tea",
+        b"\x1c\x0b <p>tea\x1f\n",
+        b"\0<p>te\0a",
+        "<p>thé".encode(),
+        "\u3000<p>thé\xa0\n".encode(),
+        "\ufeff <p>thé".encode(),
+        "\uff1cp>thé".encode(),
+        "<p>thé".encode("cp1252"),
+        "<p>thé</p>".encode("utf-16"),
+        b"<meta charset=utf-8><p>th\xe9, not UTF-8",
+        "<meta charset=koi8-r><p>чай".encode("koi8-r"),
+        b"<p>cut in a character \xc3",
+    ],
+)
+def test_pages_are_parsed_as_their_text_is(body: bytes) -> None:
+    text = decode(body, None).strip()
+    expected = text.encode() if text.strip("\0\ufeff") else EMPTY_HTML
+    assert as_utf8(body) == expected
+    assert as_utf8(decode(body, None)) == expected
+
+
+def test_a_page_in_utf_8_is_not_copied() -> None:
+    for text in ("<p>tea", "<p>thé"):
+        body = text.encode()
+        assert as_utf8(body) is body
+    assert as_utf8("<p>\ud800") == b"<p>?"

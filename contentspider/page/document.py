@@ -8,22 +8,18 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from parsel import Selector
-
 from contentspider.errors import StateError
 from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
-from contentspider.page.body import decode, limit_attributes
+from contentspider.page.body import as_utf8, parse
 from contentspider.page.hints import Hints, read_head
 from contentspider.page.metadata import SILENT, Metadata, Statements
 from contentspider.page.stored import from_record, to_record
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
+    from parsel import Selector
 
     from contentspider.page._walk import Walker
-
-# What a page without any markup is parsed from: an empty document has no tree at all.
-EMPTY_HTML = b"<html></html>"
 
 # Each of a page's links is written with its base.
 MAX_BASE_CHARS = 500
@@ -66,12 +62,8 @@ class Page:
         (`contentspider.site.featuresets`). Who reads many pages of a site gives them all the same
         *walker* (`contentspider.page.blocks.new_walker`), which is faster.
         """
-        if isinstance(html, bytes):
-            html = decode(html, content_type)
-        html = html.strip()
-        body = html.encode("utf-8", "replace") if html.strip("\x00\ufeff") else EMPTY_HTML
-        selector = Selector(body=limit_attributes(body), encoding="utf-8", type="html")
-        return cls.from_selector(selector, url, attributes, walker)
+        root = parse(as_utf8(html, content_type))
+        return cls.from_root(root, url, attributes, walker=walker)
 
     @classmethod
     def from_selector(
