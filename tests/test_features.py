@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 
 import numpy as np
 import pytest
 
+from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.page.features import texts as texts_module
+from contentspider.page.features._texts import DATE, PRICE
+from contentspider.page.hints import Hints
 from contentspider.page.text import text_weight, tokens
 
 LONG = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world today."
@@ -105,12 +108,10 @@ def test_what_the_place_of_a_text_gives() -> None:
     assert values("<p>x</p>" * 9, "repeats_on_page") == [5] * 9
 
 
-def test_texts_that_are_known_have_the_same_features(monkeypatch) -> None:
+def test_paths_that_are_known_have_the_same_features() -> None:
     page = Page.from_html(f"<p>Read more</p><p>Tea</p><p>Tea</p><p>{LONG}</p>")
     extractor = FeatureExtractor()
     first = extractor.features(page.content, page.hints)
-    np.testing.assert_array_equal(extractor.features(page.content, page.hints), first)
-    monkeypatch.setattr(texts_module, "MAX_KEPT_TEXTS", 0)
     np.testing.assert_array_equal(extractor.features(page.content, page.hints), first)
 
 
@@ -145,6 +146,40 @@ def test_characters_are_counted_as_a_pattern_would(feature, pattern) -> None:
     assert values(html, feature) == pytest.approx(expected)
     weights = [math.log1p(text_weight(text)) for text in blocks]
     assert values(html, "log_chars") == pytest.approx(weights)
+
+
+@pytest.mark.parametrize(
+    ("feature", "pattern", "parts"),
+    [
+        ("date", DATE, ["1", "2", "19", "20", "٣", "12", "199", ":", ".", "/", "-", " ", "x", "_"]),
+        (
+            "price",
+            PRICE,
+            ["5", "٣", "$", "€", " ", "usd", "EUR", "gbp", "\u212ar", "zł", "Руб", "元x", "k"],
+        ),
+    ],
+)
+def test_dates_and_prices_are_those_that_the_patterns_find(feature, pattern, parts) -> None:
+    draw = random.Random(0)
+    texts = ["x ." + "".join(draw.choices(parts, k=draw.randint(1, 8))) for _ in range(3_000)]
+    texts = [" ".join(text.split()) for text in texts]
+    found = values("".join(f"<p>{text}</p>" for text in texts), feature)
+    expected = [bool(pattern.search(text)) for text in texts]
+    assert [value > 0 for value in found] == expected
+    assert 100 < sum(expected) < 2_900
+
+
+def test_elements_that_cannot_be_are_refused() -> None:
+    for damage in ({"parents": [-1, 1]}, {"parents": [-1, -1]}):
+        page = Page.from_html("<p>Tea</p>").content
+        for name, value in damage.items():
+            setattr(page, name, value)
+        with pytest.raises(ValueError, match="before its parent"):
+            FeatureExtractor().features(page, Hints())
+    page = Page.from_html("<p>Tea</p>").content
+    page.blocks.append(Block("Milk", "body/p", "p", 7))
+    with pytest.raises(ValueError, match="not there"):
+        FeatureExtractor().features(page, Hints())
 
 
 # six blocks: two of them prose, between two h1

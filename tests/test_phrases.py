@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import random
+import re
+
 import pytest
 
-from contentspider.page.phrases import NOISE_PHRASES, compile_phrases, read_data, said
+from contentspider.page.phrases import (
+    NOISE_PHRASES,
+    beginnings,
+    compile_phrases,
+    read_data,
+    said,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +66,38 @@ def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
     )
     assert numbered.search("12 notes")
     assert not numbered.search("my notes")
+
+
+def test_what_a_text_says_is_what_the_patterns_find() -> None:
+    draw = random.Random(0)
+    words = re.findall(r"\w+", " ".join(pattern.pattern for pattern in NOISE_PHRASES.values()))
+    words = [*sorted(set(words)), "12", "٣", "5", "©", "(c)", ">", "...", "_", "'", "-", ":", "/"]
+    found = 0
+    for _ in range(20_000):
+        parts = [draw.choice(words) for _ in range(draw.randint(1, 4))]
+        text = "".join(part + draw.choice(["", " ", " ", "s", ": "]) for part in parts)
+        expected = tuple(pattern.search(text) is not None for pattern in NOISE_PHRASES.values())
+        assert said(text) == expected, text
+        found += any(expected)
+    assert 1_000 < found < 19_000
+
+
+@pytest.mark.parametrize(
+    ("phrase", "expected"),
+    [
+        ("tea", {"tea"}),
+        (r"\(c\) ?\d{4}", {"(c)", "(c) ", "(c)0", "(c) 0"}),
+        (r"[\d.]+ of", {"0", "."}),
+        ("[a5]b", {"ab", "0b"}),
+        ("[^a]b|[a-c]d", {""}),
+        (r"\btea\b", {"tea"}),
+        ("(?:a|b(?:c|d)?)e", {"ae", "be", "bce", "bde"}),
+        ("a*b", {"a", "b"}),
+        ("te.", {"te"}),
+        ("a)b", {""}),
+        ("page 7", {"page 0"}),
+        ("abcdefghij", {"abcdefgh"}),
+    ],
+)
+def test_what_phrases_begin_with(phrase, expected) -> None:
+    assert beginnings(phrase) == expected

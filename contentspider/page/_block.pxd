@@ -15,3 +15,4 @@ cdef class Block:
     cdef bytearray marks
 
     cdef tuple fields(self)
+    cdef int count_marks(self, char bold, char code, double* marks, double* chars) except -1

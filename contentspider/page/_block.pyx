@@ -62,6 +62,27 @@ cdef class Block:
             self.packed_spans = self.marks = None
         return self.known_spans
 
+    cdef int count_marks(self, char bold, char code, double* marks, double* chars) except -1:
+        """Write how many *spans* are marked otherwise than *bold*, and how many characters are
+        marked as *code*; links' addresses are not made for it.
+        """
+        cdef const Span* span
+        cdef const char* mark
+        cdef Py_ssize_t index
+        marks[0] = chars[0] = 0
+        if self.known_spans is not None:
+            for start, end, name in self.known_spans:
+                marks[0] += name != chr(bold)
+                chars[0] += <Py_ssize_t>(end - start) if name == chr(code) else 0
+            return 0
+        span = <const Span*>PyBytes_AS_STRING(self.packed_spans)
+        for index in range(PyBytes_GET_SIZE(self.packed_spans) // <Py_ssize_t>sizeof(Span)):
+            mark = PyByteArray_AS_STRING(self.marks) + span[index].at
+            marks[0] += span[index].length != 1 or mark[0] != bold
+            if span[index].length == 1 and mark[0] == code:
+                chars[0] += span[index].end - span[index].start
+        return 0
+
     cdef tuple fields(self):
         return (
             self.text,
