@@ -88,16 +88,14 @@ cdef class Forest:
         cdef vector[float] least, most
         cdef vector[Node] cut
         cdef vector[Branch] open
-        cdef Py_ssize_t tree, index, column
+        cdef Py_ssize_t tree, index
         cdef const float* row = rows
         cdef int depth
         least.assign(rows, rows + width)
         most.assign(rows, rows + width)
         for index in range(1, count):
             row += width
-            for column in range(width):
-                least[column] = min(least[column], row[column])
-                most[column] = max(most[column], row[column])
+            widen(least.data(), most.data(), row, width)
         for tree in range(<Py_ssize_t>self.roots.size()):
             depth = self.cut_tree(self.roots[tree], least.data(), most.data(), cut, open)
             if depth == 0:
@@ -149,6 +147,15 @@ cdef class Forest:
                 open.push_back(branch)
             cut.push_back(new)
         return depth
+
+
+cdef void widen(float* least, float* most, const float* row, Py_ssize_t width) noexcept nogil:
+    """Take a *row* into the range of each column: loops that compilers make parallel."""
+    cdef Py_ssize_t column
+    for column in range(width):
+        least[column] = row[column] if row[column] < least[column] else least[column]
+    for column in range(width):
+        most[column] = row[column] if row[column] > most[column] else most[column]
 
 
 cdef void descend(
