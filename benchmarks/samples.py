@@ -1,7 +1,8 @@
 """What a site's model owes to the pages that it was learned from, on corpora with gold text.
 
-    python benchmarks/samples.py CORPORA [SINGLE_PAGES ...] [--priors DIR] [--only NAME ...]
-        [--every N] [--sizes 5 10 20] [--draws N] [--gold N]
+    python benchmarks/samples.py CORPORA [SINGLE_PAGES ...] [--priors DIR] [--folds N]
+        [--only NAME ...] [--every N] [--sizes 5 10 20] [--kinds halves drawn] [--draws N]
+        [--pairs N] [--gold N]
 
 Two tables, by priors that have not seen the site (as `contentspider evaluate --cross-fit`; DIR
 keeps them for the next time, since they take the longest), and then the folders one by one:
@@ -13,8 +14,8 @@ keeps them for the next time, since they take the longest), and then the folders
   twice, as two crawls draw them. *Equal* are pages with the same text, *both*, *one* and *none*
   those which that many of the models were learned from.
 
-*--every* takes every so manyth folder, *--draws* are the samples of a size, *--gold* the gold pages
-that are extracted of a folder.
+*--every* takes every so manyth folder, *--draws* are the samples of a size, *--pairs* those of two
+samples, *--gold* the gold pages that are extracted of a folder.
 """
 
 from __future__ import annotations
@@ -73,14 +74,14 @@ class Remembering(Prior):
         return self._alone[page.url]
 
 
-def fold_priors(corpora: Sequence[Corpus], cache: Path | None) -> dict[str, Prior]:
+def fold_priors(corpora: Sequence[Corpus], folds: int, cache: Path | None) -> dict[str, Prior]:
     """Return for each site a prior that has not seen it; read from *cache*, or kept there."""
     names = {corpus.name for corpus in corpora if not corpus.is_collection}
     if cache and (cache / INDEX).is_file():
         files = json.loads((cache / INDEX).read_text(encoding="utf-8"))
         read = {file: Prior.from_file(cache / file) for file in set(files.values())}
         return {name: read[file] for name, file in files.items() if name in names}
-    priors = {name: prior for name, prior in cross_fit(corpora).items() if name in names}
+    priors = {name: prior for name, prior in cross_fit(corpora, folds).items() if name in names}
     if cache:
         cache.mkdir(parents=True, exist_ok=True)
         for prior in {prior.digest: prior for prior in priors.values()}.values():
@@ -149,7 +150,9 @@ def small_samples(
     }
 
 
-def two_samples(site: Site, kind: str, draws: int, most: int) -> dict[str, list[tuple[bool, float]]]:
+def two_samples(
+    site: Site, kind: str, draws: int, most: int
+) -> dict[str, list[tuple[bool, float]]]:
     """Return whether both models give the same text, and how far their F1 differ, of *most* gold
     pages a draw, by how many of the models were learned from the page.
     """
@@ -180,6 +183,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("corpora", type=Path, nargs="+", help="folders of unpacked corpora")
     parser.add_argument("--priors", type=Path, metavar="DIR", help="keep the folds' priors here")
+    parser.add_argument("--folds", type=int, default=7, metavar="N", help="folds of the priors")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these folders only")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="every so manyth folder")
     parser.add_argument("--sizes", type=int, nargs="*", default=[5, 10, 20], metavar="N")
@@ -190,7 +194,7 @@ def main() -> None:
     options = parser.parse_args()
 
     corpora = find_corpora(*options.corpora)
-    priors = fold_priors(corpora, options.priors)
+    priors = fold_priors(corpora, options.folds, options.priors)
     chosen = [
         corpus
         for corpus in corpora
@@ -218,8 +222,10 @@ def main() -> None:
             f"| {kind} | {size} pages | {suite} | {len(rows)} | {alone:.4f} | {f1:.4f} |"
             f" {len(below)} |"
         )
-    print("\n| two samples | suite | folders | pages equal, % | mean of folders, % | 98 % and more |"
-          " F1 apart | both | one | none |")
+    print(
+        "\n| two samples | suite | folders | pages equal, % | mean of folders, % | 98 % and more |"
+        " F1 apart | both | one | none |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for (kind, suite), sites in two.items():
         every = {

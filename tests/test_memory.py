@@ -91,8 +91,9 @@ def deciding(model: SiteModel, probability: float) -> SiteModel:
 def test_a_model_of_few_pages_asks_the_prior_too(pages) -> None:
     model = deciding(SiteLearner().fit([article(number) for number in range(pages)]), 0.8)
     judged, _ = Prior.shipped().judge([article(9)])
-    odds = judged / (1 - judged)
-    both = np.sqrt(4 * odds) / (1 + np.sqrt(4 * odds))
+    # The log odds of 0.8 count twice as much as the prior's.
+    both = np.cbrt(16 * judged / (1 - judged))
+    both /= 1 + both
     expected = both if pages < 8 else np.full(len(judged), 0.8)
     assert model.probabilities(article(9)) == pytest.approx(expected, abs=1e-4)
     assert model.extract(article(9)).by_prior == (pages < 8)
