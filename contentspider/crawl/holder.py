@@ -281,6 +281,7 @@ class Holder:
     async def _release(self, state: SiteState) -> None:
         """Send the held items of a site through the item pipelines."""
         sent: set[asyncio.Task[None]] = set()
+        self.keeper.recorder.listen()
         try:
             for held in self.keeper.ledger.items.release(state.key):
                 source = Source(

@@ -68,6 +68,8 @@ class Keeper:
         self._syncing: asyncio.Task[None] | None = None
         self.addresses = Addresses(self)
         self.recorder = Recorder(self)
+        if options.durable or options.output_file:
+            self.recorder.listen()
         connect = crawler.signals.connect
         connect(self.opened, signal=signals.spider_opened)
         connect(self.idle, signal=signals.spider_idle)

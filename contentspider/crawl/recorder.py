@@ -49,10 +49,18 @@ class Recorder:
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
         self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
-        connect = keeper.crawler.signals.connect
-        connect(self.scraped, signal=signals.item_scraped)
+        self._connect = connect = keeper.crawler.signals.connect
+        self._is_listening = False
         connect(self.dropped, signal=signals.item_dropped)
         connect(self.erred, signal=signals.item_error)
+
+    def listen(self) -> None:
+        """Record from now on what passes the pipelines; nothing is to be where nothing is held,
+        durable or written out, and Scrapy makes a task for each who listens to each item.
+        """
+        if not self._is_listening:
+            self._is_listening = True
+            self._connect(self.scraped, signal=signals.item_scraped)
 
     def key(self, row: int | None, place: int) -> str | None:
         """Return what an item is recorded under, once: its address' row and its place among the
