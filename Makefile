@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(addprefix contentspider/,site/counts.py site/rows.py page/stored.py page/structure.py page/markdown.py page/markup.py) \
-	$(wildcard contentspider/*/*.pyx contentspider/*/*/*.pyx contentspider/*/*.pxd)
+	$(wildcard contentspider/*/*.pyx contentspider/*/*/*.pyx contentspider/*/*.pxd contentspider/*/*/*.pxd)
 
 .PHONY: crawl test quality minimum lint docs bench clean
 

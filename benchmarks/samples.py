@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 from collections import defaultdict
 from pathlib import Path
 from statistics import mean
@@ -77,17 +78,21 @@ class Remembering(Prior):
 def fold_priors(corpora: Sequence[Corpus], folds: int, cache: Path | None) -> dict[str, Prior]:
     """Return for each site a prior that has not seen it; read from *cache*, or kept there."""
     names = {corpus.name for corpus in corpora if not corpus.is_collection}
+    trained = {"folds": folds, "corpora": sorted(corpus.name for corpus in corpora)}
     if cache and (cache / INDEX).is_file():
-        files = json.loads((cache / INDEX).read_text(encoding="utf-8"))
-        read = {file: Prior.from_file(cache / file) for file in set(files.values())}
-        return {name: read[file] for name, file in files.items() if name in names}
+        index = json.loads((cache / INDEX).read_text(encoding="utf-8"))
+        if index["trained"] != trained:
+            sys.exit(f"{cache} has priors of other folders or folds: give another one (--priors)")
+        read = {file: Prior.from_file(cache / file) for file in set(index["files"].values())}
+        return {name: read[file] for name, file in index["files"].items()}
     priors = {name: prior for name, prior in cross_fit(corpora, folds).items() if name in names}
     if cache:
         cache.mkdir(parents=True, exist_ok=True)
         for prior in {prior.digest: prior for prior in priors.values()}.values():
             (cache / f"{prior.digest}.npz").write_bytes(prior.dump())
         files = {name: f"{prior.digest}.npz" for name, prior in priors.items()}
-        (cache / INDEX).write_text(json.dumps(files, indent=1), encoding="utf-8")
+        index = {"trained": trained, "files": files}
+        (cache / INDEX).write_text(json.dumps(index, indent=1), encoding="utf-8")
     return priors
 
 

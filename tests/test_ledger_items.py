@@ -38,15 +38,22 @@ def test_held_items_are_released_in_order_and_settled_once(path: Path) -> None:
     ledger.close()
 
 
-def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path) -> None:
+def with_an_item_in_memory(path: Path) -> tuple[Ledger, int]:
+    """Return a ledger that holds an item which is no data, and the row of its address."""
     ledger = Ledger(path)
     ledger.begin_run()
     row = ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
+    assert row is not None
     ledger.frontier.queue.take()
     ledger.items.hold(
         "site", Article("odd", made=object()), Page.from_html(HTML), key="k", address_row=row
     )
     ledger.frontier.finish(row, "held")
+    return ledger, row
+
+
+def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path) -> None:
+    ledger, _ = with_an_item_in_memory(path)
     ledger.commit()
     again = killed(ledger)
     again.begin_run()
@@ -56,14 +63,7 @@ def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path
 
 
 def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
-    ledger = Ledger(path)
-    ledger.begin_run()
-    row = ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
-    ledger.frontier.queue.take()
-    ledger.items.hold(
-        "site", Article("odd", made=object()), Page.from_html(HTML), key="k", address_row=row
-    )
-    ledger.frontier.finish(row, "held")
+    ledger, row = with_an_item_in_memory(path)
     (held,) = ledger.items.release("site")
     ledger.items.settle(held.row, "k", row, b"{}")
     assert ledger.frontier.states() == {"held": 1}

@@ -144,7 +144,9 @@ cdef class Run:
             span.start, span.end = <int>mark.start, <int>mark.end
             span.at, span.length = text.at, text.length
             span += 1
-        if not self.preformatted:
+        if self.preformatted:
+            block.packed_spans = None
+        else:
             block.known_spans, block.marks = None, elements.marks
         return 0
 

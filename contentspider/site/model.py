@@ -47,8 +47,6 @@ PRIOR_WEIGHT = 0.5
 # But a page is judged by itself if less than a sentence is kept of it, and more than this share of
 # its prose stands where the model has seen nothing.
 UNSEEN_SHARE = 0.5
-# What is said of a place that the site had not shown counts this much: it comes from what the place
-# shares with others, or from the prior.
 # Paths of which it is remembered whether the model knows their slot.
 MAX_PATHS = 20_000
 
