@@ -263,6 +263,8 @@ def test_held_items_are_seen_once_by_all_and_not_dropped(site: Site, tmp_path: P
     assert log.count("seen http") == len(read_jsonl(tmp_path / "out.jsonl")) == 7
     assert "item_dropped_count" not in log
     assert "'item_scraped_count': 7" in log
+    # What is out is held no longer.
+    assert "'contentspider/ledger/held': 0" in log
 
 
 def test_scrapy_parse_shows_filled_items(site: Site, tmp_path: Path) -> None:
