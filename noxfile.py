@@ -27,7 +27,7 @@ def lowest(session: nox.Session) -> list[str]:
     project = nox.project.load_toml("pyproject.toml")["project"]
     dev = project["optional-dependencies"]["dev"]
     tools = [need for need in dev if need.startswith(("pytest", "markdown-it-py"))]
-    needs = project["dependencies"] + tools
+    needs = [need.partition(";")[0] for need in project["dependencies"] + tools]
     bounded = [need for need in needs if re.fullmatch(r"[\w.-]+>=[\d.]+", need)]
     if len(bounded) != len(needs):
         session.error(f"these have no plain lower bound: {sorted(set(needs) - set(bounded))}")

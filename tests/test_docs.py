@@ -47,6 +47,7 @@ def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str
     text = (ROOT / "docs" / "commands.md").read_text()
     for command in (
         "crawl",
+        "run",
         "status",
         "replay",
         "report",

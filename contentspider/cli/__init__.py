@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import crawl, evaluate, extract, models, report
+from contentspider.cli import crawl, evaluate, extract, models, report, run
 from contentspider.errors import ContentSpiderError
 from contentspider.terminal import SafeFormatter, printable
 
@@ -32,14 +32,18 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"contentspider {contentspider.__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for group in (crawl, extract, report, models, evaluate):
+    for group in (crawl, run, extract, report, models, evaluate):
         group.add_to(commands)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    options = build_parser().parse_args(arguments)
+    return execute(build_parser().parse_args(arguments))
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the command that the options are of, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(
             stream, io.TextIOWrapper

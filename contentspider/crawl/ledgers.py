@@ -55,12 +55,7 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
     runs = old.runs.all()
     last = runs[-1] if runs else None
     if last and last.reason != FINISHED:
-        is_hopeless = (
-            [run.reason for run in runs[-INCOMPLETE_RUNS:]] == [INCOMPLETE] * INCOMPLETE_RUNS
-            and not old.frontier.queue.length
-            and not old.items.held_counts()
-        )
-        if resume and not is_hopeless:
+        if resume and not is_hopeless(old):
             how = (
                 f"was stopped ({last.reason})"
                 if last.ended
@@ -101,6 +96,18 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
     else:
         remove(path)
     return Ledger(path), False
+
+
+def is_hopeless(ledger: Ledger) -> bool:
+    """Tell whether a crawl has been gone on with in vain: all that is left are pages that cannot
+    be read.
+    """
+    reasons = [run.reason for run in ledger.runs.all()[-INCOMPLETE_RUNS:]]
+    return (
+        reasons == [INCOMPLETE] * INCOMPLETE_RUNS
+        and not ledger.frontier.queue.length
+        and not ledger.items.held_counts()
+    )
 
 
 def open_ledger(path: Path) -> Ledger | None:

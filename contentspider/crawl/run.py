@@ -129,7 +129,7 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
             " them with -i"
         )
     for address in found:
-        if not _is_address(address):
+        if not is_address(address):
             raise ContentSpiderError(
                 f"{printable(address)!r} is no address of a website; give one like"
                 " https://example.org"
@@ -137,7 +137,8 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
     return found
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Tell whether a crawl can start from an address; https:// is assumed."""
     try:
         parts = urlsplit(with_scheme(text))
         return (
@@ -212,7 +213,9 @@ def crawl(options: argparse.Namespace) -> int:
             why = "the crawl did not come to its end" if ending.items else "no item is out"
             sys.stderr.write(f"{why}: what was there before is left as it was\n")
     if options.stats:
-        _write_stats(Path(options.stats), outcome, reasons, stats)
+        unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
+        told = [printable(reason) for reason in (*reasons, *unread)]
+        _write_stats(Path(options.stats), outcome, told, stats)
     return outcome
 
 

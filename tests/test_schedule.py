@@ -1,0 +1,169 @@
+"""When sites are due, in what order, and how many are crawled at a time."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.crawl.jobs import Jobs, SiteResult, verdict
+from contentspider.crawl.ledgers import crawl_ledger
+from contentspider.crawl.outcome import Outcome
+from contentspider.crawl.schedule import AT_ONCE, Standing, standing
+from contentspider.crawl.sitesfile import PlannedSite
+from contentspider.storage import runs
+from contentspider.storage.database import lock_of
+from contentspider.storage.ledger import Ledger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = timedelta(days=1)
+BEGAN = datetime(2026, 3, 1, 3, tzinfo=timezone.utc)
+
+
+def crawled(
+    path: Path, monkeypatch: pytest.MonkeyPatch, *reasons: str, began: datetime = BEGAN
+) -> Standing:
+    """Return how a crawl stands whose runs, an hour each, ended so; "" is one that was killed."""
+    ledger = Ledger(path)
+    for number, reason in enumerate(reasons):
+        times = iter([began + timedelta(hours=number), began + timedelta(hours=number + 1)])
+        monkeypatch.setattr(runs, "now", lambda times=times: next(times).isoformat())
+        ledger.runs.begin()
+        if reason:
+            ledger.runs.end(reason)
+    ledger.commit()
+    ledger.close()
+    return standing(path)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "is_unfinished"),
+    [
+        (["finished"], False),
+        (["shutdown", "finished"], False),
+        (["max_pages"], False),  # the user's own limit
+        (["closespider_timeout"], False),
+        ([""], True),
+        (["shutdown"], True),
+        (["outage"], True),
+        (["incomplete"], True),
+        (["incomplete", ""], True),
+        (["incomplete", "incomplete"], False),  # pages that cannot be read: in vain
+    ],
+)
+def test_a_crawl_is_finished_or_gone_on_with(
+    reasons: list[str], is_unfinished: bool, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert crawled(path, monkeypatch, *reasons) == Standing(BEGAN, is_unfinished)
+
+
+def test_a_crawl_without_a_ledger_or_with_a_damaged_one_has_not_begun(path: Path) -> None:
+    assert standing(path) == Standing()
+    Ledger(path).close()
+    assert standing(path) == Standing()
+    path.write_bytes(b"no database" * 100)
+    assert standing(path) == Standing()
+
+
+def test_the_interval_counts_from_the_beginning_and_a_timer_may_be_early() -> None:
+    assert Standing().due(DAY) == AT_ONCE
+    assert Standing(BEGAN, is_unfinished=True).due(DAY) == BEGAN
+    early = BEGAN + DAY - timedelta(minutes=10)
+    assert BEGAN + DAY / 2 < Standing(BEGAN).due(DAY) < early
+
+
+def planned(name: str, interval: timedelta = DAY) -> PlannedSite:
+    return PlannedSite(name, (), {}, (), interval)
+
+
+def test_due_sites_are_crawled_the_most_overdue_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(timezone.utc)
+    state = str(tmp_path)
+    for name, reason, days in (
+        ("early", "finished", 0.5),
+        ("late", "finished", 2),
+        ("later", "finished", 5),
+        ("weekly", "finished", 5),
+        ("stopped", "shutdown", 3),
+    ):
+        ledger = crawl_ledger(name, state)
+        crawled(ledger, monkeypatch, reason, began=now - timedelta(days=days))
+    order = []
+
+    def crawl(_: Jobs, site: PlannedSite, resume: bool) -> SiteResult:
+        order.append((site.name, resume))
+        if site.name == "new":  # elsewhere somebody crawls the next one
+            crawled(crawl_ledger("meanwhile", state), monkeypatch, "finished", began=now)
+        return SiteResult(site.name, "complete", 0)
+
+    monkeypatch.setattr(Jobs, "_crawl", crawl)
+    sites = [planned(name) for name in ("early", "late", "new", "later", "stopped", "meanwhile")]
+    results = Jobs(1, only_due=True, state_dir=state).run([*sites, planned("weekly", 7 * DAY)])
+    assert order == [("new", False), ("later", False), ("stopped", True), ("late", False)]
+    told = [(result.site, result.outcome) for result in results]
+    assert told == [
+        ("early", "not_due"),
+        ("late", "complete"),
+        ("new", "complete"),
+        ("later", "complete"),
+        ("stopped", "complete"),
+        ("meanwhile", "not_due"),
+        ("weekly", "not_due"),
+    ]
+    assert results[0].reasons[0].startswith("due 20")
+    order.clear()
+    with lock_of(crawl_ledger("late", state)):
+        results = Jobs(1, state_dir=state).run(sites[:3])
+    assert order == [("early", False), ("new", False)], "in the file's order, whatever is due"
+    assert results[1] == SiteResult("late", "running", reasons=("its crawl is running elsewhere",))
+    assert verdict(results, is_stopped=False) is Outcome.COMPLETE
+
+
+def test_so_many_crawls_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2, timeout=60)  # nobody passes alone
+    running, most = set[str](), []
+
+    def crawl(_: Jobs, site: PlannedSite, resume: bool) -> SiteResult:
+        running.add(site.name)
+        both.wait()
+        most.append(len(running))
+        both.wait()
+        running.discard(site.name)
+        return SiteResult(site.name, "complete", 0)
+
+    monkeypatch.setattr(Jobs, "_crawl", crawl)
+    Jobs(2, state_dir=str(tmp_path)).run([planned(name) for name in "abcdef"])
+    assert len(most) == 6
+    assert set(most) == {2}
+
+
+def test_a_crawl_that_cannot_begin_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "logs").write_text("no folder")
+    results = Jobs(1, state_dir=str(tmp_path)).run([planned("a"), planned("b")])
+    assert [result.outcome for result in results] == ["error", "error"]
+    assert "logs" in results[0].reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ([], Outcome.COMPLETE),
+        (["complete", "not_due", "running"], Outcome.COMPLETE),
+        (["complete", "monitor_failed"], Outcome.MONITOR_FAILED),
+        (["monitor_failed", "error"], Outcome.INCOMPLETE),
+        (["complete", "nothing_read"], Outcome.INCOMPLETE),
+        (["interrupted"], Outcome.INCOMPLETE),  # one crawl was killed, not the run
+    ],
+)
+def test_the_exit_code_is_that_of_the_crawls(outcomes: list[str], expected: Outcome) -> None:
+    results = [SiteResult("a", outcome) for outcome in outcomes]
+    assert verdict(results, is_stopped=False) is expected
+    assert verdict(results, is_stopped=True) is Outcome.INTERRUPTED

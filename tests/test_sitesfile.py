@@ -1,0 +1,176 @@
+"""Files of sites: what they say, and mistakes in them, each with file, site and key."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.cli import build_parser
+from contentspider.crawl.sitesfile import KEYS, SitesFileError, read_sites
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WHOLE = """
+[defaults]
+interval = "1d"
+contact = "me@example.org"
+output = ["out/{site}.jsonl"]
+max_pages = 100
+own_site = true
+[defaults.settings]
+CONTENTSPIDER_OUTAGE_SECS = 60
+CONTENTSPIDER_KEEP_CRAWLS = 1
+
+[site."docs.example.org"]
+urls = ["docs.example.org", "https://user:secret@docs.example.org/x"]
+interval = "12h"
+output = ["out/docs.csv", "out/docs/"]
+format = "json"
+models = "our-models"
+scope = "host"
+include = ["/docs/*", "re:/\\\\d{4}/"]
+exclude = "*print=1*"
+max_pages = 0
+max_depth = 4
+sitemaps = false
+own_site = false
+delay = 1.5
+concurrency = 2
+user_agent = "-our bot"
+
+[site."docs.example.org".settings]
+CONTENTSPIDER_OUTAGE_SECS = 0
+USER_AGENTS = ["a, b", "c"]
+
+[site.news]
+urls = "https://example.com"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").mkdir()
+    return tmp_path
+
+
+def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
+    (folder / "sites.toml").write_text(WHOLE)
+    docs, news = read_sites(folder / "sites.toml")
+    options = build_parser().parse_args(["crawl", *docs.arguments])
+    assert options.urls == ["https://docs.example.org", "https://user:secret@docs.example.org/x"]
+    assert (options.name, options.output, options.format, options.models) == (
+        *("docs.example.org", ["out/docs.csv", "out/docs/"]),
+        *("json", "our-models"),
+    )
+    assert (options.scope, options.include, options.exclude) == (
+        *("host", ["/docs/*", r"re:/\d{4}/"]),
+        ["*print=1*"],
+    )
+    assert (options.max_pages, options.max_depth, options.no_sitemaps) == (0, 4, True)
+    assert (options.own_site, options.delay, options.concurrency) == (False, 1.5, 2)
+    assert (options.contact, options.user_agent) == ("me@example.org", "-our bot")
+    assert docs.interval == timedelta(hours=12)
+    assert json.loads(json.dumps(docs.settings)) == {
+        "CONTENTSPIDER_OUTAGE_SECS": 0,
+        "CONTENTSPIDER_KEEP_CRAWLS": 1,
+        "USER_AGENTS": ["a, b", "c"],
+    }
+    options = build_parser().parse_args(["crawl", *news.arguments])
+    assert (options.name, options.urls) == ("news", ["https://example.com"])
+    assert (options.output, options.max_pages) == (["out/news.jsonl"], 100)
+    assert (options.own_site, options.no_sitemaps) == (True, False)
+    assert (news.interval, news.settings["CONTENTSPIDER_OUTAGE_SECS"]) == (timedelta(days=1), 60)
+    said = set(WHOLE.replace("=", " ").replace("[defaults.settings]", "settings").split())
+    assert said >= set(KEYS), "every key is in this test"
+
+
+def test_without_defaults_little_is_said(folder: Path) -> None:
+    (folder / "sites.toml").write_text('[site.a]\nurls = "example.org"')
+    (site,) = read_sites(folder / "sites.toml")
+    assert site.arguments == ("--name=a", "--output=a.jsonl", "https://example.org")
+    assert (site.interval, site.settings) == (None, {})
+
+
+A = "[site.a]\nurls = 'example.org'\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[site.a]\nurls = [", "is no TOML: "),
+        ("[site.a]\nurls = x", "(at line 2, column 8)"),
+        ("", "there is no site in it"),
+        ("site = 3", "there is no site in it"),
+        (A + "[sites.b]", "there is no table 'sites'; use [defaults] and [site.NAME]"),
+        ("defaults = 1\n" + A, "defaults is no table"),
+        (A + "[defaults]\nurls = 'example.org'", "defaults, key 'urls': each site has its own"),
+        (A + "[defaults]\nmax_page = 1", "defaults: there is no key 'max_page'; did you mean"),
+        ("[site]\na = 'example.org'", "site 'a' is no table"),
+        ("[site.'a/b']\nurls = 'example.org'", "site 'a/b': use letters, digits"),
+        ("[site.'.a']\nurls = 'example.org'", "site '.a': use letters, digits"),
+        ("[site.a]\nscope = 'host'", "site 'a': the key 'urls' is missing"),
+        ("[site.a]\nurls = []", "site 'a', key 'urls': give one address or more"),
+        ("[site.a]\nurls = ['x y']", "key 'urls': 'https://x y' is no address"),
+        ("[site.a]\nurls = [1]", "site 'a', key 'urls': give a list of texts"),
+        ("[site.example.org]\nurls = 'example.org'", "a name with dots needs quotes"),
+        (A + "max_pagse = 1", "no key 'max_pagse'; did you mean 'max_pages'?"),
+        (A + "max_pages = '1'", "key 'max_pages': '1' cannot be used: give a whole number"),
+        (A + "max_pages = true", "key 'max_pages': True cannot be used"),
+        (A + "max_depth = -1", "key 'max_depth': -1 cannot be used"),
+        (A + "concurrency = 0", "key 'concurrency': 0 cannot be used: give a whole number of 1"),
+        (A + "delay = -0.5", "key 'delay': -0.5 cannot be used"),
+        (A + "delay = nan", "key 'delay': nan cannot be used"),
+        (A + "delay = true", "key 'delay': True cannot be used"),
+        (A + "sitemaps = 'no'", "key 'sitemaps': 'no' cannot be used: give true or false"),
+        (A + "scope = 'page'", "key 'scope': 'page' cannot be used: use one of 'domain'"),
+        (A + "scope = ['host']", "key 'scope': ['host'] cannot be used"),
+        (A + "format = 'pdf'", "key 'format': 'pdf' cannot be used: use one of 'md'"),
+        (A + "include = ['re:(']", "key 'include': ['re:('] cannot be used: the pattern 're:('"),
+        (A + "exclude = [1]", "key 'exclude': [1] cannot be used: give a list of texts"),
+        (A + "contact = ''", "key 'contact': '' cannot be used: give text"),
+        (A + "models = 1", "key 'models': 1 cannot be used"),
+        (A + "interval = '1 year'", """key 'interval': '1 year' cannot be used: give a time"""),
+        (A + "interval = '0d'", "key 'interval': '0d' cannot be used"),
+        (A + f"interval = '{'9' * 20}w'", "key 'interval': "),
+        (A + "interval = 60", "key 'interval': 60 cannot be used"),
+        (A + "output = '-'", "key 'output': items go to a file or folder"),
+        (A + "output = 'a.parquet'", "key 'output': -o a.parquet: its ending names no format"),
+        (A + "output = 'none/a.csv'", "key 'output': -o none/a.csv: its folder does not exist"),
+        (A + "settings = 1", "key 'settings': give a table"),
+        (A + "settings.LOG_FILE = 'x'", "key 'settings': LOG_FILE is decided by the run itself"),
+        (A + "settings.depth = 1", "key 'settings': 'depth' is no setting"),
+        (A + "settings.X = [2026-01-01]", "key 'settings': X: a setting is no date"),
+        (
+            A + "settings.CONTENTSPIDER_LEARN_PAGE = 5",
+            "no setting CONTENTSPIDER_LEARN_PAGE; did you mean CONTENTSPIDER_LEARN_PAGES?",
+        ),
+        (
+            A + "settings.CONTENTSPIDER_LEARN_PAGES = 'all'",
+            "key 'settings': CONTENTSPIDER_LEARN_PAGES='all' cannot be used",
+        ),
+        (
+            A + "output = 'x.csv'\n[site.b]\nurls = 'example.com'\noutput = ['x.csv']",
+            "site 'b', key 'output': x.csv is written by site 'a', too",
+        ),
+    ],
+)
+def test_mistakes_are_said_with_file_site_and_key(text: str, message: str, folder: Path) -> None:
+    path = folder / "sites.toml"
+    path.write_text(text)
+    with pytest.raises(SitesFileError) as caught:
+        read_sites(path)
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_said(folder: Path) -> None:
+    with pytest.raises(SitesFileError, match=r"none\.toml cannot be read: No such file"):
+        read_sites(folder / "none.toml")
+    (folder / "sites.toml").write_bytes(b"\xff")
+    with pytest.raises(SitesFileError, match=r"sites\.toml is no UTF-8 text"):
+        read_sites(folder / "sites.toml")
