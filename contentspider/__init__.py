@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.items import ContentItem
     from contentspider.crawl.links import links
     from contentspider.page.document import Page
+    from contentspider.page.overrides import Overrides
     from contentspider.site.alone import extract_html
     from contentspider.site.learner import SiteLearner
     from contentspider.site.model import Extraction, SiteModel
@@ -23,6 +24,7 @@ __all__ = [
     "ContentItem",
     "Extraction",
     "LearningOptions",
+    "Overrides",
     "Page",
     "Prior",
     "SiteLearner",
@@ -39,6 +41,7 @@ _HOMES = {
     "ContentItem": "contentspider.crawl.items",
     "Extraction": "contentspider.site.model",
     "LearningOptions": "contentspider.site.options",
+    "Overrides": "contentspider.page.overrides",
     "Page": "contentspider.page.document",
     "Prior": "contentspider.site.prior",
     "SiteLearner": "contentspider.site.learner",

@@ -14,5 +14,13 @@ class StateError(ContentSpiderError):
     """
 
 
+class OverridesError(ContentSpiderError):
+    """A site's corrections (``overrides.toml``) cannot be used; the message names file and line.
+
+    A command ends with it; a crawl that meets it on its way goes on without the site's corrections,
+    and counts as incomplete.
+    """
+
+
 class NotEnoughTextError(ContentSpiderError):
     """The pages given to a learner hold no text at all, so that there is nothing to learn from."""

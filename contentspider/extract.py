@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
 from contentspider.page.files import html_files, read_pages
+from contentspider.page.overrides import Overrides
 from contentspider.site.alone import extract_page
 from contentspider.site.featuresets import needs_attributes
 from contentspider.site.folder import MANIFEST
@@ -29,13 +30,16 @@ logger = logging.getLogger(__name__)
 MAX_KEPT = 500
 
 
-def stored_model(models: Path, site: str) -> SiteModel:
-    """Return the model of *site* among those below *models*, or the one that *models* itself is.
+def stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]:
+    """Return the model of *site* among those below *models*, or the one that *models* itself is,
+    and people's corrections beside it.
 
-    Raises `ContentSpiderError` if there is none, and `StateError` if it cannot be used.
+    Raises `ContentSpiderError` if there is none, `StateError` if it cannot be used, and
+    `OverridesError` if the corrections cannot.
     """
+    folder = models if (models / MANIFEST).is_file() else models / site
     try:
-        return SiteModel.load(models if (models / MANIFEST).is_file() else models / site)
+        return SiteModel.load(folder), Overrides.load(folder)
     except FileNotFoundError as error:
         raise ContentSpiderError(
             f"{models} has no model of {site!r}; it has: "
@@ -55,15 +59,15 @@ def extract_site(
     stays bounded.
     """
     site = root.resolve().name or "site"
-    model = stored_model(models, site) if models else None
+    model, overrides = stored_model(models, site) if models else (None, None)
     if model:
         site = model.site
         model.judge = Prior.chosen(options.prior_file)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
-    kept = list(read_pages(root, files, attributes)) if len(files) <= MAX_KEPT else None
+    kept = list(read_pages(root, files, attributes, overrides)) if len(files) <= MAX_KEPT else None
 
     def pages() -> Iterable[Page]:
-        return kept if kept is not None else read_pages(root, files, attributes)
+        return kept if kept is not None else read_pages(root, files, attributes, overrides)
 
     if not any(page.content.blocks for page in pages()):
         return

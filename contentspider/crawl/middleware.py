@@ -19,6 +19,7 @@ from contentspider.crawl.binding import (
 )
 from contentspider.crawl.bodies import THREAD_BYTES
 from contentspider.crawl.holder import Holder
+from contentspider.crawl.overrides import CrawlOverrides
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sources import Source
 from contentspider.page.blocks import new_walker
@@ -54,6 +55,7 @@ class BlocksMiddleware:
         self.attributes = options.learning.needs_attributes
         self.max_blocks = options.max_blocks
         self.walker = new_walker()
+        self.overrides = CrawlOverrides(options, crawler.stats)
         self.holder = crawler.get_extension(Holder)
         self.large = asyncio.Semaphore(MAX_LARGE)
 
@@ -97,7 +99,14 @@ class BlocksMiddleware:
         root = response.selector.root if response.body.strip() else None
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
-        return Page.from_root(root, response.url, self.attributes, self.max_blocks, self.walker)
+        return Page.from_root(
+            root,
+            response.url,
+            self.attributes,
+            self.max_blocks,
+            self.walker,
+            self.overrides.of(response.url),
+        )
 
 
 class PagesMiddleware:

@@ -96,6 +96,9 @@ def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
         "sites were not learned, and their items not filtered": stats.get(
             "contentspider/sites/failed", 0
         ),
+        "sites' corrections (overrides.toml) could not be used": stats.get(
+            "contentspider/overrides/broken", 0
+        ),
         "pages broke the spider": stats.get("spider_exceptions/count", 0),
         "items were lost to errors": stats.get("contentspider/items/lost", 0),
         "hosts did not answer for longer than the crawl waits": stats.get(

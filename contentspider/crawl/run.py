@@ -22,6 +22,7 @@ from contentspider.crawl.export import LinesToStdout, export_items
 from contentspider.crawl.headers import ANONYMOUS
 from contentspider.crawl.ledgers import crawl_ledger, state_folder
 from contentspider.crawl.outcome import Left, Outcome, decide
+from contentspider.crawl.overrides import check_overrides
 from contentspider.crawl.scope import crawl_name, with_scheme
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
@@ -161,6 +162,7 @@ def crawl(options: argparse.Namespace) -> int:
     if not settings["CONTENTSPIDER_CRAWL"]:
         name = crawl_name(addresses, options.scope, options.include, options.exclude)
         settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
+    check_overrides(addresses, CrawlOptions.from_settings(settings))
     ledger = crawl_ledger(
         settings["CONTENTSPIDER_CRAWL"], settings.get("CONTENTSPIDER_STATE_DIR", "")
     )

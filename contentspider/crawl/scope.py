@@ -4,7 +4,6 @@ crawls of the site.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -13,12 +12,12 @@ from urllib.parse import unquote, urlsplit
 from contentspider.crawl.links import clean_address
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import ContentSpiderError
+from contentspider.page.patterns import compile_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SCOPES = ("domain", "subdomains", "host", "path")
-REGEX_MARK = "re:"
 MAX_NAME_CHARS = 100
 MAX_SLUG_CHARS = 30
 DIGEST_CHARS = 8
@@ -30,8 +29,9 @@ class Scope:
     *scope* says how far it may go from its *starts*: ``domain`` (the site, as *keys* tells sites
     apart: by default the registered domain), ``subdomains`` (the starts' hosts and what is below
     them), ``host`` (the starts' hosts), or ``path`` (the starts' hosts, below the starts' paths).
-    ``www.`` is no host of its own. *include* and *exclude* are patterns (see `compile_pattern`):
-    an address must match one of *include*, if there are any, and none of *exclude*.
+    ``www.`` is no host of its own. *include* and *exclude* are patterns
+    (`contentspider.page.patterns`): an address must match one of *include*, if there are any, and
+    none of *exclude*.
 
     Raises `ContentSpiderError` if the scope is unknown or a pattern is none.
     """
@@ -138,31 +138,6 @@ def folder_of(address: str) -> str:
     path = unquote(urlsplit(address).path) or "/"
     folder, _, name = path.rpartition("/")
     return folder + "/" if "." in name else path
-
-
-def compile_pattern(text: str) -> re.Pattern[str]:
-    r"""Return the regular expression that searches an address for a pattern.
-
-    ``re:`` marks a regular expression. Else ``*`` stands for any characters, and the pattern is the
-    whole address, or, if it starts with ``/``, path and query.
-
-    >>> bool(compile_pattern("/news/*").search("https://e.org/news/1?print=1"))
-    True
-    >>> bool(compile_pattern("*print=1").search("https://e.org/news/1?print=2"))
-    False
-    >>> bool(compile_pattern(r"re:/\d{4}/").search("https://e.org/2024/a"))
-    True
-    """
-    try:
-        if text.startswith(REGEX_MARK):
-            return re.compile(text.removeprefix(REGEX_MARK))
-        glob = fnmatch.translate(text.replace("[", "[[]").replace("?", "[?]"))
-        return re.compile(("^[^:/]+://[^/?]*" if text.startswith("/") else "^") + glob)
-    except re.error as error:
-        raise ContentSpiderError(
-            f"the pattern {text!r} is no regular expression ({error}); mend it, or leave out"
-            f" {REGEX_MARK!r}, where * stands for any characters"
-        ) from error
 
 
 def crawl_name(

@@ -14,17 +14,30 @@ etree.import_lxml__etree()
 
 @cython.final
 cdef class Tree:
-    """The containers of one tree; *page* gets those that have text in or below them."""
+    """The containers of the tree below *root*; *page* gets those that have text in or below them,
+    and *kept*, if it is a list, their elements.
+    """
 
-    def __cinit__(self, page, Elements elements, Paths paths, Py_ssize_t max_value_chars):
+    def __cinit__(
+        self,
+        page,
+        Elements elements,
+        Paths paths,
+        Py_ssize_t max_value_chars,
+        etree._Element root,
+        list kept,
+    ):
         self.parents, self.tags, self.paths = page.parents, page.tags, page.paths
         self.positions, self.attributes = page.positions, page.attributes
         self.elements, self.known_paths = elements, paths
         self.max_value_chars = max_value_chars
         self.steps, self.container_attributes = [], []
+        self.root, self.kept = root, kept
 
-    cdef Py_ssize_t enter(self, Py_ssize_t number, Py_ssize_t parent) except -1:
-        """Add a container, the element at hand with the tag *number*, and return its number."""
+    cdef Py_ssize_t enter(self, Py_ssize_t number, Py_ssize_t parent, xmlNode* node) except -1:
+        """Add a container, the element at hand (*node*) with the tag *number*, and return its
+        number.
+        """
         cdef Step step = self.known_paths.top if parent < 0 else self.steps[parent]
         cdef Tag* tag = &self.elements.tags[number]
         cdef Py_ssize_t last = tag.last
@@ -34,6 +47,7 @@ cdef class Tree:
         # *parent* is the innermost open container: those after it have been closed.
         while last >= 0 and self.containers[last].parent > parent:
             last = self.containers[last].before
+        container.node = node
         container.parent = parent
         container.tag = number
         container.index = -1
@@ -83,6 +97,12 @@ cdef class Tree:
             self.positions.append(container.position)
             if self.container_attributes:
                 self.attributes.append(self.container_attributes[number])
+            if self.kept is not None:
+                self.kept.append(
+                    etree.elementFactory(self.root._doc, container.node)
+                    if container.node is not NULL
+                    else self.root
+                )
             index = container.index = len(self.parents) - 1
         return index
 

@@ -28,4 +28,5 @@ class Walker:
         max_blocks: int,
         attributes: bool,
         reveal: bool = False,
+        kept: list[_Element] | None = None,
     ) -> tuple[list[HintElement], bool]: ...

@@ -95,10 +95,12 @@ cdef class Walker:
         Py_ssize_t max_blocks,
         bint attributes,
         bint reveal=False,
+        list kept=None,
     ):
         """Fill *page* with the blocks of the tree below *root*, and return the elements that may
         hold hints, as `HintElements` has them, and whether something hidden was left out; with
-        *reveal* nothing is.
+        *reveal* nothing is. *kept*, if it is given, gets the element of each of *page*'s
+        containers.
         """
         root.text  # raises if there is no node behind the element
         cdef xmlNode* top = root._c_node
@@ -111,7 +113,7 @@ cdef class Walker:
             # Where <body> is left out, libxml2 takes elements that it does not know (nav, article)
             # for the head's.
             head = first_child(top, "head")
-        walk = _Walk(self, page, hints, max_blocks, attributes, reveal)
+        walk = _Walk(self, page, hints, max_blocks, attributes, reveal, kept)
         if top.type == XML_ELEMENT_NODE:
             hints.see(top)
         try:
@@ -167,6 +169,7 @@ cdef class _Walk:
         Py_ssize_t max_blocks,
         bint attributes,
         bint reveal,
+        list kept,
     ):
         self.walker, self.hints, self.reveal = walker, hints, reveal
         self.blocks, self.tags, self.paths = page.blocks, page.tags, page.paths
@@ -174,7 +177,9 @@ cdef class _Walk:
         self.elements = Elements.__new__(
             Elements, walker.kinds, walker.marks, walker.bold, walker.styles
         )
-        self.tree = Tree.__new__(Tree, page, self.elements, walker.paths, walker.max_value_chars)
+        self.tree = Tree.__new__(
+            Tree, page, self.elements, walker.paths, walker.max_value_chars, hints.root, kept
+        )
         self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
         self.pictures = Pictures.__new__(
@@ -196,7 +201,9 @@ cdef class _Walk:
         self.elements.read_document(start.doc)
         if is_element:
             self.elements.read_attributes(start)
-        self.place.container = self.tree.enter(self.elements.tag_number("body"), -1)
+        self.place.container = self.tree.enter(
+            self.elements.tag_number("body"), -1, start if is_element else <xmlNode*>NULL
+        )
         if self.keep_attributes:
             self.tree.add_attributes(start if is_element else <xmlNode*>NULL, 0)
         self.tree.keep(0)
@@ -307,7 +314,7 @@ cdef class _Walk:
                 element.is_marked = self.run.open_mark(self.elements.tags[tag].mark)
         else:
             self.flush()
-            self.place.container = self.tree.enter(tag, self.place.container)
+            self.place.container = self.tree.enter(tag, self.place.container, node)
             if kind == ROW:
                 self.rows += 1
                 self.place.row = self.rows

@@ -224,9 +224,11 @@ def read_tree(
     max_blocks: int = MAX_BLOCKS,
     attributes: bool = False,
     walker: Walker | None = None,
+    kept: list[_Element] | None = None,
 ) -> tuple[PageBlocks, list[HintElement]]:
     """Return the blocks of the tree below *root* in reading order, with the elements' *attributes*
-    if asked for; and the elements that may hold hints.
+    if asked for; and the elements that may hold hints. *kept*, if it is given, gets the element of
+    each of the page's containers.
 
     The walk is compiled (`contentspider.page._walk`) and keeps its own stack, so that deep markup
     exhausts nothing (libxml2 itself gives up what is nested more than 2,048 levels deep); it takes
@@ -236,11 +238,14 @@ def read_tree(
     """
     page = PageBlocks()
     walker = walker or new_walker()
-    elements, has_hidden = walker.walk(page, root, max_blocks, attributes)
+    elements, has_hidden = walker.walk(page, root, max_blocks, attributes, kept=kept)
     if has_hidden and (shown := _chars(page)) < SHOWN_CHARS:
         revealed = PageBlocks()
-        walker.walk(revealed, root, max_blocks, attributes, reveal=True)
+        all_kept: list[_Element] | None = None if kept is None else []
+        walker.walk(revealed, root, max_blocks, attributes, reveal=True, kept=all_kept)
         if _chars(revealed) - shown >= SHOWN_CHARS:
+            if kept is not None and all_kept is not None:
+                kept[:] = all_kept
             return revealed, elements
     return page, elements
 

@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 from contentspider.errors import StateError
 from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
 from contentspider.page.body import as_utf8, parse
+from contentspider.page.corrections import Corrections, correct
 from contentspider.page.hints import Hints, read_head
 from contentspider.page.metadata import SILENT, Metadata, Statements
 from contentspider.page.stored import from_record, to_record
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from parsel import Selector
 
     from contentspider.page._walk import Walker
+    from contentspider.page.overrides import Overrides
 
 # Each of a page's links is written with its base.
 MAX_BASE_CHARS = 500
@@ -31,7 +33,8 @@ COMPRESSION = 3
 @dataclass(frozen=True, slots=True, repr=False)
 class Page:
     """A page's address (an URL or a path), its blocks, its hints, and what it states of itself;
-    whether it is a document of its own (a PDF file), which has nothing of its site's templates.
+    whether it is a document of its own (a PDF file), which has nothing of its site's templates; and
+    what people's corrections match on it (None: no rule holds for it).
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
     <Page '/tea': 1 blocks>
@@ -42,6 +45,7 @@ class Page:
     hints: Hints
     statements: Statements = SILENT
     is_document: bool = False
+    corrections: Corrections | None = None
 
     def __repr__(self) -> str:
         return f"<Page {self.url!r}: {len(self.content.blocks)} blocks>"
@@ -54,16 +58,18 @@ class Page:
         content_type: str | None = None,
         attributes: bool = False,
         walker: Walker | None = None,
+        overrides: Overrides | None = None,
     ) -> Page:
         """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else
         guessed). Of a tag's attributes the first 1,000 are read.
 
         *attributes* keeps those of the markup: two feature sets need them
         (`contentspider.site.featuresets`). Who reads many pages of a site gives them all the same
-        *walker* (`contentspider.page.blocks.new_walker`), which is faster.
+        *walker* (`contentspider.page.blocks.new_walker`), which is faster. What *overrides* match
+        is noted in `corrections`.
         """
         root = parse(as_utf8(html, content_type))
-        return cls.from_root(root, url, attributes, walker=walker)
+        return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)
 
     @classmethod
     def from_selector(
@@ -87,11 +93,15 @@ class Page:
         attributes: bool = False,
         max_blocks: int = MAX_BLOCKS,
         walker: Walker | None = None,
+        overrides: Overrides | None = None,
     ) -> Page:
         """Read the tree below *root*, of which `PageBlocks` keeps *max_blocks* blocks."""
-        content, elements = read_tree(root, max_blocks, attributes, walker)
+        rules = overrides.rules(url) if overrides else None
+        kept: list[_Element] | None = [] if rules else None
+        content, elements = read_tree(root, max_blocks, attributes, walker, kept)
         hints, statements = read_head(root, elements)
-        return cls(url, content, hints, statements)
+        corrections = correct(root, content, kept, rules) if rules and kept is not None else None
+        return cls(url, content, hints, statements, corrections=corrections)
 
     @property
     def metadata(self) -> Metadata:
@@ -115,6 +125,8 @@ class Page:
         record = {"url": self.url, "hints": asdict(self.hints), "content": to_record(self.content)}
         if said := {name: value for name, value in asdict(self.metadata).items() if value}:
             record["metadata"] = said
+        if self.corrections:
+            record["corrections"] = asdict(self.corrections)
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
         return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION)
 
@@ -133,8 +145,22 @@ class Page:
                 if name in said:
                     said[name] = tuple(said[name])
             content = from_record(record["content"])
-            return cls(record["url"], content, Hints(**hints), Statements.of(Metadata(**said)))
-        except (zlib.error, ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
+            noted = record.get("corrections")
+            return cls(
+                record["url"],
+                content,
+                Hints(**hints),
+                Statements.of(Metadata(**said)),
+                corrections=Corrections.load(noted, len(content.blocks)) if noted else None,
+            )
+        except (
+            zlib.error,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            OverflowError,
+        ) as error:
             raise StateError(
                 f"a held page cannot be read ({error!r}): it was cut short or written by another"
                 " version"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from contentspider.page.overrides import Overrides
+
 logger = logging.getLogger(__name__)
 
 PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
@@ -44,13 +46,16 @@ def _begins_like_html(path: Path) -> bool:
 
 
 def read_pages(
-    root: Path, files: Iterable[Path] | None = None, attributes: bool = False
+    root: Path,
+    files: Iterable[Path] | None = None,
+    attributes: bool = False,
+    overrides: Overrides | None = None,
 ) -> Iterator[Page]:
     """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its
     path below it.
 
     A file that cannot be read or is no HTML (a PDF, a picture) is left out with a warning, and a
-    page that is cut is one, too.
+    page that is cut is one, too. What *overrides* match is noted in the pages.
     """
     walker = new_walker()
     for path in html_files(root) if files is None else files:
@@ -63,7 +68,7 @@ def read_pages(
             logger.warning("%s is no HTML; it is left out", path)
             continue
         url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
-        page = Page.from_html(body, url, attributes=attributes, walker=walker)
+        page = Page.from_html(body, url, attributes=attributes, walker=walker, overrides=overrides)
         if page.content.truncated:
             logger.warning(
                 "%s has more than %d blocks of text; the rest is left out", path, MAX_BLOCKS

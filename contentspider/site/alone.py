@@ -30,6 +30,8 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
     """Return what `extract_html` does for a page that is read already; *site* names its site."""
     prior = prior or Prior.shipped()
     probabilities, is_guess = prior.judge_page(page)
+    if page.corrections:
+        probabilities = page.corrections.correct(probabilities)
     kept = probabilities > 0.5
     return Extraction(
         page=page,

@@ -198,8 +198,15 @@ class SiteModel:
         Of a page that the site was learned from it is what was decided then; of any other what the
         classifier says. The prior has a say where the model has seen a few pages only, and judges
         pages of which hardly anything would be kept though the model knows nothing like them.
+        What people's corrections say of a block (`Page.corrections`) is certain.
         """
-        return self._decide(page)[0]
+        return self._corrected(page)[0]
+
+    def _corrected(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+        decided, by_prior, is_guess = self._decide(page)
+        if page.corrections:
+            decided = page.corrections.correct(decided)
+        return decided, by_prior, is_guess
 
     def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
         """Return the probabilities, whether the prior had a say, and whether they are a guess."""
@@ -255,13 +262,15 @@ class SiteModel:
         """Return which blocks of the page are content; with *keep_teasers* those of a listing's
         entries, too.
         """
-        probabilities, by_prior, is_guess = self._decide(page)
+        probabilities, by_prior, is_guess = self._corrected(page)
         kept = probabilities > 0.5
         kind = page_type(page, kept)
         if keep_teasers and kind == "listing" and self.teasers:
             kept |= np.array(
                 [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
             )
+            if page.corrections:
+                kept[page.corrections.dropped] = False
         # Of a page that is strange to the model, the template is another.
         is_strange = by_prior and self.pages >= ENOUGH_PAGES
         seen = None if is_strange else self._seen()

@@ -106,7 +106,8 @@ def page_fields(
     metadata = page.metadata
     other = "document" if page.is_document else "other"
     page_type = extraction.page_type if extraction else other
-    published = metadata.published_at
+    published = page.corrections.published_at if page.corrections else ""
+    published = published or metadata.published_at
     if not published and page_type != "listing":
         published = date_in_address(page.url)
     return {

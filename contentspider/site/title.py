@@ -38,8 +38,11 @@ def page_title(page: Page) -> str:
 
     It is the heading that a title in the head confirms, an ``h1`` before others; else the title of
     the page's main entity (JSON-LD, Open Graph); else ``<title>``. A heading that only names the
-    site (it links to the front page, say) is none. At most `MAX_TITLE_CHARS` characters.
+    site (it links to the front page, say) is none. At most `MAX_TITLE_CHARS` characters. What
+    people's corrections name is the title before all others.
     """
+    if page.corrections and page.corrections.title:
+        return page.corrections.title
     return tidy(_choose(page), MAX_TITLE_CHARS)
 
 

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.errors import StateError
+from contentspider.page.overrides import Overrides
 from contentspider.site.folder import MANIFEST
 from contentspider.site.model import SiteModel
 
@@ -62,3 +63,9 @@ class ModelStore:
         cannot be read or is damaged.
         """
         return SiteModel.load(self.folder / site)
+
+    def overrides(self, site: str) -> Overrides | None:
+        """Return people's corrections of a site, None if there are none; raises `OverridesError`
+        if they cannot be used.
+        """
+        return Overrides.load(self.folder / site)

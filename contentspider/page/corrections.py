@@ -1,0 +1,176 @@
+"""What people's CSS selectors match on a page: noted while its tree is at hand, since blocks that
+are kept have none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lxml import etree
+
+from contentspider.page.blocks import clean_text
+from contentspider.page.dates import parse_date
+from contentspider.page.metadata import MAX_TITLE_CHARS, tidy
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy as np
+    from lxml.etree import _Element
+    from numpy.typing import NDArray
+
+    from contentspider.page.blocks import PageBlocks
+
+# Attributes that hold a date for machines (``time``, ``meta``).
+DATE_ATTRIBUTES = ("datetime", "content")
+# The text of so many inline elements of a page is looked at: they may stand in each other.
+MAX_INLINE = 1_000
+
+_text = etree.XPath("string()")
+
+
+class Selector(NamedTuple):
+    """A CSS selector as it was written, and what finds its elements."""
+
+    text: str
+    path: etree.XPath
+
+    def elements(self, root: _Element) -> list[_Element]:
+        """Return the elements of a tree that match, in document order."""
+        found: Any = self.path(root)
+        return list(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The selectors that hold for a page: whose text to keep and to drop; where its title and its
+    date are, the first to ask first.
+    """
+
+    keep: tuple[Selector, ...] = ()
+    drop: tuple[Selector, ...] = ()
+    titles: tuple[Selector, ...] = ()
+    dates: tuple[Selector, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """What selectors match on a page: by selector the numbers of the blocks that are to be kept and
+    dropped, each block's with the innermost element that matches; the title and the date (ISO
+    8601), empty if no selector gives them.
+    """
+
+    keep: dict[str, list[int]] = field(default_factory=dict)
+    drop: dict[str, list[int]] = field(default_factory=dict)
+    title: str = ""
+    published_at: str = ""
+
+    @property
+    def kept(self) -> list[int]:
+        """Return the numbers of the blocks to keep."""
+        return [number for numbers in self.keep.values() for number in numbers]
+
+    @property
+    def dropped(self) -> list[int]:
+        """Return the numbers of the blocks to drop."""
+        return [number for numbers in self.drop.values() for number in numbers]
+
+    def correct(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the probabilities of the page's blocks, surely content or noise where people say
+        so.
+        """
+        corrected = probabilities.copy()
+        corrected[self.kept] = 1
+        corrected[self.dropped] = 0
+        return corrected
+
+    @classmethod
+    def load(cls, record: dict[str, Any], blocks: int) -> Corrections:
+        """Return what `asdict` wrote of the corrections of a page of so many blocks; raises
+        ValueError, KeyError, TypeError or AttributeError if it is damaged.
+        """
+        found = cls(
+            {str(name): list(map(int, numbers)) for name, numbers in record["keep"].items()},
+            {str(name): list(map(int, numbers)) for name, numbers in record["drop"].items()},
+            str(record["title"]),
+            str(record["published_at"]),
+        )
+        if not all(0 <= number < blocks for number in found.kept + found.dropped):
+            raise ValueError("corrections of blocks that are not there")
+        return found
+
+
+def correct(
+    root: _Element, page: PageBlocks, containers: Sequence[_Element], rules: Rules
+) -> Corrections:
+    """Return what *rules* match in the tree below *root*, of which *page* has the blocks and
+    *containers* the elements that it names.
+
+    An element stands for all blocks in it, and an inline one for the block whose whole text it has.
+    Of several around a block the innermost decides; what is to be kept and dropped is dropped.
+    """
+    matches: dict[_Element, dict[str, bool]] = {}
+    for selectors, keeps in ((rules.keep, True), (rules.drop, False)):
+        for selector in selectors:
+            for element in selector.elements(root):
+                said = matches.setdefault(element, {})
+                said[selector.text] = keeps and said.get(selector.text, True)
+    keep: dict[str, list[int]] = {}
+    drop: dict[str, list[int]] = {}
+    deciding = _deciding(page, containers, matches) if matches else {}
+    for number, element in sorted(deciding.items()):
+        said = matches[element]
+        keeps = all(said.values())
+        for text, wanted in said.items():
+            if wanted is keeps:
+                (keep if keeps else drop).setdefault(text, []).append(number)
+    return Corrections(
+        keep,
+        drop,
+        next(filter(None, (_title(root, selector) for selector in rules.titles)), ""),
+        next(filter(None, (_date(root, selector) for selector in rules.dates)), ""),
+    )
+
+
+def _deciding(
+    page: PageBlocks, containers: Sequence[_Element], matches: Collection[_Element]
+) -> dict[int, _Element]:
+    """Return of each block around which an element of *matches* stands the innermost such one."""
+    nearest: dict[_Element, _Element | None] = {}
+    for element, parent in zip(containers, page.parents, strict=True):
+        at: _Element | None = element
+        while at is not None and at not in matches and at not in nearest:
+            at = at.getparent()
+        found = at if at in matches else nearest.get(at) if at is not None else None
+        # What a script moves to its place (React's segments) is in no element that is around it.
+        nearest[element] = nearest[containers[parent]] if found is None and parent >= 0 else found
+    blocks: dict[_Element, list[int]] = {}
+    deciding: dict[int, _Element] = {}
+    for number, block in enumerate(page.blocks):
+        blocks.setdefault(containers[block.container], []).append(number)
+        if (around := nearest[containers[block.container]]) is not None:
+            deciding[number] = around
+    for element in islice((element for element in matches if element not in nearest), MAX_INLINE):
+        at = element.getparent()
+        while at is not None and at not in nearest:
+            at = at.getparent()
+        beside = blocks.get(at, ()) if at is not None else ()
+        if beside and (text := clean_text(str(_text(element)))):
+            for number in beside:
+                if page.blocks[number].text in text:
+                    deciding[number] = element
+    return deciding
+
+
+def _title(root: _Element, selector: Selector) -> str:
+    texts = (element.get("content") or str(_text(element)) for element in selector.elements(root))
+    return next(filter(None, (tidy(text, MAX_TITLE_CHARS) for text in texts)), "")
+
+
+def _date(root: _Element, selector: Selector) -> str:
+    for element in selector.elements(root)[:1]:
+        stated = next(filter(None, map(element.get, DATE_ATTRIBUTES)), "")
+        return parse_date(stated or tidy(str(_text(element)), MAX_TITLE_CHARS))
+    return ""

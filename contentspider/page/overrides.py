@@ -1,0 +1,187 @@
+"""Corrections by people: a file ``overrides.toml`` beside a site's model, with CSS selectors of
+what to keep and to drop. No learning writes it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from contentspider.errors import ContentSpiderError, OverridesError
+from contentspider.page.corrections import Rules, Selector
+from contentspider.page.patterns import compile_pattern
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    import os
+
+OVERRIDES = "overrides.toml"
+LISTS = ("keep", "drop")
+PLACES = ("title", "date")
+PATTERN, RULE = "pattern", "rule"
+RULE_LINE = re.compile(r"\s*\[\[\s*rule\s*\]\]")
+ERROR_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
+
+
+class Rule(NamedTuple):
+    """One table of the file: its selectors, and the *pattern* of the addresses for which they hold
+    ("": all).
+    """
+
+    pattern: str
+    address: re.Pattern[str]
+    keep: tuple[Selector, ...]
+    drop: tuple[Selector, ...]
+    title: Selector | None
+    date: Selector | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Overrides:
+    """The corrections of a site, as `load` reads them; `Page.from_html` notes what they match.
+
+    >>> from contentspider import Page
+    >>> overrides = Overrides.parse('drop = [".ad"]  # everywhere')
+    >>> page = Page.from_html("<p>Tea is made of leaves.</p><p class=ad>Buy!", overrides=overrides)
+    >>> page.corrections.drop
+    {'.ad': [1]}
+    """
+
+    tables: tuple[Rule, ...]
+    _known: dict[tuple[int, ...], Rules] = field(init=False, default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Overrides: {len(self.tables)} rules>"
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Overrides | None:
+        """Return the corrections in the model's *folder* (``overrides.toml``), None if there are
+        none; raises `OverridesError`, which names file and line.
+        """
+        path = Path(folder) / OVERRIDES
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise OverridesError(f"{path} cannot be read ({error.strerror})") from error
+        except UnicodeDecodeError as error:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            raise OverridesError(f"{path}:{line}: it is not UTF-8; save it as such") from error
+        return cls.parse(text, str(path))
+
+    @classmethod
+    def parse(cls, text: str, name: str = OVERRIDES) -> Overrides:
+        """Return the corrections that *text* is, of the file *name*."""
+        try:
+            record = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            said = str(error)
+            # At the end of the document there is no number.
+            place = ERROR_LINE.search(said)
+            line = int(place[1]) if place else max(1, len(text.splitlines()))
+            raise OverridesError(f"{name}:{line}: no TOML: {ERROR_LINE.sub('', said)}") from error
+        reader = _Reader(text, name)
+        rules = record.pop(RULE, [])
+        if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
+            raise reader.error("'rule' is no table; write [[rule]] above each", 0, RULE)
+        tables = [reader.rule(record, 0)] if record else []
+        tables += [reader.rule(rule, number) for number, rule in enumerate(rules, 1)]
+        return cls(tuple(tables))
+
+    def rules(self, address: str) -> Rules | None:
+        """Return the selectors that hold for the page of an address, None if none do."""
+        # A file's page has a path for its address, to which the patterns of paths fit, too.
+        whole = address if "://" in address else "file:///" + address.lstrip("/")
+        fitting = tuple(
+            number for number, rule in enumerate(self.tables) if rule.address.search(whole)
+        )
+        if not fitting:
+            return None
+        if fitting not in self._known:
+            rules = [self.tables[number] for number in fitting]
+            self._known[fitting] = Rules(
+                tuple(selector for rule in rules for selector in rule.keep),
+                tuple(selector for rule in rules for selector in rule.drop),
+                # What stands below is more special.
+                tuple(rule.title for rule in reversed(rules) if rule.title),
+                tuple(rule.date for rule in reversed(rules) if rule.date),
+            )
+        return self._known[fitting]
+
+
+class _Reader:
+    """Makes rules of the tables of a file, and tells in which line what is wrong stands."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.name = name
+        self.lines = text.splitlines()
+        starts = [number for number, line in enumerate(self.lines) if RULE_LINE.match(line)]
+        self.bounds = [0, *starts, len(self.lines)]
+
+    def rule(self, table: dict[str, Any], number: int) -> Rule:
+        """Return the rule that *table* is, the file's *number* th; 0 is what stands above them."""
+        known = [*LISTS, *PLACES, *([PATTERN] if number else [RULE])]
+        for key in table:
+            if key not in known:
+                raise self.error(f"unknown key {key!r}; use {', '.join(known)}", number, key)
+        pattern = table.get(PATTERN, "*")
+        if not isinstance(pattern, str):
+            raise self.error(f"{PATTERN} is no text", number, PATTERN)
+        try:
+            address = compile_pattern(pattern)
+        except ContentSpiderError as error:
+            raise self.error(str(error), number, PATTERN, pattern) from error
+        keep, drop = (self._selectors(table, key, number) for key in LISTS)
+        title, date = (
+            self._selector(table[key], number, key) if key in table else None for key in PLACES
+        )
+        return Rule("" if pattern == "*" else pattern, address, keep, drop, title, date)
+
+    def _selectors(self, table: dict[str, Any], key: str, number: int) -> tuple[Selector, ...]:
+        texts = table.get(key, [])
+        if not isinstance(texts, list):
+            raise self.error(f"{key} is no list of selectors, such as ['.ad']", number, key)
+        return tuple(self._selector(text, number, key) for text in texts)
+
+    def _selector(self, text: object, number: int, key: str) -> Selector:
+        # Here, since who has no corrections needs none of it.
+        from cssselect import SelectorError
+        from lxml.cssselect import CSSSelector
+
+        if not isinstance(text, str):
+            raise self.error(f"{key} has {text!r}, which is no text", number, key)
+        try:
+            return Selector(text, CSSSelector(text, translator="html"))
+        except (SelectorError, ValueError) as error:  # ValueError: characters that XPath has not
+            why = f"{text!r} is no CSS selector ({error})"
+            raise self.error(why, number, key, text) from error
+
+    def error(self, why: str, number: int, key: str, value: str = "") -> OverridesError:
+        """Return the error *why*, with the line of the value, or else of the key."""
+        line = self._line(number, key, value)
+        return OverridesError(f"{self.name}:{line}: {why}")
+
+    def _line(self, number: int, key: str, value: str) -> int:
+        start, end = 0, len(self.lines)
+        if number + 1 < len(self.bounds):
+            start, end = self.bounds[number : number + 2]
+        written = [value, json.dumps(value, ensure_ascii=False)[1:-1]] if value else []
+        key_line = re.compile(
+            rf"""\s*(?:\[+\s*(?:rule\s*\.\s*)?)?["']?{re.escape(key)}["']?\s*[=.\]]"""
+        )
+        for at in range(start, end):
+            if any(text in self.lines[at].partition(" #")[0] for text in written):
+                return at + 1
+        for at in range(start, end):
+            if key_line.match(self.lines[at]):
+                return at + 1
+        return start + 1
