@@ -22,6 +22,8 @@ ROW_META_KEY = "contentspider_row"
 # Addresses that are asked again at the end of a crawl, once each.
 MAX_ASKED_AGAIN = 10_000
 REASON_CHARS = 200
+# "Not found" and "gone".
+NOT_THERE = (404, 410)
 
 
 class Again(Enum):
@@ -146,8 +148,16 @@ class Addresses:
             self._answered.add(row)
             if not 200 <= response.status < 300:
                 may_pass = self._transient.is_status(response.status)
+                # That a page is gone is believed at the second look, at the end.
+                may_pass = may_pass or self._is_lost(request, response.status)
                 again = Again.AT_END if may_pass else Again.NEVER
                 self.note(row, "failed", f"HTTP {response.status}", again=again)
+
+    def _is_lost(self, request: Request, status: int) -> bool:
+        revisits = self._keeper.revisits
+        if status not in NOT_THERE or self._ask_again is None or revisits is None:
+            return False
+        return any(map(revisits.is_known, (request.url, *request.meta.get("redirect_urls", ()))))
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """Note that the spider's callback, or a spider middleware, failed."""

@@ -55,6 +55,15 @@ class Ending:
         is_left = self.queued or self.unread or self.held
         return INCOMPLETE if self.reason == FINISHED and is_left else self.reason
 
+    @property
+    def is_end(self) -> bool:
+        """Tell whether the crawl came to an end of its own, or to a limit that its user set: it was
+        not interrupted, and nothing broke.
+        """
+        return self.reason in (FINISHED, OUTAGE, "max_pages") or self.reason.startswith(
+            LIMIT_PREFIX
+        )
+
     def may_replace(self, is_there: bool) -> bool:
         """Tell whether the crawl's items may become an output, in place of what *is_there*.
 

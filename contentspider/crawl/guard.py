@@ -30,6 +30,10 @@ GUARD_ORDER, CREDENTIALS_ORDER = 50, 690
 CLOSED_SCHEMES = ("file", "ftp", "s3")
 
 
+# How the reason begins for which a redirect out of the crawl is not followed.
+OFFSITE = "it redirects to"
+
+
 class RefusedError(IgnoreRequest):
     """A request that a site caused and that is not sent; *kind* is the word for the stats."""
 
@@ -87,7 +91,7 @@ class GuardMiddleware:
         if request.meta.get("redirect_urls"):
             refuse = getattr(self.crawler.spider, "is_strayed", None)
             if refuse is not None and refuse(request):
-                raise RefusedError("offsite_redirect", f"it redirects to {request.url}")
+                raise RefusedError("offsite_redirect", f"{OFFSITE} {request.url}")
         if "@" in parts.netloc:
             return request.replace(url=clean_address(request.url))
         return None

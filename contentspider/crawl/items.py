@@ -40,6 +40,10 @@ class ContentItem(Bindable):
     confidence: float = 0.0
     model_version: str = ""
     crawled_at: str = ""
+    change: str = ""
+    change_ratio: float = 0.0
+    first_seen: str = ""
+    changed_at: str = ""
 
     @classmethod
     def from_response(cls, response: Response) -> ContentItem:
@@ -82,6 +86,12 @@ class FieldMap:
         return self._mapping.get(
             "dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}"
         )
+
+    def identity(self, item: object) -> dict[str, object]:
+        """Return the ``id`` and ``url`` that an item of ours has already."""
+        if not isinstance(item, ContentItem):
+            return {}
+        return {name: value for name in ("id", "url") if (value := getattr(item, name))}
 
     def fill(self, item: object, values: Mapping[str, object]) -> None:
         """Set the item's fields; a ``url`` and an ``id`` that it has already stay."""

@@ -16,9 +16,10 @@ from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_
 from contentspider.crawl.addresses import Addresses
 from contentspider.crawl.ending import OUTAGE, Ending
 from contentspider.crawl.engine import end_at_start, queue_length
-from contentspider.crawl.ledgers import crawl_ledger, open_crawl, open_temporary
+from contentspider.crawl.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
 from contentspider.crawl.outage import Hosts
 from contentspider.crawl.recorder import Recorder
+from contentspider.crawl.revisits import Revisits
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerFullError
@@ -63,6 +64,8 @@ class Keeper:
         self.is_resumed = False
         self.hosts = Hosts(options.outage_secs)
         self.writer: JsonLinesWriter | None = None
+        self.revisits: Revisits | None = None
+        self._asked_known = False
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
@@ -136,6 +139,9 @@ class Keeper:
                 " this page",
                 url,
             )
+        if self.is_durable and self._options.history and self.ledger.path:
+            history = history_of(self.ledger.path)
+            self.revisits = Revisits(self.ledger, history, self._options)
         if self._options.output_file and not self.is_inspection:
             output = Path(self._options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
@@ -149,16 +155,33 @@ class Keeper:
         if self.is_broken:
             return
         try:
-            asked = self.addresses.ask_again()
+            known = self._ask_known()
+            asked = 0 if known else self.addresses.ask_again()
         except LedgerFullError as error:
             self.fail(error)
             return
+        if known:
+            logger.info("%d known pages to which no page linked are asked for", known)
+            raise DontCloseSpider
         if asked:
             logger.info("%d addresses that could not be read are asked again", asked)
             raise DontCloseSpider
         if queue_length(self.crawler):
             self._say_lost()
             raise CloseSpider(OUTAGE)
+
+    def _ask_known(self) -> int:
+        """Ask, once, for the known pages that have not come, and return their number."""
+        request_of = getattr(self.crawler.spider, "known_request", None)
+        if self.revisits is None or request_of is None or self._asked_known:
+            return 0
+        self._asked_known = True
+        before = queue_length(self.crawler)
+        assert self.crawler.engine
+        for url in self.revisits.unseen():
+            if (request := request_of(url)) is not None:
+                self.crawler.engine.crawl(request)
+        return queue_length(self.crawler) - before
 
     def _say_lost(self) -> None:
         lost = self.hosts.lost()
@@ -184,15 +207,21 @@ class Keeper:
         try:
             if not self.is_broken and self._loop:
                 self._end(reason)
-        except (LedgerFullError, OSError) as error:
+        except (ContentSpiderError, OSError) as error:
             self.fail(error)
         finally:
             if self.writer:
                 self.writer.close()
+            if self.revisits:
+                self.revisits.close()
             self.ledger.close(delete=not self.is_durable)
 
     def _end(self, reason: str) -> None:
         ending = self._tell(reason)
+        if self.revisits and ending.is_end:
+            # Before the run is ended: killed between the two, a resumed crawl does it again.
+            for change, number in self.revisits.end(ending).items():
+                self.stats.set_value(f"contentspider/history/{change}", number)
         self.ledger.end_run(ending.word)
         self._sync()
         if self.writer and ending.may_replace(self.writer.path.exists()):

@@ -16,12 +16,15 @@ from scrapy.utils.project import data_path
 from contentspider.crawl.ending import FINISHED, INCOMPLETE
 from contentspider.errors import ContentSpiderError, StateError
 from contentspider.storage.database import PARTS, LedgerBusyError, is_in_use, remove
+from contentspider.storage.history import SQLiteHistory
 from contentspider.storage.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
 # Ledgers that are only for the process that makes them: beside no crawl's.
 TEMPORARY = "temporary"
+# What outlives the ledgers of crawls of one name, in a folder beside these.
+HISTORIES = "history"
 # How often a crawl that is incomplete only for pages that cannot be read is gone on with.
 INCOMPLETE_RUNS = 2
 
@@ -130,6 +133,36 @@ def open_ledger(path: Path) -> Ledger | None:
             if (part := path.with_name(path.name + suffix)).exists():
                 part.replace(aside.with_name(aside.name + suffix))
         return None
+
+
+def history_of(ledger: Path) -> Path:
+    """Return where the history is that the crawls of a ledger's name share."""
+    return ledger.parent / HISTORIES / ledger.name
+
+
+def open_history(path: Path, max_bytes: int) -> SQLiteHistory:
+    """Return the history at *path*, a new one if there is none; a damaged one is set aside with an
+    error: all pages are new then.
+    """
+    history = None
+    try:
+        history = SQLiteHistory(path, max_bytes=max_bytes)
+        history.check()
+        return history
+    except StateError as error:
+        if history is not None:
+            history.close()
+        aside = path.with_name(path.name + ".broken")
+        logger.error(
+            "%s; it is set aside as %s, and all pages count as new: consumers of its change log"
+            " begin anew",
+            error,
+            aside.name,
+        )
+        for suffix in PARTS:
+            if (part := path.with_name(path.name + suffix)).exists():
+                part.replace(aside.with_name(aside.name + suffix))
+        return SQLiteHistory(path, max_bytes=max_bytes)
 
 
 def open_temporary(path: Path) -> Ledger:

@@ -74,7 +74,7 @@ class ContentPipeline:
             source = Source(page, page_row=self.holder.bindings.row(item))
             if self.holder.hold(item, source):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
-        content_hash = self._fill(item, source.page)
+        content_hash = self._fill(item, source.page, source.page_row or source.row)
         key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
         passing.set(Passing(item, key, source.held_row, source.row, source.page_row, content_hash))
         return item
@@ -84,7 +84,7 @@ class ContentPipeline:
         if page is not None and not isinstance(page, Unbound):
             self._fill(item, page)
 
-    def _fill(self, item: Any, page: Page) -> str:
+    def _fill(self, item: Any, page: Page, row: int | None = None) -> str:
         """Set the item's fields, and return the hash of its content; whatever fails, the item is
         not lost.
         """
@@ -92,6 +92,8 @@ class ContentPipeline:
         extraction = self._extract(page, state)
         try:
             values = page_fields(page, state.key, extraction, state.version)
+            values |= self.field_map.identity(item)
+            self._compare(values, page, row, state)
             self.field_map.fill(item, values)
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
             self._say_failed(page, error, "it passes as it is")
@@ -99,6 +101,19 @@ class ContentPipeline:
         self._count(page, extraction, str(values["page_type"]))
         self._keep(page, state)
         return str(values["content_hash"])
+
+    def _compare(
+        self, values: dict[str, object], page: Page, row: int | None, state: SiteState
+    ) -> None:
+        """Set the fields that say how the page has changed since the last crawl."""
+        values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
+        keeper = self.holder.keeper
+        if keeper.revisits is None or keeper.is_broken:
+            return
+        try:
+            keeper.revisits.compare(values, page, row, state)
+        except LedgerFullError as error:
+            keeper.fail(error)
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
         if state.model is None or page.is_document:

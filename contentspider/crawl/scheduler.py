@@ -16,6 +16,7 @@ from contentspider.crawl.engine import wake
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.requests import dump_request, load_request, with_password_apart
+from contentspider.crawl.returns import redirect_reason
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.frontier import MAX_DEATHS
@@ -109,7 +110,8 @@ class LedgerScheduler(BaseScheduler):
         # without its row.
         source_row = request.meta.pop(ROW_META_KEY, None)
         if source_row is not None:
-            self.keeper.addresses.note(source_row, "redirected", target=request.url)
+            reason = redirect_reason(request)
+            self.keeper.addresses.note(source_row, "redirected", reason, target=request.url)
         # A crawl that goes on does not start anew: its start addresses are in the ledger.
         starts_anew = (
             source_row is None

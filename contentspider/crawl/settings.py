@@ -213,6 +213,53 @@ SETTINGS = (
         " the current folder.",
     ),
     Setting(
+        "CONTENTSPIDER_HISTORY",
+        True,
+        "False keeps no history of durable crawls: no page is known to be new, changed, moved or"
+        " gone (docs/recrawls.md).",
+    ),
+    Setting(
+        "CONTENTSPIDER_HISTORY_MB",
+        1_000,
+        "Megabytes of a history from which on only hashes and the main content of further pages"
+        " are kept, not all of their text.",
+        minimum=0,
+    ),
+    Setting(
+        "CONTENTSPIDER_ONLY",
+        "",
+        "'changed' drops the items of pages that are as the last crawl knew them.",
+        choices=("", "changed"),
+    ),
+    Setting(
+        "CONTENTSPIDER_MISSING_CRAWLS",
+        3,
+        "Complete crawls in a row without a link to a known page after which it is gone; 0 is"
+        " never.",
+        minimum=0,
+    ),
+    Setting(
+        "CONTENTSPIDER_MAX_ERROR_SHARE",
+        0.05,
+        "A crawl is complete, and tells what is missing, if no larger share of its pages could not"
+        " be read.",
+        minimum=0,
+        maximum=1,
+    ),
+    Setting(
+        "CONTENTSPIDER_MAX_GONE_SHARE",
+        0.3,
+        "If more of the known pages than this share (and more than five) would be gone, none is"
+        " taken to be.",
+        minimum=0,
+        maximum=1,
+    ),
+    Setting(
+        "CONTENTSPIDER_FORCE",
+        False,
+        "True takes pages to be gone, however many.",
+    ),
+    Setting(
         "CONTENTSPIDER_OUTPUT_FILE",
         "",
         "File that items are written to as JSON lines; whole lines, each item once, whatever ends"
@@ -279,6 +326,13 @@ class CrawlOptions:
     resume: bool
     keep_crawls: int
     state_dir: str
+    history: bool
+    history_mb: int
+    only: str
+    missing_crawls: int
+    max_error_share: float
+    max_gone_share: float
+    force: bool
     output_file: str
     outage_secs: float
     progress_secs: float

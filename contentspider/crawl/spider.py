@@ -7,10 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-from scrapy import Request, Spider, signals
+from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
-from scrapy.utils.sitemap import sitemap_urls_from_robots
 
 from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.crawl.binding import PAGE_META_KEY
@@ -18,6 +17,7 @@ from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.duplicates import Duplicates
 from contentspider.crawl.engine import end_at_start
 from contentspider.crawl.failures import SKIPPED_KINDS, UnreadPages, why
+from contentspider.crawl.finding import FindingSpider
 from contentspider.crawl.guard import (
     CLOSED_SCHEMES,
     CREDENTIALS_ORDER,
@@ -37,16 +37,10 @@ from contentspider.crawl.links import (
     read_head,
     remembering,
 )
-from contentspider.crawl.robots import SITEMAPS_META_KEY, header_directives, meta_directives
+from contentspider.crawl.returns import ORPHAN_META_KEY, note_answer
+from contentspider.crawl.robots import header_directives, meta_directives
 from contentspider.crawl.scope import Scope, crawl_name, several, with_scheme
-from contentspider.crawl.sitemaps import (
-    MAX_SITEMAP_BYTES,
-    MAX_SITEMAPS,
-    SITEMAP_DEPTH,
-    is_feed,
-    read_feed,
-    read_sitemap,
-)
+from contentspider.crawl.sitemaps import is_feed
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.traps import Traps, without_session
 from contentspider.page.pdf import can_read, is_pdf
@@ -70,7 +64,7 @@ MAX_RECENT = 50_000
 MAX_FEEDS = 20
 
 
-class SiteSpider(Spider):
+class SiteSpider(FindingSpider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
     Arguments: *url*, one or several addresses, separated by commas or spaces (one with a user's
@@ -83,7 +77,6 @@ class SiteSpider(Spider):
     name = "site"
     keys: SiteKeys
     keeper: Keeper
-    scope: Scope
     duplicates: Duplicates
     traps: Traps
     unread: UnreadPages
@@ -115,7 +108,6 @@ class SiteSpider(Spider):
         self.asked = (scope, several(include), several(exclude))
         self.reads_documents = can_read()
         self.pages = 0
-        self.sitemaps_asked = 0
         self.is_limited = False
         self.failures: dict[str, str] = {}
         # Addresses that have been queued: most links are to these.
@@ -193,14 +185,7 @@ class SiteSpider(Spider):
             root = urljoin(address, "/")
             if self.sitemaps and root not in seen:
                 seen.add(root)
-                yield Request(
-                    urljoin(root, "/robots.txt"),
-                    callback=self.parse_robots,
-                    errback=self.ignore,
-                    # The first is for our own middleware, the second for any other.
-                    meta={SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True},
-                )
-                for request in self._sitemap_requests(urljoin(root, "/sitemap.xml"), 1):
+                for request in self.robots_requests(root):
                     yield request
 
     def is_own(self, address: str) -> bool:
@@ -214,27 +199,6 @@ class SiteSpider(Spider):
             and START_META_KEY not in request.meta
             and not self.is_own(request.url)
         )
-
-    def parse_robots(self, response: Response) -> Iterator[Request]:
-        """Follow the sitemaps that robots.txt names."""
-        for address in sitemap_urls_from_robots(response.body, base_url=response.url):
-            yield from self._sitemap_requests(address, 1)
-
-    def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
-        """Follow a sitemap's pages, and the sitemaps of an index."""
-        addresses, is_index = read_sitemap(response)
-        for address in addresses:
-            if not is_index:
-                if self.is_own(address):
-                    yield from self._page_request(address, 1)
-            elif level < SITEMAP_DEPTH:
-                yield from self._sitemap_requests(address, level + 1)
-
-    def parse_feed(self, response: Response) -> Iterator[Request]:
-        """Follow the pages that a feed names."""
-        for address in read_feed(response):
-            if self.is_own(address):
-                yield from self._page_request(address, 1)
 
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the page's item and requests for the pages that it links to."""
@@ -277,10 +241,13 @@ class SiteSpider(Spider):
             return
         if START_META_KEY in response.meta and self.sitemaps:
             for address in head.feeds[:MAX_FEEDS]:
-                yield from self._feed_requests(address)
+                yield from self.feed_requests(address)
         depth = response.meta.get("depth", 0) + 1
+        links: list[str] = []
         if "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth):
-            yield from self._link_requests(root, response, page, head)
+            links = self._links(root, response, head)
+        note_answer(self.keeper, response, links)
+        yield from self._link_requests(links, page)
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:
         """Return what a page asks of robots, if that is to be obeyed."""
@@ -308,6 +275,16 @@ class SiteSpider(Spider):
         item.url, item.id = address, page_id(address)
         yield item
 
+    def known_request(self, address: str) -> Request | None:
+        """Return the request of a page that earlier crawls knew, and to which no link led in this
+        one; None if it does not belong to the crawl any more.
+        """
+        if not self.is_own(address):
+            return None
+        (request,) = self.page_requests(address, 0)
+        request.meta[ORPHAN_META_KEY] = True
+        return request
+
     def _move(self, address: str, moved_from: str) -> None:
         """Let where a start address has moved belong to the crawl, now and when it goes on."""
         self.scope.widen(address, moved_from)
@@ -315,50 +292,26 @@ class SiteSpider(Spider):
         if [address, moved_from] not in moved:
             self.keeper.ledger.runs.set_fact("moved", [*moved, [address, moved_from]])
 
-    def _link_requests(
-        self, root: _Element, response: HtmlResponse, page: Page, head: Head
-    ) -> Iterator[Request]:
+    def _links(self, root: _Element, response: HtmlResponse, head: Head) -> list[str]:
+        """Return where a page leads within the crawl."""
         links = page_links(
             root, response.url, head, self.obeys_pages, self.reads_documents, self._resolve
         )
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
-        for link in self.traps.follow(
-            [link for link in links if link in self._recent or self.is_own(link)], page
-        ):
+        return [link for link in links if link in self._recent or self.is_own(link)]
+
+    def _link_requests(self, links: list[str], page: Page) -> Iterator[Request]:
+        for link in self.traps.follow(links, page):
             if link not in self._recent:
                 self._recent[link] = None
-                yield from self._page_request(link, 0)
+                yield from self.page_requests(link, 0)
         while len(self._recent) > MAX_RECENT:
             del self._recent[next(iter(self._recent))]
 
-    def _page_request(self, address: str, priority: int) -> Iterator[Request]:
+    def page_requests(self, address: str, priority: int) -> Iterator[Request]:
+        """Yield the request of a page."""
         yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
-
-    def _feed_requests(self, address: str) -> Iterator[Request]:
-        if self.scope.has_site(address):
-            yield Request(address, callback=self.parse_feed, errback=self.ignore, priority=5)
-
-    def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
-        if not self.scope.has_site(address):
-            return
-        self.sitemaps_asked += 1
-        if self.sitemaps_asked <= MAX_SITEMAPS:
-            meta = {"download_maxsize": MAX_SITEMAP_BYTES}
-            yield Request(
-                address,
-                callback=self.parse_sitemap,
-                errback=self.ignore,
-                meta=meta,
-                cb_kwargs={"level": level},
-                priority=5,
-            )
-        elif self.sitemaps_asked == MAX_SITEMAPS + 1:
-            logger.warning(
-                "there are more than %d sitemaps: %s and those after it are not read",
-                MAX_SITEMAPS,
-                address,
-            )
 
     def _skip(self, response: Response, reason: str) -> None:
         self._count(f"skipped/{reason}")
@@ -394,7 +347,3 @@ class SiteSpider(Spider):
 
     def _fail(self, request: Request, kind: str) -> None:
         self.unread.add(request.meta.get(ROW_META_KEY), kind)
-
-    def ignore(self, failure: Failure) -> None:
-        """Do without a robots.txt or sitemap that is not there."""
-        logger.debug("%s is not there: %s", failure.request.url, why(failure.value)[1])  # type: ignore[attr-defined]

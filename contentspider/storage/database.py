@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from contentspider.errors import ContentSpiderError, StateError
-from contentspider.storage.schema import OLDEST, SCHEMA, TABLES, upgrade
+from contentspider.storage.schema import LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from contentspider.storage.schema import Schema
 
 PARTS = ("", "-wal", "-shm")
 # The write-ahead log is brought into the file by a thread when it is larger than this.
@@ -37,7 +39,7 @@ class LedgerBusyError(ContentSpiderError):
 
 
 class SchemaError(ContentSpiderError):
-    """The ledger is of a version that this one does not know; it is left as it is."""
+    """The file is of a version that this one does not know; it is left as it is."""
 
 
 def lock_of(path: Path) -> FileLock:
@@ -70,14 +72,21 @@ class Database:
 
     *durable*: changes are kept by `commit`, and are safe from a power loss after `sync`; without,
     every change is kept at once, until the power is lost. *read_only* looks at what a running or
-    dead crawl has committed. A ledger of an older schema is upgraded in a copy that then takes its
+    dead crawl has committed. A file of an older *schema* is upgraded in a copy that then takes its
     place (for a reader: in a temporary one). Raises `StateError` for a damaged file, `SchemaError`
     for one of an unknown version, `LedgerBusyError` if another process has it open,
     `LedgerFullError` if it cannot be written.
     """
 
-    def __init__(self, path: Path | None, durable: bool = True, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        durable: bool = True,
+        read_only: bool = False,
+        schema: Schema = LEDGER,
+    ) -> None:
         self.path = path
+        self._schema = schema
         self.is_durable = durable and not read_only and path is not None
         self._lock = lock_of(path) if path and not read_only else None
         try:
@@ -96,7 +105,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             self._unlock()
             raise StateError(
-                f"{path} is no ledger, or damaged ({error}); delete it to start anew"
+                f"{path} is no {schema.name}, or damaged ({error}); delete it to start anew"
             ) from error
         except OSError as error:
             self._unlock()
@@ -114,20 +123,22 @@ class Database:
     def _open(self, read_only: bool) -> sqlite3.Connection:
         if self.path is None:
             connection = sqlite3.connect(":memory:", isolation_level=None)
-            connection.executescript(TABLES)
+            connection.executescript(self._schema.tables)
             return connection
         connection = _connect(self.path, read_only)
-        version = _version(connection)
-        if (version and version < OLDEST) or version > SCHEMA:
+        version, schema = _version(connection), self._schema
+        if (version and version < schema.oldest) or version > schema.version:
             connection.close()
             raise SchemaError(
                 f"{self.path} was written by another version of contentspider (schema {version};"
-                f" this one knows {OLDEST} to {SCHEMA}): use that one, or give this crawl another"
-                " name (--name)"
+                f" this one knows {schema.oldest} to {schema.version}): use that one, or give this"
+                " crawl another name (--name)"
             )
         if read_only:
-            return connection if version in (0, SCHEMA) else _upgraded(connection, version)
-        if 0 < version < SCHEMA:
+            if version in (0, schema.version):
+                return connection
+            return _upgraded(connection, version, schema)
+        if 0 < version < schema.version:
             connection.close()
             self._upgrade_file(self.path, version)
             connection = _connect(self.path)
@@ -135,7 +146,9 @@ class Database:
         connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         if version == 0:
-            connection.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT")
+            connection.executescript(
+                f"BEGIN; {schema.tables} PRAGMA user_version = {schema.version}; COMMIT"
+            )
         if self.is_durable:
             connection.execute("BEGIN")
         return connection
@@ -159,7 +172,7 @@ class Database:
         try:
             shutil.copyfile(path, copy)
             connection = _connect(copy)
-            upgrade(connection, version)
+            self._schema.upgrade(connection, version)
             connection.close()
             with copy.open("rb") as file:
                 os.fsync(file.fileno())
@@ -170,7 +183,7 @@ class Database:
     @property
     def name(self) -> str:
         """Return what messages call the database."""
-        return str(self.path or "the ledger in memory")
+        return str(self.path or f"the {self._schema.name} in memory")
 
     def do(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         """Run a statement; raises `LedgerFullError` if the file cannot be read or written."""
@@ -277,10 +290,10 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _upgraded(connection: sqlite3.Connection, version: int) -> sqlite3.Connection:
-    """Return an upgraded copy of an older ledger, in a temporary file that SQLite deletes."""
+def _upgraded(connection: sqlite3.Connection, version: int, schema: Schema) -> sqlite3.Connection:
+    """Return an upgraded copy of an older file, in a temporary file that SQLite deletes."""
     copy = sqlite3.connect("", isolation_level=None)
     connection.backup(copy)
     connection.close()
-    upgrade(copy, version)
+    schema.upgrade(copy, version)
     return copy

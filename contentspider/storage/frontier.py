@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.storage.queue import SQLiteQueue
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
 MAX_DEATHS = 3
 # What a state is called: waiting in the file, or in the memory of a process; handed out.
 QUEUED, REMEMBERED, TAKEN = "queued", "remembered", "taken"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What has become of an address: its row, state and reason, where it redirects, and which
+    address its page names canonical; *is_open*: it is to be asked again.
+    """
+
+    row: int
+    url: str
+    state: str
+    reason: str
+    target: str
+    canonical: str
+    is_open: int
 
 
 class SQLiteFrontier:
@@ -131,6 +147,20 @@ class SQLiteFrontier:
         """Tell whether an address has been queued, whatever has become of it."""
         found = self._do("SELECT 1 FROM addresses WHERE fingerprint = ?", (fingerprint,))
         return found.fetchone() is not None
+
+    def find(self, url: str) -> Address | None:
+        """Return what has become of an address; the last that was asked, if several requests
+        were.
+        """
+        # Only the end of a crawl asks: until then each new address goes without an index by it.
+        self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
+        row = self._do(
+            "SELECT number, url, state, coalesce(reason, ''), coalesce(target, ''),"
+            " coalesce(canonical, ''), request IS NOT NULL FROM addresses WHERE url = ?"
+            " ORDER BY number DESC LIMIT 1",
+            (url,),
+        ).fetchone()
+        return Address(*row) if row else None
 
     def put_back(self, row: int) -> None:
         """Queue again an address that was taken, and of which nothing was used."""

@@ -16,11 +16,12 @@ from contentspider.storage.frontier import SQLiteFrontier
 from contentspider.storage.pages import SQLitePages
 from contentspider.storage.runs import SQLiteRuns
 from contentspider.storage.settled import SQLiteItems
+from contentspider.storage.visits import SQLiteVisits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contentspider.storage.protocols import Frontier, Items, Pages, Runs
+    from contentspider.storage.protocols import Frontier, Items, Pages, Runs, Visits
 
 
 class Ledger:
@@ -37,6 +38,7 @@ class Ledger:
             self.items: Items = SQLiteItems(database, self.frontier)
             self.pages: Pages = SQLitePages(database)
             self.runs: Runs = SQLiteRuns(database)
+            self.visits: Visits = SQLiteVisits(database)
         except LedgerFullError as error:
             database.close()
             if isinstance(error.__cause__, sqlite3.OperationalError):

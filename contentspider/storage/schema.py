@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from contentspider.page.blocks import Block, PageBlocks
 from contentspider.page.document import Page
@@ -14,8 +15,9 @@ from contentspider.site.sample import sample_order
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable, Mapping
 
-SCHEMA = 4
+SCHEMA = 5
 # Row numbers are never given out twice (AUTOINCREMENT): items are recorded under their page's.
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -35,6 +37,10 @@ CREATE TABLE items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL 
     address INTEGER, line BLOB, reason TEXT);
 CREATE TABLE pages (site TEXT NOT NULL, place BLOB NOT NULL, url TEXT NOT NULL, page BLOB NOT NULL,
     PRIMARY KEY (site, place)) WITHOUT ROWID;
+CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT, links BLOB,
+    moved_from TEXT, is_orphan INTEGER NOT NULL);
+CREATE TABLE visits (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+    address INTEGER, visit TEXT NOT NULL, content BLOB, page BLOB);
 """
 OLDEST = 2
 # What makes a version the next one. When TABLES change, these keep what they were.
@@ -80,7 +86,37 @@ CREATE INDEX queue ON addresses (priority DESC, number, host) WHERE state = 'que
 ALTER TABLE held_items ADD COLUMN page_address INTEGER;
 UPDATE held_items SET page_address = address;
 """
-STEPS = {2: TO_3, 3: TO_4}
+TO_5 = """
+CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT, links BLOB,
+    moved_from TEXT, is_orphan INTEGER NOT NULL);
+CREATE TABLE visits (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+    address INTEGER, visit TEXT NOT NULL, content BLOB, page BLOB);
+"""
+STEPS = {2: TO_3, 3: TO_4, 4: TO_5}
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What is in a file: what it is called, the version and the statements of its tables, the
+    oldest version that *steps* (statements, by the version that they begin with) make it of, and
+    the functions that these call.
+    """
+
+    name: str
+    version: int
+    tables: str
+    oldest: int
+    steps: Mapping[int, str] = field(default_factory=dict)
+    functions: Mapping[str, Callable[[Any], str | bytes]] = field(default_factory=dict)
+
+    def upgrade(self, connection: sqlite3.Connection, version: int) -> None:
+        """Make the tables of a *version* from the oldest on the present ones, in one
+        transaction.
+        """
+        for name, function in self.functions.items():
+            connection.create_function(name, 1, function, deterministic=True)
+        steps = " ".join(self.steps[step] for step in range(version, self.version))
+        connection.executescript(f"BEGIN; {steps} PRAGMA user_version = {self.version}; COMMIT")
 
 
 def host_of(address: str) -> str:
@@ -91,15 +127,6 @@ def host_of(address: str) -> str:
     """
     _, slashes, rest = address.partition("://")
     return re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].lower() if slashes else ""
-
-
-def upgrade(connection: sqlite3.Connection, version: int) -> None:
-    """Make the tables of a *version* from `OLDEST` on the present ones, in one transaction."""
-    connection.create_function("sample_order", 1, sample_order, deterministic=True)
-    connection.create_function("host_of", 1, host_of, deterministic=True)
-    connection.create_function("page_of_2", 1, _page_of_2, deterministic=True)
-    steps = " ".join(STEPS[step] for step in range(version, SCHEMA))
-    connection.executescript(f"BEGIN; {steps} PRAGMA user_version = {SCHEMA}; COMMIT")
 
 
 def _page_of_2(data: bytes) -> bytes:
@@ -129,3 +156,13 @@ def _page_of_2(data: bytes) -> bytes:
         return Page(record["url"], content, hints).dump()
     except (zlib.error, ValueError, KeyError, TypeError, IndexError):
         return data
+
+
+LEDGER = Schema(
+    "ledger",
+    SCHEMA,
+    TABLES,
+    OLDEST,
+    STEPS,
+    {"sample_order": sample_order, "host_of": host_of, "page_of_2": _page_of_2},
+)

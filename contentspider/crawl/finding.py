@@ -1,0 +1,105 @@
+"""What leads to a site's pages beside their links: robots.txt, sitemaps and feeds."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from scrapy import Request, Spider
+from scrapy.utils.sitemap import sitemap_urls_from_robots
+
+from contentspider.crawl.failures import why
+from contentspider.crawl.robots import SITEMAPS_META_KEY
+from contentspider.crawl.sitemaps import (
+    MAX_SITEMAP_BYTES,
+    MAX_SITEMAPS,
+    SITEMAP_DEPTH,
+    read_feed,
+    read_sitemap,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from contentspider.crawl.scope import Scope
+
+logger = logging.getLogger(__name__)
+
+
+class FindingSpider(Spider):
+    """Reads robots.txt, sitemaps and feeds for the addresses of pages in its *scope*."""
+
+    scope: Scope
+    sitemaps_asked = 0
+
+    def page_requests(self, address: str, priority: int) -> Iterator[Request]:
+        """Yield the request of a page."""
+        raise NotImplementedError
+
+    def robots_requests(self, root: str) -> Iterator[Request]:
+        """Yield the requests of robots.txt and of the usual sitemap of the host with that
+        *root*.
+        """
+        yield Request(
+            urljoin(root, "/robots.txt"),
+            callback=self.parse_robots,
+            errback=self.ignore,
+            # The first is for our own middleware, the second for any other.
+            meta={SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True},
+        )
+        yield from self._sitemap_requests(urljoin(root, "/sitemap.xml"), 1)
+
+    def parse_robots(self, response: Response) -> Iterator[Request]:
+        """Follow the sitemaps that robots.txt names."""
+        for address in sitemap_urls_from_robots(response.body, base_url=response.url):
+            yield from self._sitemap_requests(address, 1)
+
+    def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
+        """Follow a sitemap's pages, and the sitemaps of an index."""
+        addresses, is_index = read_sitemap(response)
+        for address in addresses:
+            if not is_index:
+                if self.scope.has(address):
+                    yield from self.page_requests(address, 1)
+            elif level < SITEMAP_DEPTH:
+                yield from self._sitemap_requests(address, level + 1)
+
+    def parse_feed(self, response: Response) -> Iterator[Request]:
+        """Follow the pages that a feed names."""
+        for address in read_feed(response):
+            if self.scope.has(address):
+                yield from self.page_requests(address, 1)
+
+    def feed_requests(self, address: str) -> Iterator[Request]:
+        """Yield the request of a feed."""
+        if self.scope.has_site(address):
+            yield Request(address, callback=self.parse_feed, errback=self.ignore, priority=5)
+
+    def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
+        if not self.scope.has_site(address):
+            return
+        self.sitemaps_asked += 1
+        if self.sitemaps_asked <= MAX_SITEMAPS:
+            meta = {"download_maxsize": MAX_SITEMAP_BYTES}
+            yield Request(
+                address,
+                callback=self.parse_sitemap,
+                errback=self.ignore,
+                meta=meta,
+                cb_kwargs={"level": level},
+                priority=5,
+            )
+        elif self.sitemaps_asked == MAX_SITEMAPS + 1:
+            logger.warning(
+                "there are more than %d sitemaps: %s and those after it are not read",
+                MAX_SITEMAPS,
+                address,
+            )
+
+    def ignore(self, failure: Failure) -> None:
+        """Do without a robots.txt or sitemap that is not there."""
+        logger.debug("%s is not there: %s", failure.request.url, why(failure.value)[1])  # type: ignore[attr-defined]

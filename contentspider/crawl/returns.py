@@ -1,0 +1,61 @@
+"""What the site spider tells the history of each answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.crawl.addresses import ROW_META_KEY
+from contentspider.storage.database import LedgerFullError
+from contentspider.storage.visits import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from contentspider.crawl.keeper import Keeper
+
+ORPHAN_META_KEY = "contentspider_orphan"
+# Redirects that say that a page has moved for good.
+PERMANENT = (301, 308)
+MAX_VALIDATOR_CHARS = 500
+
+
+def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> None:
+    """Keep what an answer says of its page beside the text, and where the page leads, for the
+    crawl's history, if it has one.
+    """
+    row = response.meta.get(ROW_META_KEY)
+    if keeper.revisits is None or keeper.is_broken or row is None:
+        return
+    answer = Answer(
+        validator(response, "ETag"),
+        validator(response, "Last-Modified"),
+        tuple(links),
+        moved_from(response),
+        ORPHAN_META_KEY in response.meta,
+    )
+    try:
+        keeper.revisits.note_answer(row, answer)
+    except LedgerFullError as error:
+        keeper.fail(error)
+
+
+def validator(response: Response, header: str) -> str:
+    """Return a header by which a later request may ask whether the page has changed."""
+    value = (response.headers.get(header) or b"").decode("latin-1").strip()
+    return value if len(value) <= MAX_VALIDATOR_CHARS and value.isprintable() else ""
+
+
+def redirect_reason(request: Request) -> str | None:
+    """Return by which answer a request was redirected; None if it was not, or by its page."""
+    reasons = request.meta.get("redirect_reasons")
+    return f"HTTP {reasons[-1]}" if reasons and isinstance(reasons[-1], int) else None
+
+
+def moved_from(response: Response) -> tuple[str, ...]:
+    """Return the addresses from which permanent redirects alone led to an answer."""
+    if all(reason in PERMANENT for reason in response.meta.get("redirect_reasons", ())):
+        return tuple(response.meta.get("redirect_urls", ()))
+    return ()

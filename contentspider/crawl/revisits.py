@@ -1,0 +1,185 @@
+"""What earlier crawls knew of the pages of this one, and what this one makes of it."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from contentspider.crawl.ledgers import open_history
+from contentspider.crawl.losses import Losses
+from contentspider.site.difference import change_ratio, text_hash
+from contentspider.site.record import page_fields, page_id
+from contentspider.storage.takeover import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
+from contentspider.storage.visits import Answer, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from contentspider.crawl.ending import Ending
+    from contentspider.crawl.settings import CrawlOptions
+    from contentspider.crawl.sources import SiteState
+    from contentspider.page.document import Page
+    from contentspider.storage.history import Known, SQLiteHistory
+    from contentspider.storage.ledger import Ledger
+
+logger = logging.getLogger(__name__)
+
+CRAWL_FACT = "crawl"
+
+
+class Revisits:
+    """Compares the pages of a crawl with the *history* of those before, and adds to it at the end.
+
+    The base of comparison is what the history holds when the page is filled: the last crawl that
+    came to an end.
+    """
+
+    def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
+        self._ledger = ledger
+        self._options = options
+        self._history: SQLiteHistory = open_history(path, options.history_mb * 1_000_000)
+        self.is_first = not self._history.live_count()
+        if ledger.runs.fact(CRAWL_FACT) is None:
+            ledger.runs.set_fact(CRAWL_FACT, uuid.uuid4().hex)
+
+    # Pages that come
+
+    def note_answer(self, row: int, answer: Answer) -> None:
+        """Keep what came with the page of an address, until the page is compared."""
+        self._ledger.visits.answer(row, answer)
+
+    def compare(
+        self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
+    ) -> None:
+        """Set the fields of an item that say how its page changed, and note the visit.
+
+        *fields* are those of the item, its own ``id`` and ``url`` among them; *row* is that of the
+        address of its *page*.
+        """
+        at, whole = fields["crawled_at"], text_hash(page)
+        known = self._history.page(fields["id"])
+        previous = self._moved_from(fields["id"], page, row) if not _is_live(known) else None
+        base = known if _is_live(known) else previous
+        change, cause, ratio = NEW, BY_PAGE, 1.0
+        content: str | None = fields["content"]
+        if base is not None:
+            change, cause, ratio = self._difference(base, fields, page, whole, state)
+            if change == UNCHANGED:
+                content = None
+            if previous is not None:
+                change, content = MOVED, fields["content"]
+        is_same = change == UNCHANGED or (change == MOVED and not ratio)
+        before = base or known
+        visit = Visit(
+            id=fields["id"],
+            url=fields["url"],
+            site=fields["site"],
+            at=at,
+            change=change,
+            ratio=ratio,
+            cause=cause if change != UNCHANGED else "",
+            content_hash=fields["content_hash"],
+            text_hash=whole,
+            model=fields["model_version"],
+            first_seen=before.first_seen if before else at,
+            changed_at=base.changed_at if base and (is_same or cause == BY_MODEL) else at,
+            previous_hash=base.content_hash if base else "",
+            previous_id=previous.id if previous else "",
+        )
+        is_stored = base is known and base is not None and base.text_hash == whole
+        self._ledger.visits.note(visit, row, content, None if is_stored else page.dump())
+        fields |= {
+            "change": change,
+            "change_ratio": ratio,
+            "first_seen": visit.first_seen,
+            "changed_at": visit.changed_at,
+        }
+
+    def _difference(
+        self, base: Known, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
+    ) -> tuple[str, str, float]:
+        """Return how a page differs from what is known of it: the change, its cause and ratio."""
+        if base.content_hash == fields["content_hash"]:
+            return UNCHANGED, "", 0.0
+        cause = BY_PAGE
+        if base.text_hash == whole:
+            cause = BY_MODEL
+        elif base.model != fields["model_version"]:
+            old = self._history.stored(base.id)
+            if old is not None and self._hash_under(state, old) == fields["content_hash"]:
+                cause = BY_MODEL
+        ratio = change_ratio(self._history.content(base.id) or "", fields["content"])
+        return CHANGED, cause, ratio
+
+    def _hash_under(self, state: SiteState, page: Page) -> str:
+        """Return the hash of a page's content under the model of its site."""
+        extraction = None
+        if state.model is not None:
+            extraction = state.model.extract(page, self._options.learning.keep_teasers)
+        values = page_fields(page, state.key, extraction, state.version)
+        return str(values["content_hash"])
+
+    def _moved_from(self, own_id: str, page: Page, row: int | None) -> Known | None:
+        """Return the known page that permanently redirected to this one, or had its address and
+        now names another canonical one.
+        """
+        led = self._ledger.visits.answer_of(row).moved_from if row is not None else ()
+        for address in (*led, page.url):
+            earlier = page_id(address)
+            if earlier != own_id and not self._ledger.visits.has(earlier):
+                known = self._history.page(earlier)
+                if known is not None and known.state == LIVE:
+                    return known
+        return None
+
+    # Pages that do not
+
+    def known_links(self, url: str) -> tuple[str, ...]:
+        """Return where a page led when it was last read."""
+        return self._history.links(page_id(url))
+
+    def is_known(self, url: str) -> bool:
+        """Tell whether an address is that of a known page that is not gone."""
+        return _is_live(self._history.page(page_id(url)))
+
+    def unseen(self) -> Iterator[str]:
+        """Yield the addresses of known pages that have not come in this crawl, but those that were
+        missing so often that they are taken to be gone.
+        """
+        for known in self._history.live():
+            enough = known.missing + 1 >= self._options.missing_crawls > 0
+            if not enough and not self._ledger.visits.has(known.id):
+                yield known.url
+
+    # The end
+
+    def end(self, ending: Ending) -> Counter[str]:
+        """Take over what the crawl found into the history, and return how many pages are new,
+        changed, unchanged, gone, moved, or left as they were in doubt (``kept``).
+
+        A crawl that was interrupted is not at its end: nothing is taken over then.
+        """
+        crawl = str(self._ledger.runs.fact(CRAWL_FACT))
+        losses = Losses(self._history, self._ledger, self._options, ending)
+        moves = losses.moves()
+        takeover = self._history.take_over(crawl, losses.is_complete)
+        counts: Counter[str] = Counter()
+        settled = set()
+        for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
+            visit = takeover.take(losses.as_moved(seen, moves))
+            counts[visit.change] += 1
+            settled.add(visit.previous_id)
+        counts.update(losses.take(takeover, moves, settled))
+        takeover.commit()
+        return counts
+
+    def close(self) -> None:
+        """Close the history without a commit."""
+        self._history.close()
+
+
+def _is_live(known: Known | None) -> bool:
+    return known is not None and known.state == LIVE

@@ -1,0 +1,28 @@
+"""The tables of a history."""
+
+from __future__ import annotations
+
+from contentspider.storage.schema import Schema
+
+TABLES = """
+CREATE TABLE crawls (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE,
+    visits INTEGER NOT NULL, ended TEXT NOT NULL, is_complete INTEGER NOT NULL);
+CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
+    state TEXT NOT NULL, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL DEFAULT '',
+    changed_at TEXT NOT NULL DEFAULT '', content_hash TEXT NOT NULL DEFAULT '',
+    text_hash TEXT NOT NULL DEFAULT '', model TEXT NOT NULL DEFAULT '',
+    etag TEXT NOT NULL DEFAULT '', last_modified TEXT NOT NULL DEFAULT '',
+    missing INTEGER NOT NULL, missing_in INTEGER, fetches INTEGER NOT NULL,
+    changes INTEGER NOT NULL, previous_hash TEXT NOT NULL DEFAULT '', links BLOB, content BLOB,
+    previous BLOB, page BLOB);
+CREATE INDEX live_by_text ON pages (text_hash, site) WHERE state = 'live';
+CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, crawl INTEGER NOT NULL,
+    at TEXT NOT NULL, id TEXT NOT NULL, url TEXT NOT NULL, change TEXT NOT NULL,
+    change_ratio REAL NOT NULL DEFAULT 0, change_cause TEXT NOT NULL DEFAULT '',
+    previous_hash TEXT NOT NULL DEFAULT '', content_hash TEXT NOT NULL DEFAULT '',
+    first_seen TEXT NOT NULL, changed_at TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
+    previous_id TEXT NOT NULL DEFAULT '');
+CREATE INDEX unchanged ON changes (seq) WHERE change = 'unchanged';
+"""
+# The version of a later one names here what makes it of the one before (as the ledger's do).
+HISTORY = Schema("history", 1, TABLES, 1)

@@ -1,0 +1,174 @@
+"""Taking over into a history what a crawl found, in one transaction."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from contentspider.storage.runs import now
+from contentspider.storage.visits import COMPRESSION, pack_lines
+
+if TYPE_CHECKING:
+    from contentspider.storage.database import Database
+    from contentspider.storage.history import Known
+    from contentspider.storage.visits import Seen, Visit
+
+LIVE, GONE, MOVED = "live", "gone", "moved"
+NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
+CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
+BY_PAGE, BY_MODEL = "page", "model"
+
+
+class Takeover:
+    """What the *crawl* of that key found goes into the history in a *database*; all until `commit`
+    is kept together. It may be called for a crawl again, with what it found since.
+
+    Records of unchanged pages of earlier crawls, which nobody acts on, leave the log.
+    """
+
+    def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
+        self._database = database
+        self._do = database.do
+        self._max_bytes = max_bytes
+        self._begin(crawl, is_complete)
+
+    def _begin(self, crawl: str, is_complete: bool) -> None:
+        known = self._database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
+        if known:
+            self._number = known
+            self._do(
+                "UPDATE crawls SET ended = ?, is_complete = ? WHERE number = ?",
+                (now(), is_complete, known),
+            )
+            return
+        self._do("DELETE FROM changes WHERE change = 'unchanged'")
+        added = self._do(
+            "INSERT INTO crawls (key, visits, ended, is_complete) VALUES (?, 0, ?, ?)",
+            (crawl, now(), is_complete),
+        )
+        self._number = added.lastrowid or 0
+
+    def take(self, seen: Seen) -> Visit:
+        """Take over a visit, record how the page changed, and return it."""
+        visit = seen.visit
+        self._do("UPDATE crawls SET visits = ? WHERE number = ?", (seen.number, self._number))
+        self._do(
+            "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen, fetches, changes,"
+            " missing) VALUES (?, ?, ?, 'live', ?, 0, 0, 0)",
+            (visit.id, visit.url, visit.site, visit.first_seen),
+        )
+        before = self._before(visit.previous_id or visit.id)
+        if visit.previous_id and visit.previous_id != visit.id:
+            self._do("UPDATE pages SET state = 'moved' WHERE id = ?", (visit.previous_id,))
+        if seen.content is not None and visit.change != UNCHANGED:
+            packed = zlib.compress(seen.content.encode("utf-8", "surrogatepass"), COMPRESSION)
+            self._do(
+                "UPDATE pages SET previous = ?, previous_hash = ?, content = ? WHERE id = ?",
+                (before, visit.previous_hash, packed, visit.id),
+            )
+        if seen.page is not None:
+            page = seen.page if self._has_room() else None
+            self._do("UPDATE pages SET page = ? WHERE id = ?", (page, visit.id))
+        is_changed = visit.change == CHANGED and visit.cause == BY_PAGE
+        self._do(
+            "UPDATE pages SET url = ?, state = 'live', last_seen = ?, changed_at = ?,"
+            " content_hash = ?, text_hash = ?, model = ?, etag = ?, last_modified = ?, links = ?,"
+            " fetches = fetches + 1, changes = changes + ?, first_seen = ? WHERE id = ?",
+            (
+                visit.url,
+                visit.at,
+                visit.changed_at,
+                visit.content_hash,
+                visit.text_hash,
+                visit.model,
+                seen.answer.etag,
+                seen.answer.last_modified,
+                pack_lines(seen.answer.links),
+                is_changed,
+                visit.first_seen,
+                visit.id,
+            ),
+        )
+        if not seen.answer.is_orphan:
+            self._do("UPDATE pages SET missing = 0 WHERE id = ?", (visit.id,))
+        self._record(
+            at=visit.at,
+            id=visit.id,
+            url=visit.url,
+            change=visit.change,
+            change_ratio=visit.ratio,
+            change_cause=visit.cause,
+            previous_hash=visit.previous_hash,
+            content_hash=visit.content_hash,
+            first_seen=visit.first_seen,
+            changed_at=visit.changed_at,
+            reason=visit.reason,
+            previous_id=visit.previous_id,
+        )
+        return visit
+
+    def _before(self, page_id: str) -> bytes | None:
+        row = self._do("SELECT content FROM pages WHERE id = ?", (page_id,)).fetchone()
+        return row[0] if row else None
+
+    def _has_room(self) -> bool:
+        pages = self._database.count("PRAGMA page_count")
+        return pages * self._database.count("PRAGMA page_size") < self._max_bytes
+
+    def move(self, known: Known, new_id: str, new_url: str, reason: str) -> None:
+        """Record that a known page is now at the address of another one."""
+        self._do("UPDATE pages SET state = 'moved' WHERE id = ?", (known.id,))
+        target = self._do(
+            "SELECT content_hash, changed_at FROM pages WHERE id = ?", (new_id,)
+        ).fetchone() or ("", known.changed_at)
+        self._record(
+            at=now(),
+            id=new_id,
+            url=new_url,
+            change=MOVED,
+            change_cause=BY_PAGE,
+            previous_hash=known.content_hash,
+            content_hash=target[0],
+            first_seen=known.first_seen,
+            changed_at=target[1],
+            reason=reason,
+            previous_id=known.id,
+        )
+
+    def lose(self, known: Known, reason: str) -> None:
+        """Record that a page is gone."""
+        at = now()
+        self._do("UPDATE pages SET state = 'gone', changed_at = ? WHERE id = ?", (at, known.id))
+        self._record(
+            at=at,
+            id=known.id,
+            url=known.url,
+            change=GONE,
+            change_ratio=1.0,
+            change_cause=BY_PAGE,
+            previous_hash=known.content_hash,
+            first_seen=known.first_seen,
+            changed_at=at,
+            reason=reason,
+        )
+
+    def miss(self, page_id: str) -> None:
+        """Note that no page of a complete crawl linked to a page; each crawl counts once."""
+        self._do(
+            "UPDATE pages SET missing = missing + 1, missing_in = ?"
+            " WHERE id = ? AND missing_in IS NOT ?",
+            (self._number, page_id, self._number),
+        )
+
+    def _record(self, **values: object) -> None:
+        names = ", ".join(["crawl", *values])
+        marks = ", ".join("?" * (len(values) + 1))
+        self._do(
+            f"INSERT INTO changes ({names}) VALUES ({marks})",  # noqa: S608 - our own names
+            (self._number, *values.values()),
+        )
+
+    def commit(self) -> None:
+        """Keep all that was taken over."""
+        self._database.commit()
+        self._database.sync()

@@ -1,0 +1,178 @@
+"""What a crawl saw of each page, in its ledger: what the site's history takes over at the end."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from contentspider.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from contentspider.storage.database import Database
+
+COMPRESSION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What a crawl found at a page, and how that differs from what was known of it.
+
+    *id* and *url* are the item's; *change*, *ratio* and *cause* are those of the change log.
+    *previous_id* is that of the known page that moved here.
+    """
+
+    id: str
+    url: str
+    site: str
+    at: str
+    change: str
+    ratio: float
+    cause: str
+    content_hash: str
+    text_hash: str
+    model: str
+    first_seen: str
+    changed_at: str
+    previous_hash: str = ""
+    previous_id: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said with a page, and where the page leads.
+
+    *moved_from* are the addresses that led here by permanent redirects; *is_orphan*: no page linked
+    here, and it was asked for since it was known.
+    """
+
+    etag: str = ""
+    last_modified: str = ""
+    links: tuple[str, ...] = ()
+    moved_from: tuple[str, ...] = ()
+    is_orphan: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A visit with its number, its answer, and what is new of the page: the main content, and all
+    of it as `Page.dump` writes it (None: as it was).
+    """
+
+    number: int
+    visit: Visit
+    answer: Answer
+    content: str | None
+    page: bytes | None
+
+
+class SQLiteVisits:
+    """The visits of a crawl (`contentspider.storage.protocols.Visits`) in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._do = database.do
+
+    def answer(self, address_row: int, answer: Answer) -> None:
+        """Keep what came with the page of an address."""
+        self._do(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                address_row,
+                answer.etag,
+                answer.last_modified,
+                pack_lines(answer.links),
+                json.dumps(answer.moved_from) if answer.moved_from else None,
+                answer.is_orphan,
+            ),
+        )
+
+    def answer_of(self, address_row: int | None) -> Answer:
+        """Return what came with the page of an address; an empty one if nothing is known."""
+        row = self._do(
+            "SELECT etag, last_modified, links, moved_from, is_orphan FROM answers"
+            " WHERE address = ?",
+            (address_row,),
+        ).fetchone()
+        return _answer(row) if row else Answer()
+
+    def note(
+        self, visit: Visit, address_row: int | None, content: str | None, page: bytes | None
+    ) -> None:
+        """Keep a visit, in place of an earlier one of the same page."""
+        packed = None
+        if content is not None:
+            packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
+        self._do(
+            "INSERT OR REPLACE INTO visits (id, address, visit, content, page)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (visit.id, address_row, json.dumps(asdict(visit)), packed, page),
+        )
+
+    def has(self, page_id: str) -> bool:
+        """Tell whether a page has been visited."""
+        return self._do("SELECT 1 FROM visits WHERE id = ?", (page_id,)).fetchone() is not None
+
+    def count(self) -> int:
+        """Return how many pages have been visited."""
+        return self._database.count("SELECT count(*) FROM visits")
+
+    def orphans(self) -> Iterator[str]:
+        """Yield the ids of the visited pages to which no page linked."""
+        for (page_id,) in self._database.rows(
+            "SELECT id FROM visits JOIN answers ON answers.address = visits.address WHERE is_orphan"
+        ):
+            yield str(page_id)
+
+    def after(self, number: int) -> Iterator[Seen]:
+        """Yield the visits whose number is larger, in order."""
+        while row := self._do(
+            "SELECT number, visit, content, page, etag, last_modified, links, moved_from, is_orphan"
+            " FROM visits LEFT JOIN answers ON answers.address = visits.address"
+            " WHERE number > ? ORDER BY number LIMIT 1",
+            (number,),
+        ).fetchone():
+            number, visit, content, page, *answer = row
+            try:
+                text = (
+                    zlib.decompress(content).decode("utf-8", "surrogatepass") if content else None
+                )
+                yield Seen(number, Visit(**json.loads(visit)), _answer(answer), text, page)
+            except (zlib.error, ValueError, TypeError) as error:
+                raise StateError(
+                    f"{self._database.name}: visit {number} is damaged: {error}"
+                ) from error
+
+    def rows(self) -> Iterator[tuple[int | None, str, str]]:
+        """Yield the address' row, the page's id and its address of each visit."""
+        for row, page_id, visit in self._database.rows("SELECT address, id, visit FROM visits"):
+            assert isinstance(visit, str)
+            yield row, str(page_id), json.loads(visit)["url"]  # type: ignore[misc]
+
+
+def _answer(row: tuple[object, ...] | list[object]) -> Answer:
+    etag, last_modified, links, moved_from, is_orphan = row
+    return Answer(
+        str(etag or ""),
+        str(last_modified or ""),
+        unpack_lines(links),
+        tuple(json.loads(str(moved_from))) if moved_from else (),
+        bool(is_orphan),
+    )
+
+
+def pack_lines(lines: Iterable[str]) -> bytes | None:
+    """Return lines in a compressed form, None if there are none."""
+    text = "\n".join(lines)
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION) if text else None
+
+
+def unpack_lines(packed: object) -> tuple[str, ...]:
+    """Return what `pack_lines` was given."""
+    if not isinstance(packed, bytes):
+        return ()
+    return tuple(zlib.decompress(packed).decode("utf-8", "surrogatepass").split("\n"))
