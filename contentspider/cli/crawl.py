@@ -136,6 +136,12 @@ def _add_outputs(group: Group) -> None:
     )
     add_format(group)
     group.add_argument(
+        "--only",
+        choices=["changed"],
+        default="",
+        help="give on the items of new and changed pages only",
+    )
+    group.add_argument(
         "--models", default="models", metavar="DIR", help="the models' folder (default: models)"
     )
     add_state_dir(group)
@@ -204,6 +210,11 @@ def _add_runs(group: Group) -> None:
         "--resume",
         action="store_true",
         help="go on with this crawl if it was not finished; else start anew",
+    )
+    group.add_argument(
+        "--force",
+        action="store_true",
+        help="take known pages to be gone, however many (CONTENTSPIDER_MAX_GONE_SHARE)",
     )
     group.add_argument(
         "--name",

@@ -21,12 +21,14 @@ LIMIT_PREFIX = "closespider_"
 # always have a page that cannot be read.
 MAX_LOST_SHARE = 0.1
 STATS_PREFIX = "contentspider/ledger/"
+COUNTS = ("items", "queued", "unread", "held", "unchanged")
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """Scrapy's *reason* for the end of a crawl, and what its ledger has: *items* that are out, and
-    how many addresses are *queued* or could not be read (*unread*), how many items are *held*.
+    how many addresses are *queued* or could not be read (*unread*), how many items are *held*, or
+    were dropped since their pages are *unchanged*.
     """
 
     reason: str
@@ -34,20 +36,17 @@ class Ending:
     queued: int = 0
     unread: int = 0
     held: int = 0
+    unchanged: int = 0
 
     @classmethod
     def from_stats(cls, stats: Mapping[str, Any]) -> Ending:
         """Return the end of the crawl that Scrapy's *stats* are of."""
-        counts = {
-            name: int(stats.get(STATS_PREFIX + name, 0))
-            for name in ("items", "queued", "unread", "held")
-        }
+        counts = {name: int(stats.get(STATS_PREFIX + name, 0)) for name in COUNTS}
         return cls(str(stats.get("finish_reason") or ""), **counts)
 
     def stats(self) -> dict[str, int]:
         """Return what `from_stats` reads, without the reason."""
-        names = ("items", "queued", "unread", "held")
-        return {STATS_PREFIX + name: getattr(self, name) for name in names}
+        return {STATS_PREFIX + name: getattr(self, name) for name in COUNTS}
 
     @property
     def word(self) -> str:
@@ -71,9 +70,10 @@ class Ending:
         come to its end and lost few pages, or that its user has limited or interrupted: never to
         one of a site that was down.
         """
-        if not self.items:
+        read = self.items + self.unchanged
+        if not read:
             return False
         if not is_there or self.reason in ASKED_FOR or self.reason.startswith(LIMIT_PREFIX):
             return True
         lost = self.queued + self.unread + self.held
-        return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * self.items
+        return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * read

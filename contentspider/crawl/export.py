@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from itemadapter import ItemAdapter
 from scrapy import signals
 
-from contentspider.crawl.ledgers import crawl_ledger, state_folder
+from contentspider.crawl.ledgers import HISTORIES, crawl_ledger, history_of, state_folder
 from contentspider.crawl.scope import crawl_name
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.ledger import Ledger
+from contentspider.storage.takeover import UNCHANGED
 from contentspider.terminal import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy.crawler import Crawler
 
@@ -33,7 +34,27 @@ def find_crawl(name: str, state_dir: str = "") -> Path:
     usual one).
     """
     folder = state_folder(state_dir)
-    for path in (Path(name), crawl_ledger(name, state_dir), folder / name):
+    return _find(name, folder, (Path(name), crawl_ledger(name, state_dir), folder / name))
+
+
+def find_history(name: str, state_dir: str = "") -> Path:
+    """Return the history of a crawl, given as in `find_crawl` (a file: that of its ledger or its
+    own).
+    """
+    folder = state_folder(state_dir) / HISTORIES
+    given = Path(name)
+    own = given if given.parent.name == HISTORIES else history_of(given)
+    return _find(name, folder, (own, history_of(crawl_ledger(name, state_dir)), folder / name))
+
+
+def histories(state_dir: str = "") -> list[Path]:
+    """Return all histories in a folder of crawls' state."""
+    return sorted((state_folder(state_dir) / HISTORIES).glob("*.sqlite"))
+
+
+def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
+    """Return the first of *paths* that is a file, else the one in *folder* that is the site's."""
+    for path in paths:
         if path.is_file():
             return path
     known = sorted(path.stem for path in folder.glob("*.sqlite"))
@@ -58,7 +79,8 @@ def find_crawl(name: str, state_dir: str = "") -> Path:
 def export_items(crawl: Path, outputs: list[Output]) -> int:
     """Write all released items of a ledger to *outputs*, and return their number.
 
-    Each is put in its place when it is whole; if no item is out, nothing is written.
+    Each is put in its place when it is whole; if no item is out, nothing is written, but where
+    only changes were asked for and there were none.
     """
     ledger = Ledger(crawl, read_only=True)
 
@@ -67,7 +89,7 @@ def export_items(crawl: Path, outputs: list[Output]) -> int:
 
     try:
         written = ledger.items.count()
-        if written:
+        if written or ledger.items.count(UNCHANGED):
             for output in outputs:
                 output.write(records)
         return written

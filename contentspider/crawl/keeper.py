@@ -25,6 +25,7 @@ from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.ledger import Ledger
 from contentspider.storage.output import JsonLinesWriter
+from contentspider.storage.takeover import UNCHANGED
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -250,6 +251,7 @@ class Keeper:
             ledger.frontier.queue.length,
             ledger.frontier.unread,
             sum(ledger.items.held_counts().values()),
+            ledger.items.count(UNCHANGED),
         )
         for name, value in ending.stats().items():
             self.stats.set_value(name, value)

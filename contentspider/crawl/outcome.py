@@ -68,7 +68,8 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
             f"{left.queued} addresses in the queue, {left.held} items held"
         ]
     is_resumed = stats.get("contentspider/ledger/resumed")
-    if not stats.get("item_scraped_count") and not is_resumed and not left.held:
+    read = stats.get("item_scraped_count") or stats.get("contentspider/items/unchanged")
+    if not read and not is_resumed and not left.held:
         return Outcome.NOTHING_READ, ["no page was read"]
     if reasons := _lost(stats, left):
         return Outcome.INCOMPLETE, reasons

@@ -10,12 +10,13 @@ from scrapy.exceptions import DropItem, NotConfigured
 
 from contentspider.crawl.binding import Unbound
 from contentspider.crawl.holder import Holder
-from contentspider.crawl.recorder import Passing, passing
+from contentspider.crawl.recorder import Passing, UnchangedItem, passing
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sources import SiteState, Source
 from contentspider.site.counts import outline
 from contentspider.site.record import page_fields
 from contentspider.storage.database import LedgerFullError
+from contentspider.storage.takeover import UNCHANGED
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -74,9 +75,13 @@ class ContentPipeline:
             source = Source(page, page_row=self.holder.bindings.row(item))
             if self.holder.hold(item, source):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
-        content_hash = self._fill(item, source.page, source.page_row or source.row)
+        content_hash, change = self._fill(item, source.page, source.page_row or source.row)
         key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
         passing.set(Passing(item, key, source.held_row, source.row, source.page_row, content_hash))
+        if change == UNCHANGED:
+            self.stats.inc_value("contentspider/items/unchanged")
+            if self.options.only:
+                raise UnchangedItem("its page is unchanged", log_level="DEBUG")
         return item
 
     def _fill_bound(self, item: Any) -> None:
@@ -84,9 +89,9 @@ class ContentPipeline:
         if page is not None and not isinstance(page, Unbound):
             self._fill(item, page)
 
-    def _fill(self, item: Any, page: Page, row: int | None = None) -> str:
-        """Set the item's fields, and return the hash of its content; whatever fails, the item is
-        not lost.
+    def _fill(self, item: Any, page: Page, row: int | None = None) -> tuple[str, str]:
+        """Set the item's fields, and return the hash of its content and how the page has changed;
+        whatever fails, the item is not lost.
         """
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
@@ -97,10 +102,10 @@ class ContentPipeline:
             self.field_map.fill(item, values)
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
             self._say_failed(page, error, "it passes as it is")
-            return ""
+            return "", ""
         self._count(page, extraction, str(values["page_type"]))
         self._keep(page, state)
-        return str(values["content_hash"])
+        return str(values["content_hash"]), str(values["change"])
 
     def _compare(
         self, values: dict[str, object], page: Page, row: int | None, state: SiteState

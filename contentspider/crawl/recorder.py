@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
+from scrapy.exceptions import DropItem
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.storage.database import LedgerFullError
+from contentspider.storage.takeover import UNCHANGED
 
 if TYPE_CHECKING:
-    from scrapy.exceptions import DropItem
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -41,6 +42,10 @@ class Passing:
 
 # An item may be replaced on its way through the pipelines; the task that carries it stays.
 passing: ContextVar[Passing | None] = ContextVar("contentspider_passing", default=None)
+
+
+class UnchangedItem(DropItem):
+    """The page of the item is as the last crawl knew it, and only changes are wanted."""
 
 
 class Recorder:
@@ -101,7 +106,8 @@ class Recorder:
         """Record that one of the pipelines dropped an item."""
         mark = passing.get()
         if mark and mark.item is item:  # else it was dropped before it came to us
-            self._settle(mark, None, f"dropped: {exception}")
+            is_ours = isinstance(exception, UnchangedItem)
+            self._settle(mark, None, UNCHANGED if is_ours else f"dropped: {exception}")
 
     def erred(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
         """Note that one of the pipelines failed on an item: a resumed crawl tries again."""
@@ -126,6 +132,8 @@ class Recorder:
             )
             if mark.address_row is not None:
                 state = "released" if reason is None else "failed"
+                if reason == UNCHANGED:
+                    state, reason = "unchanged", None
                 keeper.addresses.note(mark.address_row, state, reason)
                 keeper.ledger.frontier.mark_released(mark.address_row, state, reason)
             if mark.page_row is not None and mark.content_hash:

@@ -73,6 +73,8 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
         "CONTENTSPIDER_MODELS_DIR": options.models,
         "CONTENTSPIDER_RELEARN": options.relearn,
         "CONTENTSPIDER_RESUME": options.resume,
+        "CONTENTSPIDER_ONLY": options.only,
+        "CONTENTSPIDER_FORCE": options.force,
         "CONTENTSPIDER_CRAWL": options.name,
         "CONTENTSPIDER_OUTPUT_FILE": next(
             (str(output.path) for output in local_outputs(options) if output.kind == "jsonl"), ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.outcome import LIMITS, Left, Outcome
+from contentspider.storage.takeover import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,14 +40,15 @@ def summary(
                 " --resume goes on: nothing is lost"
             )
         return lines
-    if items:
+    unchanged = stats.get("contentspider/ledger/unchanged", 0)
+    if items or unchanged:
         lines += _counts_of_items(stats, items, outputs, models)
     if outcome is Outcome.NOTHING_READ and not failures:
         lines.append(
             "contentspider: no page was read; is the address that of an HTML page, and does"
             " robots.txt allow it? --log-level INFO says more"
         )
-    elif outcome is Outcome.COMPLETE and not items:
+    elif outcome is Outcome.COMPLETE and not items and not unchanged:
         lines.append("nothing was left to do: the crawl had read every page that it found")
     elif outcome is Outcome.INTERRUPTED:
         lines.append(
@@ -79,6 +81,12 @@ def _counts_of_items(
         f"items:  {', '.join(outputs)}",
         _models(stats, models),
     ]
+    if compared := [
+        f"{count:,} {change}"
+        for change in CHANGES
+        if (count := stats.get(f"contentspider/history/{change}"))
+    ]:
+        lines.append(f"pages:  {', '.join(compared)} (contentspider changes tells which)")
     if traps := _by_kind(stats, "contentspider/links/"):
         lines.append(f"links taken for traps: {traps} (docs/stats.md says what these are)")
     return lines

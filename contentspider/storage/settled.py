@@ -200,6 +200,8 @@ class SQLiteItems:
                 continue
             yield line
 
-    def count(self) -> int:
-        """Return how many items are out."""
+    def count(self, reason: str | None = None) -> int:
+        """Return how many items are out, or were dropped for a *reason*."""
+        if reason is not None:
+            return self._database.count("SELECT count(*) FROM items WHERE reason = ?", (reason,))
         return self._database.count("SELECT count(*) FROM items WHERE line IS NOT NULL")
