@@ -207,7 +207,8 @@ def test_an_item_gets_the_content_of_its_page_from_any_callback(
     if durable:
         with closing(sqlite3.connect(tmp_path / ".scrapy/contentspider/my.sqlite")) as ledger:
             rows = ledger.execute(
-                "SELECT url, content_hash FROM addresses WHERE content_hash != ''"
+                "SELECT url, json_extract(visit, '$.content_hash') FROM addresses JOIN visits"
+                " ON visits.address = addresses.number"
             )
             wanted = {item["url"]: item["content_hash"] for item in others if "id" in item}
             assert dict(rows) == wanted, "at the page whose content it is"

@@ -75,9 +75,9 @@ class ContentPipeline:
             source = Source(page, page_row=self.holder.bindings.row(item))
             if self.holder.hold(item, source):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
-        content_hash, change = self._fill(item, source.page, source.page_row or source.row)
+        change = self._fill(item, source.page, source.page_row or source.row)
         key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
-        passing.set(Passing(item, key, source.held_row, source.row, source.page_row, content_hash))
+        passing.set(Passing(item, key, source.held_row, source.row))
         if change == UNCHANGED:
             self.stats.inc_value("contentspider/items/unchanged")
             if self.options.only:
@@ -89,9 +89,9 @@ class ContentPipeline:
         if page is not None and not isinstance(page, Unbound):
             self._fill(item, page)
 
-    def _fill(self, item: Any, page: Page, row: int | None = None) -> tuple[str, str]:
-        """Set the item's fields, and return the hash of its content and how the page has changed;
-        whatever fails, the item is not lost.
+    def _fill(self, item: Any, page: Page, row: int | None = None) -> str:
+        """Set the item's fields, and return how its page has changed; whatever fails, the
+        item is not lost.
         """
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
@@ -102,10 +102,10 @@ class ContentPipeline:
             self.field_map.fill(item, values)
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
             self._say_failed(page, error, "it passes as it is")
-            return "", ""
+            return ""
         self._count(page, extraction, str(values["page_type"]))
         self._keep(page, state)
-        return str(values["content_hash"]), str(values["change"])
+        return str(values["change"])
 
     def _compare(
         self, values: dict[str, object], page: Page, row: int | None, state: SiteState

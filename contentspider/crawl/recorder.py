@@ -29,15 +29,13 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Passing:
     """The item that a task passes through the pipelines: its key, its row if it was held, its
-    address' row, the row of its page's own address, its content's hash.
+    address' row.
     """
 
     item: Any
     key: str | None
     held_row: int | None
     address_row: int | None
-    page_row: int | None
-    content_hash: str
 
 
 # An item may be replaced on its way through the pipelines; the task that carries it stays.
@@ -136,8 +134,6 @@ class Recorder:
                     state, reason = "unchanged", None
                 keeper.addresses.note(mark.address_row, state, reason)
                 keeper.ledger.frontier.mark_released(mark.address_row, state, reason)
-            if mark.page_row is not None and mark.content_hash:
-                keeper.ledger.frontier.note_content(mark.page_row, mark.content_hash)
         except LedgerFullError as error:
             keeper.fail(error)
             return not keeper.is_durable

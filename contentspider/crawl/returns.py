@@ -54,8 +54,12 @@ def redirect_reason(request: Request) -> str | None:
     return f"HTTP {reasons[-1]}" if reasons and isinstance(reasons[-1], int) else None
 
 
-def moved_from(response: Response) -> tuple[str, ...]:
-    """Return the addresses from which permanent redirects alone led to an answer."""
-    if all(reason in PERMANENT for reason in response.meta.get("redirect_reasons", ())):
-        return tuple(response.meta.get("redirect_urls", ()))
-    return ()
+def moved_from(response: Response) -> tuple[tuple[str, str], ...]:
+    """Return the addresses from which permanent redirects alone led to an answer, and how."""
+    reasons = response.meta.get("redirect_reasons", ())
+    if not all(reason in PERMANENT for reason in reasons):
+        return ()
+    return tuple(
+        (url, f"HTTP {reason}")
+        for url, reason in zip(response.meta.get("redirect_urls", ()), reasons, strict=False)
+    )

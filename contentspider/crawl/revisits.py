@@ -61,7 +61,9 @@ class Revisits:
         """
         at, whole = fields["crawled_at"], text_hash(page)
         known = self._history.page(fields["id"])
-        previous = self._moved_from(fields["id"], page, row) if not _is_live(known) else None
+        previous, how = None, ""
+        if not _is_live(known):
+            previous, how = self._moved_from(fields["id"], page, row)
         base = known if _is_live(known) else previous
         change, cause, ratio = NEW, BY_PAGE, 1.0
         content: str | None = fields["content"]
@@ -88,6 +90,7 @@ class Revisits:
             changed_at=base.changed_at if base and (is_same or cause == BY_MODEL) else at,
             previous_hash=base.content_hash if base else "",
             previous_id=previous.id if previous else "",
+            reason=how,
         )
         is_stored = base is known and base is not None and base.text_hash == whole
         self._ledger.visits.note(visit, row, content, None if is_stored else page.dump())
@@ -122,18 +125,18 @@ class Revisits:
         values = page_fields(page, state.key, extraction, state.version)
         return str(values["content_hash"])
 
-    def _moved_from(self, own_id: str, page: Page, row: int | None) -> Known | None:
+    def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[Known | None, str]:
         """Return the known page that permanently redirected to this one, or had its address and
-        now names another canonical one.
+        now names another canonical one, and which of these it was.
         """
         led = self._ledger.visits.answer_of(row).moved_from if row is not None else ()
-        for address in (*led, page.url):
+        for address, how in (*led, (page.url, "canonical")):
             earlier = page_id(address)
             if earlier != own_id and not self._ledger.visits.has(earlier):
                 known = self._history.page(earlier)
                 if known is not None and known.state == LIVE:
-                    return known
-        return None
+                    return known, how
+        return None, ""
 
     # Pages that do not
 

@@ -213,10 +213,6 @@ class SQLiteFrontier:
             (state, reason, row),
         )
 
-    def note_content(self, row: int, content_hash: str) -> None:
-        """Keep the hash of the content of an address' page, whichever page's callback gave it."""
-        self._do("UPDATE addresses SET content_hash = ? WHERE number = ?", (content_hash, row))
-
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
         """Claim keys for an address; False, and nothing is claimed, if another address has one of
         them. Which address its page names *canonical* is noted in any case.

@@ -126,7 +126,8 @@ class SQLiteHistory:
         made at the time *after* (ISO 8601) or later.
         """
         query = (
-            f"SELECT {', '.join(RECORD)}, coalesce((SELECT url FROM pages WHERE pages.id = previous_id), '')"  # noqa: S608
+            f"SELECT {', '.join(RECORD)},"  # noqa: S608 - our own names
+            " coalesce((SELECT url FROM pages WHERE pages.id = previous_id), '')"
             " FROM changes WHERE seq > ? AND at >= ? ORDER BY seq"
         )
         for row in self._database.rows(query, (since, after)):

@@ -26,7 +26,7 @@ CREATE TABLE runs (number INTEGER PRIMARY KEY AUTOINCREMENT, started TEXT NOT NU
 CREATE TABLE addresses (number INTEGER PRIMARY KEY AUTOINCREMENT,
     fingerprint BLOB NOT NULL UNIQUE, url TEXT NOT NULL, priority INTEGER NOT NULL,
     state TEXT NOT NULL, reason TEXT, request TEXT, target TEXT, canonical TEXT,
-    content_hash TEXT, deaths INTEGER NOT NULL DEFAULT 0, host TEXT NOT NULL DEFAULT '');
+    deaths INTEGER NOT NULL DEFAULT 0, host TEXT NOT NULL DEFAULT '');
 CREATE INDEX queue ON addresses (priority DESC, number, host) WHERE state = 'queued';
 CREATE TABLE claims (claim BLOB PRIMARY KEY, address INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE held_items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE,
@@ -87,6 +87,7 @@ ALTER TABLE held_items ADD COLUMN page_address INTEGER;
 UPDATE held_items SET page_address = address;
 """
 TO_5 = """
+ALTER TABLE addresses DROP COLUMN content_hash;
 CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT, links BLOB,
     moved_from TEXT, is_orphan INTEGER NOT NULL);
 CREATE TABLE visits (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,

@@ -46,14 +46,14 @@ class Visit:
 class Answer:
     """What the server said with a page, and where the page leads.
 
-    *moved_from* are the addresses that led here by permanent redirects; *is_orphan*: no page linked
-    here, and it was asked for since it was known.
+    *moved_from* are the addresses that led here by permanent redirects, and how (``HTTP 301``) each
+    did; *is_orphan*: no page linked here, and it was asked for since it was known.
     """
 
     etag: str = ""
     last_modified: str = ""
     links: tuple[str, ...] = ()
-    moved_from: tuple[str, ...] = ()
+    moved_from: tuple[tuple[str, str], ...] = ()
     is_orphan: bool = False
 
 
@@ -160,7 +160,7 @@ def _answer(row: tuple[object, ...] | list[object]) -> Answer:
         str(etag or ""),
         str(last_modified or ""),
         unpack_lines(links),
-        tuple(json.loads(str(moved_from))) if moved_from else (),
+        tuple((url, how) for url, how in json.loads(str(moved_from))) if moved_from else (),
         bool(is_orphan),
     )
 

@@ -1,0 +1,247 @@
+"""Sites that are crawled again: what is new, changed, moved and gone, and what is not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.storage.history import SQLiteHistory
+from tests.conftest import Site, read_jsonl, run
+from tests.sites import article, prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    Record = dict[str, Any]
+
+COUNT = 12
+
+
+class Recrawls:
+    """A site of articles that is crawled again and again, from a start page that links to all of
+    them but those in *unlinked*.
+    """
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        self.site, self.folder = site, folder
+        self.articles = {f"/{number}": article(number) for number in range(1, COUNT)}
+        self.unlinked: set[str] = set()
+        self.seq = 0
+        self.said = ""
+        # What is answered in place of pages: status, and where to.
+        self.answers: dict[str, tuple[int, str]] = {}
+        site.answer = self._answer
+
+    def _answer(self, path: str) -> tuple[int, str, bytes]:
+        kind = "text/html; charset=utf-8"
+        if path in self.answers:
+            status, target = self.answers[path]
+            if target and 300 <= status < 400:
+                return status, f"{kind}\r\nLocation: {target}", b""
+            return status, kind, target.encode()
+        if path == "/":
+            links = [path for path in self.articles if path not in self.unlinked]
+            text = article(0, "".join(f"<a href={path}>Page {path}</a> " for path in links))
+            return 200, kind, text.encode()
+        if path in self.articles:
+            return 200, kind, self.articles[path].encode()
+        return 404, kind, b"<p>none</p>"
+
+    def crawl(self, *options: str, code: int = 0) -> dict[str, Record]:
+        """Crawl, and return the items by the paths of their pages."""
+        done = run(
+            *("crawl", self.site.url, "--own-site", "-o", "pages.jsonl", "--no-sitemaps"),
+            *options,
+            cwd=self.folder,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr[-3000:]
+        self.said = done.stderr
+        items = read_jsonl(self.folder / "pages.jsonl")
+        return {str(item["url"]).removeprefix(self.site.url): item for item in items}
+
+    def records(self) -> list[Record]:
+        """Return the records since the last call, paths in place of addresses."""
+        done = run("changes", self.site.url, "--since", str(self.seq), cwd=self.folder)
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        self.seq = found[-1]["seq"] if found else self.seq
+        for record in found:
+            for name in ("url", "previous_url"):
+                record[name] = record[name].removeprefix(self.site.url)
+        return found
+
+    def changes(self) -> dict[str, str]:
+        """Return how the pages changed since the last call but for those that did not, by path."""
+        found = self.records()
+        assert len({record["url"] for record in found}) == len(found), "one record a page"
+        return {
+            record["url"]: record["change"] for record in found if record["change"] != "unchanged"
+        }
+
+
+@pytest.fixture
+def again(site: Site, tmp_path: Path) -> Recrawls:
+    """Return a site that has been crawled once."""
+    recrawls = Recrawls(site, tmp_path)
+    items = recrawls.crawl()
+    assert {item["change"] for item in items.values()} == {"new"}
+    assert set(recrawls.changes().values()) == {"new"}
+    return recrawls
+
+
+def test_new_changed_unchanged_and_gone(again: Recrawls) -> None:
+    first = again.crawl()
+    assert {item["change"] for item in first.values()} == {"unchanged"}
+    assert {record["change"] for record in again.records()} == {"unchanged"}
+
+    again.articles["/3"] = again.articles["/3"].replace(prose(3, 1), prose("edited"))
+    again.articles["/new"] = article(99)
+    del again.articles["/4"]
+    items = again.crawl()
+    records = {record["url"]: record for record in again.records()}
+    assert {path: item["change"] for path, item in items.items()} == {
+        path: record["change"] for path, record in records.items() if path != "/4"
+    }
+    changed, gone = records["/3"], records["/4"]
+    assert (changed["change"], changed["change_cause"]) == ("changed", "page")
+    assert 0.2 < changed["change_ratio"] < 0.8
+    assert changed["previous_hash"] == first["/3"]["content_hash"]
+    assert changed["content_hash"] == items["/3"]["content_hash"] != changed["previous_hash"]
+    assert items["/3"]["first_seen"] == first["/3"]["first_seen"] <= items["/3"]["changed_at"]
+    assert items["/5"]["changed_at"] == first["/5"]["changed_at"]
+    assert (gone["change"], gone["reason"], gone["id"]) == ("gone", "HTTP 404", first["/4"]["id"])
+    assert records["/new"]["change"] == "new"
+    assert again.site.requests.count("/4") == 2 + 2, "twice when it was gone"
+    told = run("diff", f"{again.site.url}/3", cwd=again.folder).stdout
+    assert f"-{prose(3, 1)}" in told and f"+{prose('edited')}" in told
+    assert "1 new, 1 changed, 10 unchanged, 1 gone" in again.said
+
+    del again.articles["/new"]
+    again.articles["/4"] = article(4)
+    items = again.crawl("--only", "changed")
+    assert {path: item["change"] for path, item in items.items()} == {"/4": "new"}
+    assert items["/4"]["first_seen"] == first["/4"]["first_seen"], "back again"
+    assert again.crawl("--only", "changed") == {}, "an output without changes is empty"
+
+
+def test_what_changes_around_the_text_is_no_change(again: Recrawls) -> None:
+    for path, text in again.articles.items():
+        again.articles[path] = text.replace("© 2024", f"© 2025 · {path} visitors")
+    again.crawl("--relearn")
+    assert again.changes() == {}
+
+
+def test_what_a_model_cuts_differently_is_no_change_of_the_page(again: Recrawls) -> None:
+    again.crawl("--relearn", "-s", "CONTENTSPIDER_LABELS=paper")
+    records = [record for record in again.records() if record["change"] != "unchanged"]
+    assert {record["change_cause"] for record in records} <= {"model"}
+
+
+def test_pages_that_moved(again: Recrawls) -> None:
+    first = again.crawl()
+    again.changes()
+    for number, status in ((1, 301), (2, 308), (3, 302)):
+        again.articles[f"/moved/{number}"] = again.articles.pop(f"/{number}")
+        again.unlinked.add(f"/moved/{number}")
+        again.answers[f"/{number}"] = (status, f"/moved/{number}")
+    # Its new address is linked, its old one is not.
+    again.articles["/moved/4"] = again.articles.pop("/4")
+    again.answers["/4"] = (301, "/moved/4")
+    # For good, to a page that was known.
+    del again.articles["/5"]
+    again.answers["/5"] = (301, "/6")
+    # Out of the crawl.
+    del again.articles["/7"]
+    again.answers["/7"] = (301, "http://elsewhere.example/7")
+    items = again.crawl()
+    found = [record for record in again.records() if record["change"] != "unchanged"]
+    assert {
+        (record["previous_url"], record["url"], record["change"], record["reason"])
+        for record in found
+    } == {
+        ("/1", "/moved/1", "moved", "HTTP 301"),
+        ("/2", "/moved/2", "moved", "HTTP 308"),
+        ("", "/moved/3", "new", ""),
+        ("/4", "/moved/4", "moved", "HTTP 301"),
+        ("/5", "/6", "moved", "HTTP 301"),
+        ("", "/7", "gone", "HTTP 301 to http://elsewhere.example/7"),
+    }, "who is elsewhere for a time stays known"
+    moved = next(record for record in found if record["url"] == "/moved/4")
+    assert (moved["previous_id"], moved["id"]) == (first["/4"]["id"], items["/moved/4"]["id"])
+    assert moved["first_seen"] == first["/4"]["first_seen"]
+    again.crawl()
+    assert again.changes() == {}
+
+
+def test_what_nothing_links_to_is_gone_after_three_complete_crawls(again: Recrawls) -> None:
+    again.unlinked.add("/8")
+    assert again.crawl()["/8"]["change"] == "unchanged", "it was asked for"
+    again.crawl("--max-pages", "4")
+    again.crawl()
+    assert "/8" not in again.changes()
+    again.crawl()
+    assert again.changes() == {"/8": "gone"}
+    again.unlinked.clear()
+    assert again.crawl()["/8"]["change"] == "new"
+
+
+def test_what_may_come_back_is_not_gone(again: Recrawls) -> None:
+    again.answers |= {"/1": (500, ""), "/2": (401, ""), "/3": (302, "/login"), "/9": (429, "")}
+    again.answers["/login"] = (200, article(77).replace("Page 77", "Log in"))
+    again.answers["/robots.txt"] = (200, "User-agent: *\nDisallow: /6\n")
+    fast = ("-s", "RETRY_TIMES=0", "-s", "CONTENTSPIDER_OUTAGE_SECS=1")
+    again.crawl(*fast, "--max-pages", "9", code=4)
+    again.crawl(*fast, code=4)
+    assert again.changes() == {"/login": "new"}
+    again.answers = {}
+    items = again.crawl()
+    assert again.changes() == {"/login": "gone"}
+    assert {item["change"] for item in items.values()} == {"unchanged"}
+
+
+def test_a_site_that_seems_to_lose_most_pages_loses_none_without_force(again: Recrawls) -> None:
+    kept = dict(list(again.articles.items())[:3])
+    again.articles = kept
+    again.crawl()
+    assert again.changes() == {}
+    assert "8 of the 12 known pages would be gone" in again.said
+    assert "--force" in again.said
+    again.crawl("--force")
+    assert set(again.changes().values()) == {"gone"}
+
+
+def test_a_damaged_history_is_set_aside_and_said(again: Recrawls) -> None:
+    (path,) = (again.folder / ".scrapy/contentspider/history").glob("*.sqlite")
+    path.write_bytes(b"no history" * 1_000)
+    items = again.crawl()
+    assert {item["change"] for item in items.values()} == {"new"}
+    assert "all pages count as new" in again.said
+    assert path.with_name(path.name + ".broken").exists()
+
+
+def test_without_a_history_items_say_nothing_of_changes(site: Site, tmp_path: Path) -> None:
+    recrawls = Recrawls(site, tmp_path)
+    items = recrawls.crawl("-s", "CONTENTSPIDER_HISTORY=False")
+    assert {item["change"] for item in items.values()} == {""}
+    assert not (tmp_path / ".scrapy/contentspider/history").exists()
+    missing = run("changes", site.url, cwd=tmp_path, check=False)
+    assert missing.returncode == 1
+    assert "no crawl of that name" in missing.stderr
+
+
+def test_pages_beyond_the_size_of_a_history_are_known_by_their_hashes(
+    site: Site, tmp_path: Path
+) -> None:
+    recrawls = Recrawls(site, tmp_path)
+    recrawls.crawl("-s", "CONTENTSPIDER_HISTORY_MB=0")
+    recrawls.articles["/3"] = recrawls.articles["/3"].replace(prose(3, 1), prose("edited"))
+    assert recrawls.crawl("-s", "CONTENTSPIDER_HISTORY_MB=0")["/3"]["change"] == "changed"
+    (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
+    history = SQLiteHistory(path, read_only=True)
+    known = next(page for page in history.live() if page.url.endswith("/3"))
+    assert history.stored(known.id) is None
+    assert history.previous(known.id)
+    history.close()
