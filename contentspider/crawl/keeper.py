@@ -22,7 +22,7 @@ from contentspider.crawl.recorder import Recorder
 from contentspider.crawl.revisits import Revisits
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.errors import ContentSpiderError
-from contentspider.storage.database import LedgerFullError
+from contentspider.storage.database import LedgerBusyError, LedgerFullError
 from contentspider.storage.ledger import Ledger
 from contentspider.storage.output import JsonLinesWriter
 from contentspider.storage.takeover import UNCHANGED
@@ -111,11 +111,21 @@ class Keeper:
 
     def _open_ledger(self) -> Ledger:
         options = self._options
-        name = options.crawl or (self.crawler.spider.name if self.crawler.spider else "crawl")
+        spider = self.crawler.spider
+        name = options.crawl or (spider.name if spider else "crawl")
         path = crawl_ledger(name, options.state_dir)
         if not self.is_durable:
             return open_temporary(path)
-        ledger, self.is_resumed = open_crawl(path, options.resume, options.keep_crawls)
+        try:
+            ledger, self.is_resumed = open_crawl(path, options.resume, options.keep_crawls)
+        except LedgerBusyError as error:
+            # Scrapyd's jobs of one spider may run at a time: nobody was asked for a name.
+            job = getattr(spider, "_job", "")
+            if options.crawl or not job:
+                raise
+            path = crawl_ledger(f"{name}-{job}", options.state_dir)
+            logger.warning("%s; this job has %s", error, path)
+            ledger, self.is_resumed = open_crawl(path, options.resume, options.keep_crawls)
         return ledger
 
     def opened(self, spider: Spider) -> None:

@@ -13,9 +13,10 @@ from scrapy.settings import Settings
 
 from contentspider.crawl import project
 from contentspider.crawl.run import is_address
-from contentspider.crawl.scope import SCOPES, compile_pattern, with_scheme
+from contentspider.crawl.scope import SCOPES, with_scheme
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.errors import ContentSpiderError
+from contentspider.page.patterns import compile_pattern
 from contentspider.storage.formats import PAGE_KINDS, STDOUT, Output
 
 if sys.version_info >= (3, 11):
