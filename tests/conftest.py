@@ -31,6 +31,7 @@ TIMEOUT = 900
 # granted of Scrapy's insides, small crawls, storage, and what the core does with lxml and NumPy.
 VERSIONS = {
     *("engine_contract", "scheduler", "inspection", "scope", "settings", "plugins", "binding"),
+    "sitesfile",
     *("links", "items", "requests", "ending", "storage", "output", "files", "formats"),
     *("ledger", "ledger_files", "ledger_items", "ledger_pages", "ledger_queue", "ledger_upgrade"),
     *("blocks", "blocks_hidden", "document", "body", "hints", "metadata", "title"),

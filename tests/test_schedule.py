@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.crawl import jobs
 from contentspider.crawl.jobs import Jobs, SiteResult, verdict
 from contentspider.crawl.ledgers import crawl_ledger
 from contentspider.crawl.outcome import Outcome
 from contentspider.crawl.schedule import AT_ONCE, Standing, standing
 from contentspider.crawl.sitesfile import PlannedSite
 from contentspider.storage import runs
-from contentspider.storage.database import lock_of
+from contentspider.storage.database import is_in_use, lock_of
 from contentspider.storage.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -150,6 +151,21 @@ def test_a_crawl_that_cannot_begin_fails_alone(
     results = Jobs(1, state_dir=str(tmp_path)).run([planned("a"), planned("b")])
     assert [result.outcome for result in results] == ["error", "error"]
     assert "logs" in results[0].reasons[0]
+
+
+def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    arguments = ("--name=a", f"--output={tmp_path}/a.jsonl", "http://127.0.0.1:9/")
+    site = PlannedSite("a", arguments, {}, (), None)
+    ledger = crawl_ledger("a", str(tmp_path))
+    looks = iter([False])  # when it is looked at first, the other one has not begun
+    monkeypatch.setattr(jobs, "is_in_use", lambda path: next(looks, is_in_use(path)))
+    with lock_of(ledger):
+        (result,) = Jobs(1, state_dir=str(tmp_path)).run([site])
+    assert result.outcome == "running"
+    assert "a: skipped: its crawl is running elsewhere" in caplog.text
+    assert "in use by another process" in (tmp_path / "logs" / "a.log").read_text()
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ urls = ["docs.example.org", "https://user:secret@docs.example.org/x"]
 interval = "12h"
 output = ["out/docs.csv", "out/docs/"]
 format = "json"
+only = "changed"
 models = "our-models"
 scope = "host"
 include = ["/docs/*", "re:/\\\\d{4}/"]
@@ -67,6 +68,7 @@ def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
         *("docs.example.org", ["out/docs.csv", "out/docs/"]),
         *("json", "our-models"),
     )
+    assert options.only == "changed"
     assert (options.scope, options.include, options.exclude) == (
         *("host", ["/docs/*", r"re:/\d{4}/"]),
         ["*print=1*"],
@@ -129,6 +131,7 @@ A = "[site.a]\nurls = 'example.org'\n"
         (A + "sitemaps = 'no'", "key 'sitemaps': 'no' cannot be used: give true or false"),
         (A + "scope = 'page'", "key 'scope': 'page' cannot be used: use one of 'domain'"),
         (A + "scope = ['host']", "key 'scope': ['host'] cannot be used"),
+        (A + "only = 'new'", "key 'only': 'new' cannot be used: use one of 'changed'"),
         (A + "format = 'pdf'", "key 'format': 'pdf' cannot be used: use one of 'md'"),
         (A + "include = ['re:(']", "key 'include': ['re:('] cannot be used: the pattern 're:('"),
         (A + "exclude = [1]", "key 'exclude': [1] cannot be used: give a list of texts"),

@@ -170,6 +170,7 @@ KEYS = {
     "interval": Key(_interval),
     "output": Key(_texts),
     "format": Key(_one_of(PAGE_KINDS), "--format"),
+    "only": Key(_one_of(["changed"]), "--only"),
     "models": Key(_text, "--models"),
     "scope": Key(_one_of(SCOPES), "--scope"),
     "include": Key(_patterns, "--include"),
