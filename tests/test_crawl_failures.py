@@ -70,7 +70,7 @@ def test_what_is_no_page_and_pages_without_text(tmp_path: Path, site: Site) -> N
 def test_a_broken_model_is_relearned(tmp_path: Path, site: Site) -> None:
     small_site(site, 6)
     run("crawl", site.url, "--own-site", cwd=tmp_path)
-    (weights,) = (tmp_path / "models").glob("*/weights-*.json")
+    (weights,) = (tmp_path / "models").glob("*/generations/1/weights.json")
     weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
     done = run("crawl", site.url, "--own-site", cwd=tmp_path)
     assert done.stderr.count("is set aside") == 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from itertools import permutations
 from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.errors import StateError
-from contentspider.site.folder import MANIFEST, read_model, write_atomically, write_model
+from contentspider.site.folder import MANIFEST, read_model, write_atomically
+from contentspider.site.generations import Generations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,30 +20,10 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_what_was_written_is_read(tmp_path: Path) -> None:
-    folder = tmp_path / "models" / "a"
-    write_model(folder, {"site": "\ud800 ä", "pages": 3}, b"weights")
-    manifest, weights = read_model(folder)
-    assert weights == b"weights"
-    assert (manifest["site"], manifest["pages"]) == ("\ud800 ä", 3)
-    assert names(folder) == [MANIFEST, manifest["weights"]]
-    # for people: a line each, their letters as they are
-    text = (folder / MANIFEST).read_bytes().decode("utf-8", "surrogatepass")
-    assert '\n "site": "\ud800 ä",\n' in text
-
-
-@pytest.mark.parametrize("order", [*permutations([b"1", b"2", b"3"])])
-def test_the_weights_of_the_generation_before_are_kept(order, tmp_path: Path) -> None:
-    written = []
-    for age, weights in enumerate(order):
-        write_model(tmp_path, {}, weights)
-        written.append(read_model(tmp_path)[0]["weights"])
-        os.utime(tmp_path / written[-1], (age, age))
-    assert names(tmp_path) == sorted([MANIFEST, *written[1:]])
-    # the first again
-    write_model(tmp_path, {}, order[0])
-    assert read_model(tmp_path)[1] == order[0]
-    assert names(tmp_path) == sorted([MANIFEST, written[0], written[2]])
+def write_model(folder: Path, weights: bytes = b"weights") -> Path:
+    """Write a model, and return the folder of its generation."""
+    generations = Generations(folder)
+    return generations.path(generations.add({}, weights))
 
 
 def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch) -> None:
@@ -71,11 +51,11 @@ def change(name: str, value: object):
 
 
 def without_weights(folder: Path) -> None:
-    next(folder.glob("weights-*")).unlink()
+    next(folder.glob("weights*")).unlink()
 
 
 def other_weights(folder: Path) -> None:
-    next(folder.glob("weights-*")).write_bytes(b"other")
+    next(folder.glob("weights*")).write_bytes(b"other")
 
 
 def folder_for_manifest(folder: Path) -> None:
@@ -96,16 +76,23 @@ def folder_for_manifest(folder: Path) -> None:
         (folder_for_manifest, "manifest cannot be read .Is a directory"),
         (change("weights", "../weights.json"), "names weights '../weights.json' outside"),
         (change("weights", 3), "names weights 3 outside"),
-        (change("sha256", "0"), "weights weights-.*.json are damaged: the digest differs"),
-        (other_weights, "weights weights-.*.json are damaged: the digest differs"),
-        (without_weights, "weights weights-.*.json cannot be read .No such file"),
+        (change("weights", "/etc/passwd"), "names weights '/etc/passwd' outside"),
+        (change("weights", "generations/../x"), "names weights 'generations/../x' outside"),
+        (change("weights", "generations/1/../x"), "names weights 'generations/1/../x' outside"),
+        (change("weights", "a/1/x"), "names weights 'a/1/x' outside"),
+        (change("weights", "x\0"), "names weights .* outside"),
+        (change("weights", ".."), "weights .. cannot be read .Is a directory"),
+        (change("sha256", 3), "its digest is no text"),
+        (change("sha256", "0"), "weights weights.json are damaged: the digest differs"),
+        (other_weights, "weights weights.json are damaged: the digest differs"),
+        (without_weights, "weights weights.json cannot be read .No such file"),
     ],
 )
 def test_damage_is_said(damage, message, tmp_path: Path) -> None:
-    write_model(tmp_path, {}, b"weights")
-    damage(tmp_path)
+    folder = write_model(tmp_path)
+    damage(folder)
     with pytest.raises(StateError, match=message):
-        read_model(tmp_path)
+        read_model(folder)
 
 
 def test_where_no_model_is_that_is_said(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_what_is_no_model_or_a_damaged_one_is_said(model: SiteModel, tmp_path: P
     with pytest.raises(FileNotFoundError, match="nowhere holds no model"):
         SiteModel.load(tmp_path / "nowhere")
     folder = model.save(tmp_path / "m")
-    (weights,) = folder.glob("weights-*.json")
+    (weights,) = folder.glob("generations/1/weights.json")
     weights.write_bytes(weights.read_bytes()[:-1] + b" ")
     with pytest.raises(StateError, match="the digest differs"):
         SiteModel.load(folder)

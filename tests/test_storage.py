@@ -49,7 +49,7 @@ def test_a_model_is_found_again(store: ModelStore) -> None:
 
 
 def damage_half(folder: Path) -> None:
-    (weights,) = folder.glob("weights-*.json")
+    (weights,) = folder.glob("generations/1/weights.json")
     weights.write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
 
 
@@ -116,15 +116,6 @@ def test_a_model_that_can_neither_be_read_nor_set_aside_is_learned_anew(
 def test_a_file_in_place_of_the_folder_holds_no_models(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("")
     assert ModelStore(tmp_path / "models").load("example.org") is None
-
-
-def test_old_generations_of_weights_are_deleted(store: ModelStore) -> None:
-    for number in range(4):
-        store.save(
-            SiteLearner("example.org").fit([Page.from_html(HTML.replace("nav", f"h{number + 1}"))])
-        )
-    assert len(list((store.folder / "example.org").glob("weights-*.json"))) == 2
-    assert store.load("example.org") is not None
 
 
 @dataclass

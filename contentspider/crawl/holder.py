@@ -51,7 +51,7 @@ class Holder:
         self.stats = crawler.stats
         self.options = CrawlOptions.from_settings(crawler.settings)
         self.keys = SiteKeys(self.options.site_by)
-        self.store = ModelStore(self.options.models_dir)
+        self.store = ModelStore(self.options.models_dir, self.options.keep_models)
         self.sites: dict[str, SiteState] = {}
         self.sources = ItemSources()
         self.bindings = Bindings()
@@ -121,6 +121,13 @@ class Holder:
         except StateError as error:
             logger.warning("%s: its model cannot be used without its prior: %s", key, error)
             return None
+        if not model.is_of(model.judge):
+            logger.warning(
+                "%s: its model was learned with another prior (%s) than the present one: it decides"
+                " as that one did; --relearn (CONTENTSPIDER_RELEARN) learns the site anew",
+                key,
+                model.prior,
+            )
         return model
 
     def _learned(self) -> list[str]:

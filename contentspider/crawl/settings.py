@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.crawl.items import FieldMap
 from contentspider.errors import ContentSpiderError
+from contentspider.site.generations import KEPT_GENERATIONS
 from contentspider.site.options import LearningOptions, OptionError
 
 if TYPE_CHECKING:
@@ -120,6 +121,12 @@ SETTINGS = (
         "CONTENTSPIDER_RELEARN",
         False,
         "True learns every site anew, whatever is in the models' folder.",
+    ),
+    Setting(
+        "CONTENTSPIDER_KEEP_MODELS",
+        KEPT_GENERATIONS,
+        "Generations of a site's model that are kept, the present one among them.",
+        minimum=1,
     ),
     Setting(
         "CONTENTSPIDER_LABELS",
@@ -317,6 +324,7 @@ class CrawlOptions:
     learn_pages: int
     learn_secs: float
     relearn: bool
+    keep_models: int
     learning: LearningOptions
     site_by: str
     item_fields: FieldMap

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import logging
+from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -192,6 +193,7 @@ class SiteLearner:
             classifier_name=self.options.classifier,
             summary=_summary(sample, site, decided, probabilities),
             prior=prior,
+            learned_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),
             decided={

@@ -19,7 +19,8 @@ from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.counts import count_prose, kept_chars, sureness
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
-from contentspider.site.folder import read_model, write_model
+from contentspider.site.folder import read_model
+from contentspider.site.generations import Generations
 from contentspider.site.labels import VOTES
 from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpack
 from contentspider.site.pagetype import page_type
@@ -147,7 +148,8 @@ class SiteModel:
     *noise_texts* the keys of texts that recur as boilerplate, *teasers* the slots of a listing's
     entries, *features* the feature sets that the classifier decides by. *decided* is what was
     decided on the pages that it was learned from (`contentspider.site.memory`); *judge* is the
-    prior that judges pages of which the model knows too little (None: the shipped one).
+    prior that judges pages of which the model knows too little (None: the shipped one); *prior* is
+    the digest of the one that labelled those it was learned from. *learned_at* is when, ISO 8601.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -170,6 +172,7 @@ class SiteModel:
     teasers: frozenset[str] = frozenset()
     decided: dict[str, str] = field(default_factory=dict)
     judge: Prior | None = None
+    learned_at: str = field(default="", compare=False)
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
     _outlines: frozenset[str] = field(init=False)
@@ -258,6 +261,12 @@ class SiteModel:
         row = self._features.rows(page.content)[index]
         return [(" ".join(feature), weight) for feature, weight in self.classifier.explain(row)]
 
+    def is_of(self, prior: Prior | None) -> bool:
+        """Tell whether *prior* (None: the shipped one) labelled what the model was learned from, or
+        none did: another would label otherwise.
+        """
+        return not self.prior or self.prior == (prior or Prior.shipped()).digest
+
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
         """Return which blocks of the page are content; with *keep_teasers* those of a listing's
         entries, too.
@@ -310,6 +319,7 @@ class SiteModel:
             "labels": self.labels,
             "pages": self.pages,
             "prior": self.prior,
+            "learned_at": self.learned_at,
             "summary": [asdict(slot) for slot in self.summary],
         }
 
@@ -342,6 +352,7 @@ class SiteModel:
                 classifier_name=name,
                 summary=[SlotSummary(**slot) for slot in summary],
                 prior=str(manifest.get("prior", "")),
+                learned_at=str(manifest.get("learned_at", "")),
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
                 decided=decided,
@@ -352,12 +363,12 @@ class SiteModel:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the model as the folder *path* (made if needed), and return it.
 
-        It holds ``manifest.json``, for people, and the weights that this names. A crash leaves the
-        model that was there before, or the new one.
+        It holds ``manifest.json``, for people, and the generations of models that were saved there,
+        the last five: of the present one this names the weights. A crash leaves the model that was
+        there before, or the new one.
         """
-        folder = Path(path)
-        write_model(folder, self.manifest(), self.dump_weights())
-        return folder
+        Generations(Path(path)).add(self.manifest(), self.dump_weights())
+        return Path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SiteModel:

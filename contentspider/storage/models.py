@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.errors import StateError
+from contentspider.errors import ContentSpiderError, StateError
 from contentspider.page.overrides import Overrides
-from contentspider.site.folder import MANIFEST
+from contentspider.site.folder import MANIFEST, read_model
+from contentspider.site.generations import KEPT_GENERATIONS, ROLLBACK, Generations
 from contentspider.site.model import SiteModel
 
 if TYPE_CHECKING:
@@ -18,23 +19,33 @@ logger = logging.getLogger(__name__)
 
 class ModelStore:
     """Models below *folder*: ``SITE/manifest.json`` and what it names
-    (`contentspider.site.folder`).
+    (`contentspider.site.folder`), the last *keep* generations of each.
 
     >>> from pathlib import Path
     >>> ModelStore(Path("nowhere")).load("example.org") is None
     True
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, keep: int = KEPT_GENERATIONS) -> None:
         self.folder = folder
+        self.keep = keep
 
     def sites(self) -> list[str]:
         """Return the sites that have a model."""
         return sorted(path.parent.name for path in self.folder.glob(f"*/{MANIFEST}"))
 
-    def save(self, model: SiteModel) -> Path:
-        """Save the model of its site in place of the one before, and return its folder."""
-        return model.save(self.folder / model.site)
+    def generations(self, site: str) -> Generations:
+        """Return the generations of a site's model."""
+        return Generations(self.folder / site)
+
+    def save(self, model: SiteModel, reason: str = "") -> Path:
+        """Save the model of its site as the present generation, and return its folder.
+
+        *reason* says why it was learned (`contentspider.site.generations.REASONS`).
+        """
+        generations = self.generations(model.site)
+        generations.add(model.manifest(), model.dump_weights(), reason, self.keep)
+        return generations.folder
 
     def load(self, site: str) -> SiteModel | None:
         """Return the model of a site, None if there is none.
@@ -58,11 +69,37 @@ class ModelStore:
             logger.warning("%s: %s; %s and the site is learned anew", path, error, done)
             return None
 
-    def read(self, site: str) -> SiteModel:
-        """Return the model of a site; raises FileNotFoundError if it has none, `StateError` if it
-        cannot be read or is damaged.
+    def read(self, site: str, generation: int = 0) -> SiteModel:
+        """Return the model of a site, of its present generation or another; raises
+        FileNotFoundError if it is not there, `StateError` if it cannot be read or is damaged.
         """
-        return SiteModel.load(self.folder / site)
+        generations = self.generations(site)
+        return SiteModel.load(generations.path(generation) if generation else generations.folder)
+
+    def rollback(self, site: str, generation: int = 0) -> int:
+        """Make an earlier *generation* (0: the one before the present) a site's model again, as a
+        generation of its own, whose number is returned.
+
+        Raises `ContentSpiderError` if it is not there, and `StateError` if it cannot be used.
+        """
+        generations = self.generations(site)
+        wanted = generation or generations.before()
+        if not wanted:
+            raise ContentSpiderError(
+                f"{site} has no generation before its present one; there are:"
+                f" {', '.join(map(str, generations.numbers())) or 'none'}"
+            )
+        try:
+            manifest, weights = read_model(generations.path(wanted))
+        except FileNotFoundError as error:
+            raise ContentSpiderError(
+                f"{site} has no generation {wanted}; there are:"
+                f" {', '.join(map(str, generations.numbers())) or 'none'}"
+            ) from error
+        SiteModel.parse(manifest, weights)
+        origin = manifest.get("rolled_back_to")
+        origin = origin if isinstance(origin, int) else wanted
+        return generations.add(manifest, weights, ROLLBACK, self.keep, origin)
 
     def overrides(self, site: str) -> Overrides | None:
         """Return people's corrections of a site, None if there are none; raises `OverridesError`
