@@ -87,26 +87,27 @@ def deciding(model: SiteModel, probability: float) -> SiteModel:
     return model
 
 
-@pytest.mark.parametrize("pages", [7, 8])
+@pytest.mark.parametrize("pages", [3, 20, 21])
 def test_a_model_of_few_pages_asks_the_prior_too(pages) -> None:
     model = deciding(SiteLearner().fit([article(number) for number in range(pages)]), 0.8)
-    judged, _ = Prior.shipped().judge([article(9)])
-    # The log odds of 0.8 count twice as much as the prior's.
-    both = np.cbrt(16 * judged / (1 - judged))
+    new = article(99)
+    alone, _ = Prior.shipped().judge_page(new)
+    # The log odds of 0.8 count as the model's pages, the prior's as three.
+    both = (4**pages * (alone / (1 - alone)) ** 3) ** (1 / (pages + 3))
     both /= 1 + both
-    expected = both if pages < 8 else np.full(len(judged), 0.8)
-    assert model.probabilities(article(9)) == pytest.approx(expected, abs=1e-4)
-    assert model.extract(article(9)).by_prior == (pages < 8)
+    expected = both if pages < 21 else np.full(len(alone), 0.8)
+    assert model.probabilities(new) == pytest.approx(expected, abs=1e-4)
+    assert model.extract(new).by_prior == (pages < 21)
 
 
 def test_a_page_of_unknown_places_that_would_come_out_empty_is_judged_by_itself() -> None:
-    model = deciding(SiteLearner().fit([article(number) for number in range(8)]), 0.2)
+    model = deciding(SiteLearner().fit([article(number) for number in range(21)]), 0.2)
     extraction = model.extract(strange(9))
     assert extraction.by_prior
     assert [block.tag for block in extraction.blocks] == ["h1", "p", "p"]
     assert extraction.confidence <= 0.5
     # What is empty where everything is known is a listing, or the like.
-    assert not model.extract(article(9)).by_prior
+    assert not model.extract(article(99)).by_prior
     # What is kept is kept.
     assert not deciding(model, 0.8).extract(strange(9)).by_prior
 

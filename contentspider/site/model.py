@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 SCHEMA = 4
 # A model of fewer pages asks the prior, too: what it says of places that it has not seen is a
 # guess. One of more is right there more often than the prior (docs/results.md).
-ENOUGH_PAGES = 8
-# How much the prior's log odds count there beside the classifier's: as much as those bring back its
-# mistakes, a fifth of them loses to each page alone on more sites (docs/results.md).
-PRIOR_WEIGHT = 0.5
+ENOUGH_PAGES = 21
+# As so many pages the prior counts there: its log odds for a page alone beside the classifier's,
+# which count as the model's pages. Two to five measure alike.
+PRIOR_PAGES = 3
 # But a page is judged by itself if less than a sentence is kept of it, and more than this share of
 # its prose stands where the model has seen nothing.
 UNSEEN_SHARE = 0.5
@@ -199,8 +199,9 @@ class SiteModel:
         kept.
 
         Of a page that the site was learned from it is what was decided then; of any other what the
-        classifier says. The prior has a say where the model has seen a few pages only, and judges
-        pages of which hardly anything would be kept though the model knows nothing like them.
+        classifier says. The prior has a say where the model has seen a few pages only, the less the
+        more these are, and judges pages of which hardly anything would be kept though the model
+        knows nothing like them.
         What people's corrections say of a block (`Page.corrections`) is certain.
         """
         return self._corrected(page)[0]
@@ -225,9 +226,8 @@ class SiteModel:
         if self.labels != VOTES or not page.content.blocks:
             return decided, False, False
         if self.pages < ENOUGH_PAGES:
-            self.judge = self.judge or Prior.shipped()
-            prior, _ = self.judge.judge([page])
-            return mean_of_odds(decided, prior, PRIOR_WEIGHT), True, False
+            alone, _, _ = self._judge(page)
+            return mean_of_odds(decided, alone, PRIOR_PAGES / self.pages), True, False
         return self._judge(page) if self._is_lost(page, decided) else (decided, False, False)
 
     def _judge(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
