@@ -234,6 +234,24 @@ def test_two_jobs_of_one_spider_at_a_time_have_a_ledger_each(daemon: Scrapyd, si
     assert other in daemon.job_log("offers", other.removeprefix("offers-"))
 
 
+def test_a_second_job_of_the_same_crawl_is_refused_and_says_so(daemon: Scrapyd, site: Site) -> None:
+    small_site(site, 3)
+    answer, refused = site.answer, []
+
+    def meanwhile(path: str) -> tuple[int, str, bytes]:
+        if path == "/":
+            refused.append(daemon.schedule("site", site.url))
+            daemon.wait_for_jobs(*refused)
+        return answer(path)
+
+    site.answer = meanwhile
+    first = daemon.schedule("site", site.url)
+    daemon.wait_for_jobs(first)
+    (second,) = refused
+    assert "in use by another process" in daemon.job_log("site", second)
+    assert len(daemon.items("site", first)) == 3
+
+
 def test_a_job_that_is_cancelled_is_gone_on_with(daemon: Scrapyd, site: Site) -> None:
     small_site(site, 40)
     answer = site.answer
