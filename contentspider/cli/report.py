@@ -37,7 +37,7 @@ def add_to(commands: Commands) -> None:
         default="models",
         type=Path,
         metavar="DIR",
-        help="the models' folder, for a crawl (default: models)",
+        help="the models' folder, with people's corrections (default: models)",
     )
     report.add_argument(
         "-o",
@@ -57,7 +57,7 @@ def _report(options: argparse.Namespace) -> int:
 
     source = Path(options.source)
     if source.is_dir() or (source.is_file() and source.suffix != ".sqlite"):
-        pages = write_report(source, options.output, chosen_learning(options))
+        pages = write_report(source, options.output, chosen_learning(options), options.models)
     else:
         from contentspider.crawl.export import find_crawl
 

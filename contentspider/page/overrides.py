@@ -43,6 +43,12 @@ class Rule(NamedTuple):
     title: Selector | None
     date: Selector | None
 
+    def holds_for(self, address: str) -> bool:
+        """Tell whether the rule holds for the page of an address."""
+        # A file's page has a path for its address, to which the patterns of paths fit, too.
+        whole = address if "://" in address else "file:///" + address.lstrip("/")
+        return self.address.search(whole) is not None
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Overrides:
@@ -99,10 +105,8 @@ class Overrides:
 
     def rules(self, address: str) -> Rules | None:
         """Return the selectors that hold for the page of an address, None if none do."""
-        # A file's page has a path for its address, to which the patterns of paths fit, too.
-        whole = address if "://" in address else "file:///" + address.lstrip("/")
         fitting = tuple(
-            number for number, rule in enumerate(self.tables) if rule.address.search(whole)
+            number for number, rule in enumerate(self.tables) if rule.holds_for(address)
         )
         if not fitting:
             return None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from contentspider.page.document import Page
+    from contentspider.page.overrides import Overrides
     from contentspider.report.summary import SiteReport
 
 
@@ -44,19 +45,21 @@ def _write(report: SiteReport, output: Path) -> int:
     return len(report.pages)
 
 
-def write_report(source: Path, output: Path, options: LearningOptions) -> int:
+def write_report(source: Path, output: Path, options: LearningOptions, models: Path) -> int:
     """Learn a site from its saved pages, write its report to *output*, and return of how many pages
     it is.
 
     *source* is a folder of HTML files or a file of rendered pages; of more pages than the learner
-    takes, a sample is shown.
+    takes, a sample is shown. People's corrections of the site in *models* that a folder is named
+    as hold for its pages.
     """
+    overrides = ModelStore(models).overrides(source.resolve().name) if source.is_dir() else None
     learner = SiteLearner(source.resolve().name, options)
     read = 0
 
     def pages_read() -> Iterator[Page]:
         nonlocal read
-        for page in _read(source, options.needs_attributes):
+        for page in _read(source, options.needs_attributes, overrides):
             read += 1
             yield page
 
@@ -66,7 +69,7 @@ def write_report(source: Path, output: Path, options: LearningOptions) -> int:
             f"{source} has no pages with text: give a folder of HTML files, a file of rendered"
             " pages (.jsonl, .jsonl.gz), or a crawl"
         )
-    return _write(summarise(learner, learner.fit(pages), pages, read), output)
+    return _write(summarise(learner, learner.fit(pages), pages, read, overrides), output)
 
 
 def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> int:
@@ -89,15 +92,17 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
         total = sum(record.get("site") == chosen for record in records)
     finally:
         ledger.close()
-    model = ModelStore(models).load(chosen)
+    store = ModelStore(models)
+    overrides, model = store.overrides(chosen), store.load(chosen)
     options = LearningOptions(model.labels, model.features) if model else LearningOptions()
     learner = SiteLearner(chosen, options)
-    return _write(summarise(learner, model or learner.fit(pages), pages, total), output)
+    model = model or learner.fit(pages)
+    return _write(summarise(learner, model, pages, total, overrides), output)
 
 
-def _read(source: Path, attributes: bool) -> Iterator[Page]:
+def _read(source: Path, attributes: bool, overrides: Overrides | None) -> Iterator[Page]:
     if source.is_dir():
-        yield from read_pages(source, attributes=attributes)
+        yield from read_pages(source, attributes=attributes, overrides=overrides)
     elif source.is_file():
         yield from read_rendered(source)
     else:

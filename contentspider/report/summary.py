@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.errors import NotEnoughTextError
+from contentspider.report.corrections import effects
 from contentspider.site.blocks import TEMPLATE_SHARE, gather, group_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.document import Page
+    from contentspider.page.overrides import Overrides
+    from contentspider.report.corrections import RuleEffect
     from contentspider.site.learner import SiteLearner
     from contentspider.site.model import SiteModel
 
@@ -76,6 +79,7 @@ class SiteReport:
     kept_shares: list[int]
     total: int
     more_clusters: int
+    corrections: list[RuleEffect]
 
 
 def _short(text: str) -> str:
@@ -89,10 +93,14 @@ def _histogram(values: Sequence[float]) -> list[int]:
 
 
 def summarise(
-    learner: SiteLearner, model: SiteModel, pages: Sequence[Page], total: int = 0
+    learner: SiteLearner,
+    model: SiteModel,
+    pages: Sequence[Page],
+    total: int = 0,
+    overrides: Overrides | None = None,
 ) -> SiteReport:
     """Return the report of a site's *pages* as *model* filters them; *learner* gives the clusters'
-    scores. They may be a sample of *total* pages.
+    scores. They may be a sample of *total* pages. Of *overrides* it is told what each decides.
 
     Raises `NotEnoughTextError` if no page has any text.
     """
@@ -117,6 +125,7 @@ def summarise(
         ),
         total=max(total, len(pages)),
         more_clusters=more_clusters,
+        corrections=effects(overrides, pages) if overrides else [],
     )
 
 

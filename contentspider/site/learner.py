@@ -16,12 +16,13 @@ from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SiteFeatures
 from contentspider.site.labels import LABELS, VOTES
 from contentspider.site.memory import pack, page_key
-from contentspider.site.model import SiteModel, SlotSummary
+from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.prior import Prior
 from contentspider.site.rows import text_key
 from contentspider.site.rules import RULES
 from contentspider.site.sample import sample_order
+from contentspider.site.summary import SlotSummary
 from contentspider.site.teasers import teaser_slots
 from contentspider.site.votes import VOTERS, vote
 

@@ -27,6 +27,7 @@ from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_language
 from contentspider.site.slots import SlotTable
+from contentspider.site.summary import SlotSummary
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -50,23 +51,6 @@ PRIOR_PAGES = 3
 UNSEEN_SHARE = 0.5
 # Paths of which it is remembered whether the model knows their slot.
 MAX_PATHS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class SlotSummary:
-    """A slot of the site's template, for people: where it is, how much of it is content, an
-    example.
-
-    *probability* is that of its blocks in the mean (above 0.5 is content), *score* the slot's share
-    in the global score of Algorithm 1, *blocks* and *pages* how often it was seen.
-    """
-
-    slot: str
-    probability: float
-    score: float
-    blocks: int
-    pages: int
-    example: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -350,14 +334,14 @@ class SiteModel:
                 noise_texts=frozenset(record["noise_texts"]),
                 classifier=CLASSIFIERS.load(name).load(record["classifier"]),
                 classifier_name=name,
-                summary=[SlotSummary(**slot) for slot in summary],
+                summary=[SlotSummary.parse(slot) for slot in summary],
                 prior=str(manifest.get("prior", "")),
                 learned_at=str(manifest.get("learned_at", "")),
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
                 decided=decided,
             )
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
             raise StateError(f"the model cannot be used: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -91,15 +91,19 @@ class ModelStore:
             )
         try:
             manifest, weights = read_model(generations.path(wanted))
+            SiteModel.parse(manifest, weights)
         except FileNotFoundError as error:
-            raise ContentSpiderError(
-                f"{site} has no generation {wanted}; there are:"
-                f" {', '.join(map(str, generations.numbers())) or 'none'}"
-            ) from error
-        SiteModel.parse(manifest, weights)
+            raise ContentSpiderError(self.missing(site, wanted)) from error
+        except StateError as error:
+            raise StateError(f"generation {wanted} of {site}: {error}") from error
         origin = manifest.get("rolled_back_to")
         origin = origin if isinstance(origin, int) else wanted
         return generations.add(manifest, weights, ROLLBACK, self.keep, origin)
+
+    def missing(self, site: str, generation: int) -> str:
+        """Return the words for a generation that is not there."""
+        known = ", ".join(map(str, self.generations(site).numbers())) or "none"
+        return f"{site} has no generation {generation}; there are: {known}"
 
     def overrides(self, site: str) -> Overrides | None:
         """Return people's corrections of a site, None if there are none; raises `OverridesError`

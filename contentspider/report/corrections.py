@@ -1,0 +1,50 @@
+"""What people's corrections do on the pages at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from contentspider.page.document import Page
+    from contentspider.page.overrides import Overrides
+
+
+@dataclass(frozen=True, slots=True)
+class RuleEffect:
+    """One selector of a rule for the addresses of *pattern* ("": all): what it does (*kind*: keep,
+    drop, title, date), to how many *blocks* and *pages*.
+
+    Of a title or a date *pages* are those of the rule that have one by correction.
+    """
+
+    pattern: str
+    kind: str
+    selector: str
+    blocks: int
+    pages: int
+
+
+def effects(overrides: Overrides, pages: Iterable[Page]) -> list[RuleEffect]:
+    """Return what each selector decides on *pages*, by what was noted when they were read."""
+    pages = [page for page in pages if page.corrections]
+    found = []
+    for rule in overrides.tables:
+        concerned = [
+            page.corrections for page in pages if page.corrections and rule.holds_for(page.url)
+        ]
+        for kind, selectors in (("keep", rule.keep), ("drop", rule.drop)):
+            for selector in selectors:
+                decided = [len(getattr(noted, kind).get(selector.text, ())) for noted in concerned]
+                counts = sum(decided), sum(map(bool, decided))
+                found.append(RuleEffect(rule.pattern, kind, selector.text, *counts))
+        for kind, place, field in (
+            ("title", rule.title, "title"),
+            ("date", rule.date, "published_at"),
+        ):
+            if place:
+                count = sum(bool(getattr(noted, field)) for noted in concerned)
+                found.append(RuleEffect(rule.pattern, kind, place.text, 0, count))
+    return found
