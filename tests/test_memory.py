@@ -148,6 +148,9 @@ def test_a_pages_key_is_that_of_its_paths_and_texts_and_never_changes() -> None:
 
 def test_what_is_unpacked_is_of_the_type_of_probabilities() -> None:
     assert unpack("09").dtype == unpack("").dtype == np.float32
+    for damaged in ("0x", "-1", "\u0663"):
+        with pytest.raises(ValueError, match="digits"):
+            unpack(damaged)
 
 
 def test_a_page_with_texts_as_long_as_a_known_ones_is_another() -> None:

@@ -18,6 +18,7 @@ from contentspider.crawl.binding import (
     came_along,
 )
 from contentspider.crawl.bodies import THREAD_BYTES
+from contentspider.crawl.collector import no_collection
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.overrides import CrawlOverrides
 from contentspider.crawl.settings import CrawlOptions
@@ -99,14 +100,15 @@ class BlocksMiddleware:
         root = response.selector.root if response.body.strip() else None
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
-        return Page.from_root(
-            root,
-            response.url,
-            self.attributes,
-            self.max_blocks,
-            self.walker,
-            self.overrides.of(response.url),
-        )
+        with no_collection():
+            return Page.from_root(
+                root,
+                response.url,
+                self.attributes,
+                self.max_blocks,
+                self.walker,
+                self.overrides.of(response.url),
+            )
 
 
 class PagesMiddleware:

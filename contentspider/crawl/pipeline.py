@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import DropItem, NotConfigured
 
 from contentspider.crawl.binding import Unbound
+from contentspider.crawl.collector import no_collection
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.recorder import Passing, UnchangedItem, passing
 from contentspider.crawl.settings import CrawlOptions
@@ -75,7 +76,8 @@ class ContentPipeline:
             source = Source(page, page_row=self.holder.bindings.row(item))
             if self.holder.hold(item, source):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
-        change = self._fill(item, source.page, source.page_row or source.row)
+        with no_collection():
+            change = self._fill(item, source.page, source.page_row or source.row)
         key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
         passing.set(Passing(item, key, source.held_row, source.row))
         if change == UNCHANGED:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # A block's probability is kept as one digit, its tenth: a page is a word of some hundred letters.
 LEVELS = 10
+MIDDLES = np.array([(level + 0.5) / LEVELS for level in range(LEVELS)], dtype=np.float32)
 KEY_BYTES = 8
 OUTLINE_BYTES = 4
 
@@ -62,4 +63,6 @@ def unpack(digits: str) -> NDArray[np.float32]:
     >>> unpack("0459").tolist() == np.array([0.05, 0.45, 0.55, 0.95], dtype=np.float32).tolist()
     True
     """
-    return np.array([(int(digit) + 0.5) / LEVELS for digit in digits], dtype=np.float32)
+    if digits and not (digits.isascii() and digits.isdecimal()):
+        raise ValueError(f"{digits[:20]!r} is not written in digits")
+    return MIDDLES[np.frombuffer(digits.encode(), dtype=np.uint8) - ord("0")]

@@ -1,0 +1,82 @@
+"""The garbage collector rests while a page is worked on, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.http import HtmlResponse, Request
+from scrapy.utils.test import get_crawler
+
+from contentspider import ContentItem, Page
+from contentspider.crawl.collector import no_collection
+from contentspider.crawl.holder import Holder
+from contentspider.crawl.middleware import BlocksMiddleware
+from contentspider.crawl.pipeline import ContentPipeline
+from contentspider.crawl.sources import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _collecting() -> Iterator[None]:
+    assert gc.isenabled()
+    yield
+    gc.enable()
+
+
+def test_it_rests_and_works_again() -> None:
+    with no_collection():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_it_works_again_after_an_error() -> None:
+    with pytest.raises(ValueError, match="a page"), no_collection():
+        raise ValueError("a page that breaks us")
+    assert gc.isenabled()
+
+
+def test_who_has_turned_it_off_finds_it_so() -> None:
+    gc.disable()
+    with no_collection():
+        pass
+    assert not gc.isenabled()
+
+
+def test_pages_are_read_and_items_filled_without_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It would see thousands of objects that are gone when the page is done as a growing heap."""
+    found: list[tuple[str, bool]] = []
+    page = Page.from_html("<p>Tea.", "http://e.org/")
+
+    def from_root(*given: Any) -> Page:
+        found.append(("read", gc.isenabled()))
+        return page
+
+    def fields(*given: Any) -> dict[str, object]:
+        found.append(("fill", gc.isenabled()))
+        raise ValueError("a page that breaks us")
+
+    settings = {
+        "ADDONS": {"contentspider.Addon": 500},
+        "CONTENTSPIDER_MODELS_DIR": str(tmp_path),
+        "CONTENTSPIDER_STATE_DIR": str(tmp_path),
+    }
+    crawler = get_crawler(settings_dict=settings)
+    monkeypatch.setattr("contentspider.crawl.middleware.Page.from_root", from_root)
+    monkeypatch.setattr("contentspider.crawl.pipeline.page_fields", fields)
+    response = HtmlResponse("http://e.org/", body=b"<p>Tea.")
+    asyncio.run(BlocksMiddleware(crawler).process_response(Request("http://e.org/"), response))
+    holder = crawler.get_extension(Holder)
+    assert holder
+    item = ContentItem("http://e.org/")
+    holder.sources.put(item, Source(page, None))
+    asyncio.run(ContentPipeline(crawler).process_item(item))
+    assert found == [("read", False), ("fill", False)]
+    assert gc.isenabled()
