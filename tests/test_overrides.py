@@ -69,6 +69,17 @@ def test_an_element_stands_for_its_blocks(toml: str, kept: list[str], dropped: l
     assert said(html, toml) == (kept, dropped)
 
 
+def test_of_inline_elements_the_innermost_decides() -> None:
+    html = "<p><span><b>By X</b></span></p><a><h2>card</h2></a>"
+    assert said(html, 'keep = ["b", "a"]\ndrop = ["span"]') == (["By X", "card"], [])
+    assert said(html, 'keep = ["span"]\ndrop = ["b", "a"]') == ([], ["By X", "card"])
+
+
+def test_inline_elements_in_each_other_beside_many_blocks_take_no_time() -> None:
+    html = "<span>" * 1_500 + "some text<br><br>" * 15_000
+    assert said(html, 'drop = ["span"]') == ([], [])  # it would take 10 seconds
+
+
 def test_what_is_shown_by_scripts_only_is_matched_where_it_comes_out() -> None:
     hidden = f"<main style='display:none'><p>{prose(1, words=80)}</p><p class=x>ad</p></main>"
     assert said(hidden, 'drop = [".x"]') == ([], ["ad"])

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 # Attributes that hold a date for machines (``time``, ``meta``).
 DATE_ATTRIBUTES = ("datetime", "content")
-# The text of so many inline elements of a page is looked at: they may stand in each other.
+# The text of so many inline elements of a page is looked at, in which so many characters are
+# compared (half a second): they may stand in each other, beside thousands of blocks.
 MAX_INLINE = 1_000
+MAX_COMPARED = 1_000_000_000
 
 _text = etree.XPath("string()")
 
@@ -152,16 +154,25 @@ def _deciding(
         blocks.setdefault(containers[block.container], []).append(number)
         if (around := nearest[containers[block.container]]) is not None:
             deciding[number] = around
-    for element in islice((element for element in matches if element not in nearest), MAX_INLINE):
+    inline = list(islice((element for element in matches if element not in nearest), MAX_INLINE))
+    compared = 0
+    for element in sorted(inline, key=_depth):  # the innermost has the last word
         at = element.getparent()
         while at is not None and at not in nearest:
             at = at.getparent()
         beside = blocks.get(at, ()) if at is not None else ()
         if beside and (text := clean_text(str(_text(element)))):
+            compared += len(text) * len(beside)
+            if compared > MAX_COMPARED:
+                break
             for number in beside:
                 if page.blocks[number].text in text:
                     deciding[number] = element
     return deciding
+
+
+def _depth(element: _Element) -> int:
+    return sum(1 for _ in element.iterancestors())
 
 
 def _title(root: _Element, selector: Selector) -> str:
