@@ -35,7 +35,7 @@ VERSIONS = {
     *("links", "items", "requests", "ending", "storage", "output", "files", "formats"),
     *("ledger", "ledger_files", "ledger_items", "ledger_pages", "ledger_queue", "ledger_upgrade"),
     *("blocks", "blocks_hidden", "document", "body", "hints", "metadata", "title"),
-    *("model", "trees"),
+    *("model", "trees", "overrides"),
     "test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model",
     "test_the_addon_in_a_project_of_the_users",
     "test_what_the_server_could_not_give_is_asked_again_at_the_end",

@@ -223,8 +223,8 @@ def test_a_teaser_that_is_to_be_dropped_is(example_corpus: Path) -> None:
         ("[[rule]]\npattern = 3", "{}:2: pattern is no text"),
         ("keep = [\n'p'\n", "{}:2: no TOML: "),
         ("keep = ['p']\ndrop = 'x", "{}:2: no TOML: "),
-        ("keep ['p']", "{}:1: no TOML: Expected '='"),
-        ("keep = ['p']\nkeep = ['p']", "{}:2: no TOML: Cannot overwrite a value"),
+        ("keep ['p']", "{}:1: no TOML: Expected "),
+        ("keep = ['p']\nkeep = ['p']", "{}:2: no TOML: Can"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(toml: str, message: str, tmp_path: Path) -> None:
