@@ -62,6 +62,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
         assert str(manifest["learned_at"]).startswith("20")
     kept = {"generations/1/manifest.json", "generations/1/weights.json", "generations/.lock"}
     assert files(folder) == {MANIFEST, *kept}
+    assert list(manifest)[:3] == ["generation", "learned_at", "reason"]  # above a long summary
     # for people: a line each, their letters as they are
     text = (folder / MANIFEST).read_bytes().decode("utf-8", "surrogatepass")
     assert '\n "site": "\ud800 ä",\n' in text

@@ -276,6 +276,7 @@ def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:
         ("date", "time", "  on re:/[1-9]$", "0"),
     ]
     shown = run("models", "show", name, cwd=tmp_path).stdout
+    assert "\ncorrections by people (2 rules)\n" in shown
     for kind, selector, where, what in rules:
         assert f"\n  {kind:5} {selector}{where}: {what} of 6 pages\n" in shown
     elsewhere = run("models", "show", name, "--state-dir", "none", cwd=tmp_path).stdout

@@ -206,7 +206,7 @@ def _corrections(store: ModelStore, site: str, state_dir: str) -> list[str]:
     if overrides is None:
         return []
     pages = _kept_pages(site, state_dir)
-    lines = ["", f"corrections by people ({overrides!r})"]
+    lines = ["", f"corrections by people ({len(overrides.tables)} rules)"]
     if not pages:
         lines[-1] += "; no pages of a crawl are at hand to count what they do"
     for effect in effects(overrides, pages):

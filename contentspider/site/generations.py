@@ -114,7 +114,7 @@ class Generations:
                 noted = {"generation": number, "learned_at": learned, "reason": reason}
                 if rolled_back_to:
                     noted["rolled_back_to"] = rolled_back_to
-                self._write(number, {**_of_model(manifest), **noted}, weights, digest)
+                self._write(number, {**noted, **_of_model(manifest)}, weights, digest)
                 self._switch(number)
                 self._prune(keep)
         except Timeout as error:
@@ -138,8 +138,8 @@ class Generations:
             return
         if "generation" not in manifest:
             number = max(self.numbers(), default=0) + 1
-            kept = {**_of_model(manifest), "generation": number}
-            self._write(number, kept, weights, str(manifest["sha256"]))
+            noted = {"generation": number, **_of_model(manifest)}
+            self._write(number, noted, weights, str(manifest["sha256"]))
             self._switch(number)
 
     def _write(self, number: int, manifest: dict[str, object], weights: bytes, digest: str) -> None:
