@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Thread, local
 from typing import TYPE_CHECKING
 
 import pytest
@@ -117,6 +117,8 @@ class Site:
     def __init__(self, host: str = "127.0.0.1") -> None:
         self.pages: dict[str, tuple[int, str, bytes]] = {}
         self.requests: list[str] = []
+        # The headers of the request that is answered just now, by its thread.
+        self.asked = local()
         self.answer: Callable[[str], tuple[int, str, bytes]] = lambda path: self.pages.get(
             path, (404, "text/html", b"<p>none</p>")
         )
@@ -125,6 +127,7 @@ class Site:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 site.requests.append(self.path)
+                site.asked.headers = self.headers
                 status, kind, body = site.answer(self.path)
                 self.send_response(status)
                 self.send_header("Content-Type", kind)

@@ -194,8 +194,9 @@ def test_what_may_come_back_is_not_gone(again: Recrawls) -> None:
     again.answers["/robots.txt"] = (200, "User-agent: *\nDisallow: /6\n")
     fast = ("-s", "RETRY_TIMES=0", "-s", "CONTENTSPIDER_OUTAGE_SECS=1")
     again.crawl(*fast, "--max-pages", "9", code=4)
+    found = again.changes()
     again.crawl(*fast, code=4)
-    assert again.changes() == {"/login": "new"}
+    assert found | again.changes() == {"/login": "new"}
     again.answers = {}
     items = again.crawl()
     assert again.changes() == {"/login": "gone"}

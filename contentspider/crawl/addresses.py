@@ -123,6 +123,11 @@ class Addresses:
             ):
                 self._ask_again.append(row)
 
+    @property
+    def is_at_end(self) -> bool:
+        """Tell whether what could not be had before has been asked for again."""
+        return self._ask_again is None
+
     def ask_again(self) -> int:
         """Queue once more, at the end of a crawl, what the server could not give before, and return
         how many addresses that are.
@@ -155,7 +160,7 @@ class Addresses:
 
     def _is_lost(self, request: Request, status: int) -> bool:
         revisits = self._keeper.revisits
-        if status not in NOT_THERE or self._ask_again is None or revisits is None:
+        if status not in NOT_THERE or self.is_at_end or revisits is None:
             return False
         return any(map(revisits.is_known, (request.url, *request.meta.get("redirect_urls", ()))))
 

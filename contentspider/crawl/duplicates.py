@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 
 from w3lib.url import canonicalize_url
 
+from contentspider.crawl.addresses import Again
 from contentspider.crawl.links import clean_address
 from contentspider.site.record import page_id
 from contentspider.storage.database import LedgerFullError
@@ -71,6 +72,21 @@ class Duplicates:
             self._keeper.fail(error)
             return ""
         return shown if is_new else ""
+
+    def must_wait(self, address: str, page: Page, row: int | None) -> bool:
+        """Tell whether a page is the copy of a known one that has not come yet: it is asked for
+        again at the end, and comes out if the known one does not, so that which of the two is the
+        page does not depend on which comes first.
+        """
+        keeper = self._keeper
+        if keeper.revisits is None or row is None or keeper.addresses.is_at_end:
+            return False
+        if sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS:
+            return False
+        if not keeper.revisits.owner(page, address, self._site_of(address)):
+            return False
+        keeper.addresses.note(row, "failed", "a copy of a known page", again=Again.AT_END)
+        return True
 
     def _canonical(self, address: str, page: Page) -> str:
         """Return the address on its own site that a page names canonical, empty if none."""

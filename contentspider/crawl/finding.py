@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
+from uuid import uuid4
 
 from scrapy import Request, Spider
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
+from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.failures import why
 from contentspider.crawl.robots import SITEMAPS_META_KEY
 from contentspider.crawl.sitemaps import (
@@ -20,11 +22,12 @@ from contentspider.crawl.sitemaps import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from contentspider.crawl.keeper import Keeper
     from contentspider.crawl.scope import Scope
 
 logger = logging.getLogger(__name__)
@@ -34,11 +37,33 @@ class FindingSpider(Spider):
     """Reads robots.txt, sitemaps and feeds for the addresses of pages in its *scope*."""
 
     scope: Scope
+    keeper: Keeper
     sitemaps_asked = 0
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
         """Yield the request of a page."""
         raise NotImplementedError
+
+    def probe_requests(self, starts: Iterable[str]) -> Iterator[Request]:
+        """Yield the requests of an address on each start's host where nothing can be: how the
+        error page looks of a site that answers 200 with it. Of a site that is crawled for the
+        first time there is nothing yet that could turn into that.
+        """
+        if self.keeper.revisits is None or self.keeper.revisits.is_first:
+            return
+        for root in dict.fromkeys(urljoin(start, "/") for start in starts):
+            yield Request(
+                urljoin(root, f"/{uuid4().hex}"),
+                callback=self.parse_probe,
+                errback=self.ignore,
+                priority=20,
+            )
+
+    def parse_probe(self, response: Response) -> None:
+        """Learn the error page of a site that answers 200 with it."""
+        page = response.meta.get(PAGE_META_KEY)
+        if page is not None and self.keeper.revisits is not None:
+            self.keeper.revisits.learn_error_page(page)
 
     def robots_requests(self, root: str) -> Iterator[Request]:
         """Yield the requests of robots.txt and of the usual sitemap of the host with that

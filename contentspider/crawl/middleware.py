@@ -21,6 +21,7 @@ from contentspider.crawl.bodies import THREAD_BYTES
 from contentspider.crawl.collector import no_collection
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.overrides import CrawlOverrides
+from contentspider.crawl.returns import CHECK_META_KEY, CONDITIONAL_META_KEY, ORPHAN_META_KEY
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sources import Source
 from contentspider.page.blocks import new_walker
@@ -37,7 +38,10 @@ logger = logging.getLogger(__name__)
 
 ITEMS_META_KEY = "contentspider_items"
 OWN_META_KEYS = frozenset(
-    [PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY, "is_start_request"]
+    [
+        *(PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY, "is_start_request"),
+        *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY),
+    ]
 )
 # A tree takes about 20 times the memory of its page.
 MAX_LARGE = 2

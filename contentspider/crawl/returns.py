@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+
+from scrapy.http import HtmlResponse
 
 from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.storage.database import LedgerFullError
@@ -15,11 +18,17 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from contentspider.crawl.keeper import Keeper
+    from contentspider.page.document import Page
 
 ORPHAN_META_KEY = "contentspider_orphan"
+# The id of the page that was asked for if it has changed; that it is asked for all the same.
+CONDITIONAL_META_KEY = "contentspider_conditional"
+CHECK_META_KEY = "contentspider_check"
+NOT_MODIFIED = "not modified"
 # Redirects that say that a page has moved for good.
 PERMANENT = (301, 308)
 MAX_VALIDATOR_CHARS = 500
+PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
 
 
 def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> None:
@@ -29,12 +38,14 @@ def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> Non
     row = response.meta.get(ROW_META_KEY)
     if keeper.revisits is None or keeper.is_broken or row is None:
         return
+    known = keeper.revisits.validators(response.url) if NOT_MODIFIED in response.flags else ("", "")
     answer = Answer(
-        validator(response, "ETag"),
-        validator(response, "Last-Modified"),
+        validator(response, "ETag") or known[0],
+        validator(response, "Last-Modified") or known[1],
         tuple(links),
         moved_from(response),
         ORPHAN_META_KEY in response.meta,
+        CHECK_META_KEY in response.meta,
     )
     try:
         keeper.revisits.note_answer(row, answer)
@@ -63,3 +74,22 @@ def moved_from(response: Response) -> tuple[tuple[str, str], ...]:
         (url, f"HTTP {reason}")
         for url, reason in zip(response.meta.get("redirect_urls", ()), reasons, strict=False)
     )
+
+
+def known_links(keeper: Keeper, response: Response) -> list[str]:
+    """Return where a page led when it was last read, if it has not been sent since it has not
+    changed.
+    """
+    if NOT_MODIFIED not in response.flags or keeper.revisits is None:
+        return []
+    return list(keeper.revisits.known_links(response.url))
+
+
+def standing_in(keeper: Keeper, response: Response, page: Page) -> str:
+    """Return what stands in the place of a page, if its site has a history: an error page, a
+    login.
+    """
+    if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
+        return ""
+    has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)
+    return keeper.revisits.stands_in(page, response.url, bool(has_password))

@@ -11,6 +11,7 @@ from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
 from contentspider.site.difference import change_ratio, text_hash
 from contentspider.site.record import page_fields, page_id
+from contentspider.site.standins import is_error_page, is_login, texts_of
 from contentspider.storage.takeover import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.storage.visits import Answer, Visit
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CRAWL_FACT = "crawl"
+DISTRUSTED_FACT = "distrusted"
+ERROR_FACT = "error_page"
 
 
 class Revisits:
@@ -44,6 +47,9 @@ class Revisits:
         self.is_first = not self._history.live_count()
         if ledger.runs.fact(CRAWL_FACT) is None:
             ledger.runs.set_fact(CRAWL_FACT, uuid.uuid4().hex)
+        distrusted = ledger.runs.fact(DISTRUSTED_FACT) or []
+        self._distrusted = self._history.distrusted() | frozenset(distrusted)
+        self._error = frozenset(ledger.runs.fact(ERROR_FACT) or [])
 
     # Pages that come
 
@@ -73,6 +79,8 @@ class Revisits:
                 content = None
             if previous is not None:
                 change, content = MOVED, fields["content"]
+        if change == CHANGED and cause == BY_PAGE and self._ledger.visits.answer_of(row).is_check:
+            self._distrust(fields["site"], fields["url"])
         is_same = change == UNCHANGED or (change == MOVED and not ratio)
         before = base or known
         visit = Visit(
@@ -140,6 +148,73 @@ class Revisits:
 
     # Pages that do not
 
+    def conditional(self, url: str, site: str) -> Known | None:
+        """Return what is known of the page at an address that may be asked for only if it has
+        changed: it has validators, all of it is kept, and its server is to be believed.
+        """
+        if site in self._distrusted:
+            return None
+        known = self._history.page(page_id(url))
+        if known is None or known.state != LIVE or not (known.etag or known.last_modified):
+            return None
+        return known if self._history.has_page(known.id) else None
+
+    def validators(self, url: str) -> tuple[str, str]:
+        """Return the ETag and the Last-Modified that came with a page when it was last sent."""
+        known = self._history.page(page_id(url))
+        return (known.etag, known.last_modified) if known is not None else ("", "")
+
+    def stored(self, page_id: str) -> Page | None:
+        """Return a page as it was last read, if all of it is kept and people's corrections, which
+        may be others now, had nothing to do with it.
+        """
+        page = self._history.stored(page_id)
+        return page if page is not None and page.corrections is None else None
+
+    def _distrust(self, site: str, url: str) -> None:
+        if site in self._distrusted:
+            return
+        self._distrusted |= {site}
+        self._ledger.runs.set_fact(DISTRUSTED_FACT, sorted(self._distrusted))
+        logger.warning(
+            "%s: its server said that the page has not changed, but it has: pages of %s are fetched"
+            " whole from now on",
+            url,
+            site,
+        )
+
+    def owner(self, page: Page, url: str, site: str) -> str:
+        """Return the id of the known page, not yet seen in this crawl, that has the text of a page
+        which is not known; empty if there is none: a copy does not take a page's place because it
+        came first.
+        """
+        if self.is_first or self.is_known(url):
+            return ""
+        owner = self._history.owner(site, text_hash(page))
+        return "" if not owner or self._ledger.visits.has(owner) else owner
+
+    def learn_error_page(self, page: Page) -> None:
+        """Learn how the site's error page looks from the answer to a random address."""
+        self._error = texts_of(page)
+        self._ledger.runs.set_fact(ERROR_FACT, sorted(self._error))
+
+    def stands_in(self, page: Page, url: str, has_password: bool) -> str:
+        """Return what stands at an address in the place of a page: ``soft_404`` (the site's error
+        page), ``login``, or nothing.
+        """
+        if self.is_first or not (self._error or has_password):
+            return ""
+        known = self._history.page(page_id(url))
+        if known is not None and (known.state != LIVE or known.text_hash == text_hash(page)):
+            return ""
+        before = self._history.stored(known.id) if known is not None else None
+        if self._error and is_error_page(page, self._error, before):
+            return "soft_404"
+        if has_password and known is not None and before is not None:
+            content = self._history.content(known.id) or ""
+            return "login" if is_login(page, before, content) else ""
+        return ""
+
     def known_links(self, url: str) -> tuple[str, ...]:
         """Return where a page led when it was last read."""
         return self._history.links(page_id(url))
@@ -176,6 +251,8 @@ class Revisits:
             counts[visit.change] += 1
             settled.add(visit.previous_id)
         counts.update(losses.take(takeover, moves, settled))
+        for site in self._distrusted:
+            takeover.distrust(site)
         takeover.commit()
         return counts
 

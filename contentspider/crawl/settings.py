@@ -233,6 +233,12 @@ SETTINGS = (
         minimum=0,
     ),
     Setting(
+        "CONTENTSPIDER_CONDITIONAL",
+        True,
+        "The site spider asks for known pages only if they have changed (ETag, Last-Modified), and"
+        " takes those that have not from the history.",
+    ),
+    Setting(
         "CONTENTSPIDER_ONLY",
         "",
         "'changed' drops the items of pages that are as the last crawl knew them.",
@@ -336,6 +342,7 @@ class CrawlOptions:
     state_dir: str
     history: bool
     history_mb: int
+    conditional: bool
     only: str
     missing_crawls: int
     max_error_share: float

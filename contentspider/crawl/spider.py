@@ -13,6 +13,7 @@ from scrapy.http import HtmlResponse, Response
 
 from contentspider.crawl.addresses import ROW_META_KEY
 from contentspider.crawl.binding import PAGE_META_KEY
+from contentspider.crawl.conditional import CONDITIONAL_ORDER, ConditionalMiddleware
 from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.duplicates import Duplicates
 from contentspider.crawl.engine import end_at_start
@@ -37,7 +38,7 @@ from contentspider.crawl.links import (
     read_head,
     remembering,
 )
-from contentspider.crawl.returns import ORPHAN_META_KEY, note_answer
+from contentspider.crawl.returns import ORPHAN_META_KEY, known_links, note_answer, standing_in
 from contentspider.crawl.robots import header_directives, meta_directives
 from contentspider.crawl.scope import Scope, crawl_name, several, with_scheme
 from contentspider.crawl.sitemaps import is_feed
@@ -122,6 +123,7 @@ class SiteSpider(FindingSpider):
             (GuardMiddleware, GUARD_ORDER),
             (CredentialsMiddleware, CREDENTIALS_ORDER),
             (DocumentsMiddleware, DOCUMENTS_ORDER),
+            (ConditionalMiddleware, CONDITIONAL_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(
                 "DOWNLOADER_MIDDLEWARES", middleware, order
@@ -172,6 +174,8 @@ class SiteSpider(FindingSpider):
     async def start(self) -> AsyncIterator[Request]:
         """Yield the start addresses and their sites' robots.txt and sitemaps."""
         seen = set()
+        for request in self.probe_requests(self.start_urls):
+            yield request
         for address in self.start_urls:
             meta = {START_META_KEY: True}
             yield Request(
@@ -192,13 +196,13 @@ class SiteSpider(FindingSpider):
         """Tell whether the page of an address belongs to the crawl."""
         return self.scope.has(address)
 
+    def is_page_request(self, request: Request) -> bool:
+        """Tell whether a request is that of a page, and no start."""
+        return request.callback == self.parse and START_META_KEY not in request.meta
+
     def is_strayed(self, request: Request) -> bool:
         """Tell whether the request of a page (no start) has been led out of the crawl."""
-        return (
-            request.callback == self.parse
-            and START_META_KEY not in request.meta
-            and not self.is_own(request.url)
-        )
+        return self.is_page_request(request) and not self.is_own(request.url)
 
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the page's item and requests for the pages that it links to."""
@@ -236,17 +240,18 @@ class SiteSpider(FindingSpider):
         root = response.selector.root if response.body.strip() else None
         head = read_head(root, response.url) if root is not None and hasattr(root, "iter") else None
         robots = self._directives(response, head)
+        depth = response.meta.get("depth", 0) + 1
+        follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
+        links: list[str] = []
+        if follows and root is not None and head is not None:
+            links = self._links(root, response, head)
+        elif follows:
+            links = known_links(self.keeper, response)
+        note_answer(self.keeper, response, links)
         yield from self._items(response, page, robots)
-        if root is None or head is None:
-            return
-        if START_META_KEY in response.meta and self.sitemaps:
+        if head is not None and START_META_KEY in response.meta and self.sitemaps:
             for address in head.feeds[:MAX_FEEDS]:
                 yield from self.feed_requests(address)
-        depth = response.meta.get("depth", 0) + 1
-        links: list[str] = []
-        if "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth):
-            links = self._links(root, response, head)
-        note_answer(self.keeper, response, links)
         yield from self._link_requests(links, page)
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:
@@ -263,10 +268,16 @@ class SiteSpider(FindingSpider):
         if "noindex" in robots:
             self._skip(response, "noindex")
             return
+        if reason := standing_in(self.keeper, response, page):
+            self._skip(response, reason)
+            return
         # A session id that the server put in by a redirect is no part of the page's address.
         url = clean_address(response.url)
         url = without_session(url) if "redirect_urls" in response.meta else url
-        address = self.duplicates.claim(url, page, response.meta.get(ROW_META_KEY))
+        row = response.meta.get(ROW_META_KEY)
+        if self.duplicates.must_wait(url, page, row):
+            return
+        address = self.duplicates.claim(url, page, row)
         if not address:
             self._skip(response, "duplicate")
             return

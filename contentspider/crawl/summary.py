@@ -69,14 +69,16 @@ def _counts_of_items(
 ) -> list[str]:
     kept, dropped = (stats.get(f"contentspider/chars/{name}", 0) for name in ("kept", "dropped"))
     reasons = _by_kind(stats, "contentspider/pages/unread/")
-    read, failed, copies = (
+    read, failed, copies, unsent = (
         stats.get(f"contentspider/pages/{name}", 0)
-        for name in ("tagged", "failed", "skipped/duplicate")
+        for name in ("tagged", "failed", "skipped/duplicate", "not_modified")
     )
     why = f" ({reasons})" if reasons else ""
+    unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     share = kept / max(kept + dropped, 1)
     lines = [
-        f"{read} pages read, {failed} failed{why}, {copies} duplicates; {items} items",
+        f"{read + unsent} pages read{unmodified}, {failed} failed{why}, {copies} duplicates;"
+        f" {items} items",
         f"{kept:,} characters kept, {dropped:,} dropped ({share:.0%} kept)",
         f"items:  {', '.join(outputs)}",
         _models(stats, models),

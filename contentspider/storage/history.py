@@ -108,6 +108,12 @@ class SQLiteHistory:
             logger.warning("%s: %s: %s", self._database.name, page_id, error)
             return None
 
+    def distrusted(self) -> frozenset[str]:
+        """Return the sites whose servers said that pages had not changed which had."""
+        return frozenset(
+            str(site) for (site,) in self._database.rows("SELECT site FROM distrusted")
+        )
+
     def taken_over(self, crawl: str) -> int:
         """Return the number of the last visit of a crawl that is in the history, 0 if none is."""
         return self._database.count("SELECT visits FROM crawls WHERE key = ?", (crawl,))
@@ -115,6 +121,12 @@ class SQLiteHistory:
     def take_over(self, crawl: str, is_complete: bool) -> Takeover:
         """Begin to take over what a crawl found; *is_complete*: it saw all that there is."""
         return Takeover(self._database, crawl, is_complete, self._max_bytes)
+
+    def has_page(self, page_id: str) -> bool:
+        """Tell whether all of a page is kept, as it was last seen."""
+        return bool(
+            self._database.count("SELECT page IS NOT NULL FROM pages WHERE id = ?", (page_id,))
+        )
 
     def links(self, page_id: str) -> tuple[str, ...]:
         """Return where a page led when it was last seen."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contentspider.storage.schema import Schema
 
 TABLES = """
+CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE crawls (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE,
     visits INTEGER NOT NULL, ended TEXT NOT NULL, is_complete INTEGER NOT NULL);
 CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,

@@ -160,6 +160,10 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
+    def distrust(self, site: str) -> None:
+        """Note that a site's server says of pages that they have not changed which have."""
+        self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
+
     def _record(self, **values: object) -> None:
         names = ", ".join(["crawl", *values])
         marks = ", ".join("?" * (len(values) + 1))

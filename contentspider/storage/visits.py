@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from contentspider.storage.database import Database
 
 COMPRESSION = 3
+ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Answer:
     """What the server said with a page, and where the page leads.
 
     *moved_from* are the addresses that led here by permanent redirects, and how (``HTTP 301``) each
-    did; *is_orphan*: no page linked here, and it was asked for since it was known.
+    did; *is_orphan*: no page linked here, and it was asked for since it was known. *is_check*: the
+    server had said that the page has not changed, and was asked for it all the same.
     """
 
     etag: str = ""
@@ -55,6 +57,7 @@ class Answer:
     links: tuple[str, ...] = ()
     moved_from: tuple[tuple[str, str], ...] = ()
     is_orphan: bool = False
+    is_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class SQLiteVisits:
     def answer(self, address_row: int, answer: Answer) -> None:
         """Keep what came with the page of an address."""
         self._do(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
                 address_row,
                 answer.etag,
@@ -88,14 +91,14 @@ class SQLiteVisits:
                 pack_lines(answer.links),
                 json.dumps(answer.moved_from) if answer.moved_from else None,
                 answer.is_orphan,
+                answer.is_check,
             ),
         )
 
     def answer_of(self, address_row: int | None) -> Answer:
         """Return what came with the page of an address; an empty one if nothing is known."""
         row = self._do(
-            "SELECT etag, last_modified, links, moved_from, is_orphan FROM answers"
-            " WHERE address = ?",
+            f"SELECT {ANSWER} FROM answers WHERE address = ?",  # noqa: S608 - our own names
             (address_row,),
         ).fetchone()
         return _answer(row) if row else Answer()
@@ -131,7 +134,7 @@ class SQLiteVisits:
     def after(self, number: int) -> Iterator[Seen]:
         """Yield the visits whose number is larger, in order."""
         while row := self._do(
-            "SELECT number, visit, content, page, etag, last_modified, links, moved_from, is_orphan"
+            f"SELECT number, visit, content, page, {ANSWER}"  # noqa: S608 - our own names
             " FROM visits LEFT JOIN answers ON answers.address = visits.address"
             " WHERE number > ? ORDER BY number LIMIT 1",
             (number,),
@@ -155,13 +158,14 @@ class SQLiteVisits:
 
 
 def _answer(row: tuple[object, ...] | list[object]) -> Answer:
-    etag, last_modified, links, moved_from, is_orphan = row
+    etag, last_modified, links, moved_from, is_orphan, is_check = row
     return Answer(
         str(etag or ""),
         str(last_modified or ""),
         unpack_lines(links),
         tuple((url, how) for url, how in json.loads(str(moved_from))) if moved_from else (),
         bool(is_orphan),
+        bool(is_check),
     )
 
 

@@ -1,0 +1,158 @@
+"""Re-crawls: pages that are not sent again, what stands in the place of pages, and copies."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.page.document import Page
+from contentspider.site.standins import is_error_page, is_login, texts_of
+from tests.sites import article, prose
+from tests.test_recrawls import Recrawls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Site
+
+
+class Validating(Recrawls):
+    """A site whose server sends an ETag, and no page that has not changed; *lies*: nor any other
+    page that it is asked for so.
+    """
+
+    lies = False
+
+    def _answer(self, path: str) -> tuple[int, str, bytes]:
+        status, kind, body = super()._answer(path)
+        tag = f'"{sha256(body).hexdigest()[:8]}"'
+        asked = self.site.asked.headers.get("If-None-Match")
+        if asked == tag or (asked and self.lies):
+            self.unsent.append(path)
+            return 304, kind, b""
+        return status, f"{kind}\r\nETag: {tag}", body
+
+    unsent: list[str]
+
+
+@pytest.fixture
+def validating(site: Site, tmp_path: Path) -> Validating:
+    """Return a site that has been crawled once."""
+    made = Validating(site, tmp_path)
+    made.unsent = []
+    made.crawl()
+    made.changes()
+    return made
+
+
+def test_what_has_not_changed_is_not_sent_again(validating: Validating) -> None:
+    first = validating.crawl()
+    assert len(validating.unsent) == 11, "but for the start"
+    assert validating.changes() == {}
+    assert "10 of them not sent" in validating.said, "one is looked at all the same"
+    validating.articles["/2"] = validating.articles["/2"].replace(prose(2, 1), prose("edited"))
+    # Only a page that is not sent leads to it.
+    hub = validating.articles["/5"].replace("</article>", "<a href=/deep>Deep</a></article>")
+    validating.articles |= {"/5": hub, "/deep": article(55)}
+    validating.unlinked.add("/deep")
+    assert validating.crawl()["/deep"]["change"] == "new"
+    validating.changes()
+    validating.unsent.clear()
+    items = validating.crawl()
+    assert "/5" in validating.unsent and items["/deep"]["change"] == "unchanged"
+    assert validating.changes() == {}
+    for path, item in first.items():
+        if path not in ("/2", "/5"):
+            found = items[path]
+            differing = {name for name in item if item[name] != found[name]}
+            assert differing <= {"crawled_at", "change", "change_ratio", "confidence"}, path
+    # A model that was learned since filters what was not sent, too.
+    again = validating.crawl("--relearn", "-s", "CONTENTSPIDER_LABELS=paper")
+    assert again["/3"]["model_version"] != items["/3"]["model_version"]
+
+
+def test_a_server_that_says_of_any_page_that_it_has_not_changed(validating: Validating) -> None:
+    for path in validating.articles:
+        validating.articles[path] = article(100 + int(path[1:]))
+    validating.lies = True
+    validating.crawl()
+    assert "its server said that the page has not changed, but it has" in validating.said
+    validating.changes()
+    validating.unsent.clear()
+    validating.crawl()
+    assert not validating.unsent, "it is not asked so again"
+    assert set(validating.changes().values()) <= {"changed"}
+
+
+def test_an_error_page_that_is_answered_as_a_success_is_no_change(
+    site: Site, tmp_path: Path
+) -> None:
+    again = Recrawls(site, tmp_path)
+    again.crawl()
+    again.changes()
+    found = again.site.answer
+
+    def soft(path: str) -> tuple[int, str, bytes]:
+        status, kind, body = found(path)
+        if status == 404 and path != "/robots.txt":
+            error = article(0).partition("<article>")[0] + (
+                f"<article><h1>Sorry</h1><p>There is no page {path} on this site. Look for it"
+                " in the archive, or go back to where you came from.</p></article></body></html>"
+            )
+            return 200, kind, error.encode()
+        return status, kind, body
+
+    site.answer = soft
+    del again.articles["/3"]
+    form = '<form><p>Members only. Please log in.</p><input name="p" type="password"></form>'
+    again.articles["/4"] = f"<html><nav><a href=/>Home</a></nav>{form}</html>"
+    items = again.crawl()
+    assert again.changes() == {}
+    assert "/3" not in items and "/4" not in items
+    again.articles["/3"], again.articles["/4"] = article(3), article(4)
+    assert {item["change"] for item in again.crawl().values()} == {"unchanged"}
+
+
+def test_a_copy_does_not_take_the_place_of_a_page_by_coming_first(
+    site: Site, tmp_path: Path
+) -> None:
+    again = Recrawls(site, tmp_path)
+    again.crawl()
+    again.changes()
+    again.articles = {"/0-copy": again.articles["/7"], **again.articles}
+    assert "/0-copy" not in again.crawl()
+    assert again.changes() == {}
+    # The page is no more: its copy takes its place.
+    del again.articles["/7"]
+    items = again.crawl()
+    assert items["/0-copy"]["change"] == "new"
+    assert again.changes() == {"/0-copy": "new", "/7": "gone"}
+
+
+def page(*texts: str, url: str = "http://e.example/a") -> Page:
+    return Page.from_html("".join(f"<p>{text}</p>" for text in texts), url)
+
+
+MENU = ("Home", "About us", "Contact")
+
+
+def test_stand_ins() -> None:
+    before = page(*MENU, prose(1), prose(2))
+    error = texts_of(page(*MENU, "Nothing was found here."))
+    assert is_error_page(page(*MENU, "Nothing was found here."), error, before)
+    assert not is_error_page(page(*MENU, prose(1)), error, before), "cut short"
+    assert not is_error_page(page(*MENU, prose(3), prose(4)), error, before), "written anew"
+    assert not is_error_page(page(*MENU), error, before), "it does not say so"
+    assert is_error_page(page(*MENU, "Nothing was found here."), error, None)
+    assert is_error_page(
+        page(*MENU, "There is no /ab", url="http://e.example/ab"),
+        texts_of(page(*MENU, "There is no /c1", url="http://e.example/c1")),
+        None,
+    )
+    assert not is_error_page(page(*MENU, "Short."), error, None)
+    login = page(*MENU, "Your name", "Your password")
+    assert is_login(login, before, f"{prose(1)}\n{prose(2)}")
+    assert not is_login(page(*MENU, prose(1), "Your password"), before, prose(1))
+    assert not is_login(page(*MENU, prose(3), prose(4), prose(5)), before, prose(1))
