@@ -147,8 +147,8 @@ def test_stand_ins() -> None:
     assert not is_error_page(page(*MENU), error, before), "it does not say so"
     assert is_error_page(page(*MENU, "Nothing was found here."), error, None)
     assert is_error_page(
-        page(*MENU, "There is no /ab", url="http://e.example/ab"),
-        texts_of(page(*MENU, "There is no /c1", url="http://e.example/c1")),
+        page(*MENU, "There is no /a", url="http://e.example/a"),
+        texts_of(page(*MENU, "There is no /b1", url="http://e.example/b1")),
         None,
     )
     assert not is_error_page(page(*MENU, "Short."), error, None)

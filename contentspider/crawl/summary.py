@@ -77,8 +77,10 @@ def _counts_of_items(
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     share = kept / max(kept + dropped, 1)
     lines = [
-        f"{read + unsent} pages read{unmodified}, {failed} failed{why}, {copies} duplicates;"
-        f" {items} items",
+        (
+            f"{read + unsent} pages read{unmodified}, {failed} failed{why}, {copies} duplicates;"
+            f" {items} items"
+        ),
         f"{kept:,} characters kept, {dropped:,} dropped ({share:.0%} kept)",
         f"items:  {', '.join(outputs)}",
         _models(stats, models),

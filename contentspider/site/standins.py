@@ -23,7 +23,7 @@ FEW_LOGIN_CHARS = 500
 
 def texts_of(page: Page) -> frozenset[str]:
     """Return the texts of a page's blocks, without the path of its address: error pages name it."""
-    path = unquote(page.url.partition("://")[2].partition("/")[2])
+    path = "/" + unquote(page.url.partition("://")[2].partition("/")[2])
     texts = (block.text for block in page.content.blocks)
     return frozenset(text.replace(path, "") if len(path) > 1 else text for text in texts)
 
