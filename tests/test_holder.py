@@ -119,7 +119,7 @@ import sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from contentspider import ContentItem
-from contentspider.crawl import holder, learning, pipeline
+from contentspider.crawl import learners, learning, pipeline
 
 class MySpider(scrapy.Spider):
     name = "my"
@@ -157,12 +157,12 @@ def script(site: Site, folder: Path, change: str) -> str:
 
 
 FAILS_ONCE = """
-learn, fails = holder.learn_apart, [True]
+learn, fails = learners.learn_apart, [True]
 def failing(*task):
     if fails.pop() if fails else False:
         raise learning.LearningError("no memory")
     return learn(*task)
-holder.learn_apart = failing
+learners.learn_apart = failing
 """
 
 
@@ -290,8 +290,8 @@ def test_scrapy_parse_shows_filled_items(site: Site, tmp_path: Path) -> None:
 
 COUNTING = """
 import threading, time
-learn, busy, most = holder.learn_apart, [0], [0]
-holder.os.cpu_count = lambda: 2
+learn, busy, most = learners.learn_apart, [0], [0]
+learners.os.cpu_count = lambda: 2
 def counting(*task):
     with threading.Lock():
         busy[0] += 1
@@ -301,7 +301,7 @@ def counting(*task):
     finally:
         busy[0] -= 1
         print("at once:", most[0])
-holder.learn_apart = counting
+learners.learn_apart = counting
 """
 
 

@@ -40,7 +40,7 @@ OPTIONS = LearningOptions()
 
 
 def test_a_process_learns_the_model_of_the_held_pages(held: Path) -> None:
-    model = learn_apart(held, "example.org", OPTIONS, 60)
+    model = learn_apart(held, "example.org", OPTIONS, 60).model
     assert (model.site, model.pages) == ("example.org", 5)
     page = Page.from_html(article(7))
     assert "All rights reserved" not in model.extract(page).text

@@ -60,7 +60,9 @@ class Addresses:
         self._in_flight: dict[int, Request] = {}
         self._outcomes: dict[int, Outcome] = {}
         self._answered: set[int] = set()
-        self._ask_again: list[int] | None = []  # None: that has been done
+        self._ask_again: list[int] = []
+        # What could not be had before has been asked for again.
+        self.is_at_end = False
         connect = keeper.crawler.signals.connect
         connect(self.received, signal=signals.response_received)
         connect(self.spider_failed, signal=signals.spider_error)
@@ -118,22 +120,17 @@ class Addresses:
             )
             if (
                 outcome.again is Again.AT_END
-                and self._ask_again is not None
+                and not self.is_at_end
                 and len(self._ask_again) < MAX_ASKED_AGAIN
             ):
                 self._ask_again.append(row)
-
-    @property
-    def is_at_end(self) -> bool:
-        """Tell whether what could not be had before has been asked for again."""
-        return self._ask_again is None
 
     def ask_again(self) -> int:
         """Queue once more, at the end of a crawl, what the server could not give before, and return
         how many addresses that are.
         """
         self.finish_done()
-        rows, self._ask_again = self._ask_again, None
+        rows, self._ask_again, self.is_at_end = self._ask_again, [], True
         return self._keeper.ledger.frontier.ask_again(rows) if rows else 0
 
     def skipped(self, request: Request, exception: IgnoreRequest) -> None:

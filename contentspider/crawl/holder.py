@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
-from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.binding import Bindings
 from contentspider.crawl.engine import pass_item, wake
 from contentspider.crawl.keeper import Keeper
-from contentspider.crawl.learning import LearningTimeoutError, learn_apart
+from contentspider.crawl.learners import Learners
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.sources import ItemSources, SiteState, Source
@@ -25,7 +22,6 @@ from contentspider.errors import NotEnoughTextError, StateError
 from contentspider.site.labels import VOTES
 from contentspider.site.prior import Prior
 from contentspider.storage.database import LedgerFullError
-from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -51,14 +47,13 @@ class Holder:
         self.stats = crawler.stats
         self.options = CrawlOptions.from_settings(crawler.settings)
         self.keys = SiteKeys(self.options.site_by)
-        self.store = ModelStore(self.options.models_dir, self.options.keep_models)
+        self.learners = Learners(self.options, crawler.stats)
+        self.store = self.learners.store
         self.sites: dict[str, SiteState] = {}
         self.sources = ItemSources()
         self.bindings = Bindings()
         self._is_closing = False
         self._at_once = crawler.settings.getint("CONCURRENT_ITEMS")
-        # A learner takes one core, and the crawl wants one, too.
-        self._learners = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
         crawler.signals.connect(self._on_gone, signal=signals.item_dropped)
@@ -98,7 +93,7 @@ class Holder:
             if learned_here or not self.options.relearn:
                 model = self._load(key)
             if model is not None:
-                state.model, state.version = model, model.version
+                state.use(model)
                 state.is_early = learned_here
                 self.stats.inc_value("contentspider/models/loaded")
                 logger.info(
@@ -144,13 +139,19 @@ class Holder:
             return False
         state = self.site(source.page.url)
         key = keeper.recorder.key(source.row, source.place)
-        if not state.is_ready and not keeper.is_broken and not source.page.is_document:
+        if not keeper.is_broken and not source.page.is_document and self._must_wait(state, source):
             return self._hold(state, item, source, key)
         try:
             return key is not None and keeper.ledger.items.has_item(key)
         except LedgerFullError as error:
             keeper.fail(error)
             return keeper.is_stopping
+
+    def _must_wait(self, state: SiteState, source: Source) -> bool:
+        """Tell whether a page waits for a model: the site has none, or none for such a page."""
+        if not state.is_ready:
+            return True
+        return state.watch is not None and state.watch.add(source.page)
 
     def _hold(self, state: SiteState, item: Any, source: Source, key: str | None) -> bool:
         try:
@@ -189,6 +190,8 @@ class Holder:
         try:
             if not state.is_ready:
                 await self._learn(state)
+            elif not self._is_closing:
+                await self._mend(state)
             await self._release(state)
         finally:
             wake(self.crawler)
@@ -196,7 +199,7 @@ class Holder:
     async def _learn(self, state: SiteState) -> None:
         """Learn a site from its held pages; on failure its items will pass unfiltered."""
         try:
-            model = await self._model(state)
+            model = (await self.learners.learn(self.keeper, state)).model
             model.judge = self.prior
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
@@ -213,73 +216,30 @@ class Holder:
             self.stats.inc_value("contentspider/sites/failed")
             state.failed = True
             return
-        state.model, state.version = model, model.version
         self.stats.inc_value("contentspider/sites/learned")
         self._save(state, model)
+        state.use(model)
 
-    async def _model(self, state: SiteState) -> SiteModel:
-        """Return the site's model, learned at the second attempt if the first fails."""
-        for attempt in (1, 2):
-            started = time.monotonic()
-            self.keeper.commit()  # the learner reads what is on disk
-            path = self.keeper.ledger.path
-            assert path  # in memory nothing is held
-            try:
-                async with self._learners:
-                    if state.held:
-                        logger.info("%s: learning from %d held items", state.key, state.held)
-                    else:
-                        logger.info("%s: learning again, from a sample of all pages", state.key)
-                    model = await run_in_thread(
-                        learn_apart,
-                        path,
-                        state.key,
-                        self.options.learning,
-                        self.options.learn_secs,
-                    )
-            except (NotEnoughTextError, LearningTimeoutError):
-                raise
-            except Exception as error:
-                if attempt == 2:
-                    raise
-                logger.warning("%s: learning failed and is tried again: %s", state.key, error)
-            else:
-                logger.info(
-                    "%s: learned model %s from %d pages in %.1f s",
-                    state.key,
-                    model.version,
-                    model.pages,
-                    time.monotonic() - started,
-                )
-                return model
-        raise AssertionError("unreachable")
+    async def _mend(self, state: SiteState) -> None:
+        """Learn a site anew whose held pages stand in a template that its model does not know."""
+        model = await self.learners.mend(self.keeper, state)
+        if model is not None:
+            model.judge = self.prior
+            self.stats.inc_value("contentspider/sites/learned")
+            self._save(state, model)
+            state.use(model)
+            state.is_early = False
+        elif state.watch is not None and state.watch.is_found:
+            state.watch = None  # it would be found again with each page
 
     def _save(self, state: SiteState, model: SiteModel) -> None:
-        if self._is_closing or getattr(self.crawler.spider, "is_limited", False):
-            logger.info(
-                "%s: its model is not saved, since the crawl was cut short: the next one learns the"
-                " site from more pages",
-                state.key,
-            )
-            return
-        try:
-            self.store.save(model)
-            self.keeper.ledger.runs.set_fact("learned", sorted({state.key, *self._learned()}))
-            self.stats.inc_value("contentspider/models/saved")
-        except LedgerFullError as error:
-            self.keeper.fail(error)
-        except OSError as error:
-            logger.error(
-                "%s: its model could not be saved in %s (%s): the next crawl will learn it again",
-                state.key,
-                self.store.folder,
-                error.strerror,
-            )
+        is_limited = getattr(self.crawler.spider, "is_limited", False)
+        self.learners.save(self.keeper, state, model, self._is_closing or is_limited)
 
     async def _relearn(self, state: SiteState) -> None:
         """Save a model of the whole site in place of that of the pages that came first."""
         try:
-            self._save(state, await self._model(state))
+            self._save(state, (await self.learners.learn(self.keeper, state)).model)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
             logger.warning("%s: the model of its first pages stays: %s", state.key, error)
         finally:
@@ -288,6 +248,7 @@ class Holder:
     async def _release(self, state: SiteState) -> None:
         """Send the held items of a site through the item pipelines."""
         sent: set[asyncio.Task[None]] = set()
+        released = 0
         self.keeper.recorder.listen()
         try:
             for held in self.keeper.ledger.items.release(state.key):
@@ -299,6 +260,7 @@ class Holder:
                     key=held.key,
                 )
                 self.sources.put(held.item, source)
+                released += 1
                 self.stats.inc_value("contentspider/items/released")
                 sent.add(self._task(pass_item(self.crawler, held.item)))
                 if len(sent) >= self._at_once:
@@ -308,7 +270,8 @@ class Holder:
         finally:
             if sent:
                 await asyncio.wait(sent)
-            state.held = state.pages = 0
+            # Pages of an unknown template may have come meanwhile.
+            state.held = state.pages = max(state.held - released, 0)
 
     def _on_gone(self, item: Any) -> None:
         self.sources.take(item)
@@ -320,7 +283,10 @@ class Holder:
             state = self._site(key)
             state.held = state.pages = count
             self.stats.inc_value("contentspider/items/held", count)
-            if state.is_ready or count >= self.options.learn_pages:
+            if state.watch is not None:
+                for page in self.keeper.ledger.items.held_pages(key):
+                    state.watch.add(page)
+            elif state.is_ready or count >= self.options.learn_pages:
                 self._begin(state)
 
     def _on_idle(self) -> None:
@@ -351,10 +317,10 @@ class Holder:
                 await state.work
             if not state.held or self.keeper.is_stopping:
                 continue
-            if self.keeper.is_durable and not state.is_ready and self._is_interrupted():
+            if self.keeper.is_durable and self._is_interrupted():
                 logger.warning(
-                    "%s: %d items stay held, since the crawl was interrupted before the site was"
-                    " learned; --resume (CONTENTSPIDER_RESUME) goes on with it and lets them go",
+                    "%s: %d items stay held, since the crawl was interrupted before their template"
+                    " was learned; --resume (CONTENTSPIDER_RESUME) goes on and lets them go",
                     state.key,
                     state.held,
                 )

@@ -16,10 +16,10 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contentspider.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.site.options import LearningOptions
@@ -48,13 +48,33 @@ class LearningTimeoutError(LearningError):
     """The learning process took too long; the site's items pass unfiltered."""
 
 
-def learn_apart(ledger: Path, site: str, options: LearningOptions, seconds: float) -> SiteModel:
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A model that was learned; its mean *confidence* on the pages that it was learned from, and
+    that of the model *before* (None: they were not compared, or it cannot be read).
+    """
+
+    model: SiteModel
+    confidence: float = 0.0
+    before: float | None = None
+
+
+def learn_apart(
+    ledger: Path,
+    site: str,
+    options: LearningOptions,
+    seconds: float,
+    before: Path | None = None,
+) -> Learned:
     """Return the model of a site whose pages *ledger* holds, learned by another process in
-    *seconds* at most; raises `NotEnoughTextError` or `LearningError`.
+    *seconds* at most; raises `NotEnoughTextError` or `LearningError`. It is compared with that in
+    the folder *before*.
     """
     from contentspider.site.model import SiteModel
 
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
+    if before is not None:
+        task["before"] = str(before)
     try:
         code, written, said = _run(json.dumps(task), seconds)
     except subprocess.TimeoutExpired:
@@ -70,8 +90,9 @@ def learn_apart(ledger: Path, site: str, options: LearningOptions, seconds: floa
         raise LearningError(
             said.splitlines()[-1] if said else f"the learning process ended with {code}"
         )
-    manifest, _, weights = written.partition(b"\n")
-    return SiteModel.parse(json.loads(manifest), weights)
+    head, _, weights = written.partition(b"\n")
+    manifest, *compared = json.loads(head)
+    return Learned(SiteModel.parse(manifest, weights), *compared)
 
 
 def _run(task: str, seconds: float) -> tuple[int, bytes, str]:
@@ -127,6 +148,27 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
             yield page
 
 
+def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[float | None]:
+    """Return the mean confidence of a new model, and of the one before it, on the same pages."""
+    from contentspider.site.learner import SiteLearner
+    from contentspider.site.model import SiteModel
+
+    try:
+        before = SiteModel.load(task["before"])
+        before.judge = model.judge
+    except (ContentSpiderError, OSError):
+        return [0.0, None]
+    sample = SiteLearner.sample(_pages(ledger, task["site"]))
+    # Of its own pages a model knows what was decided: by what the classifier says the two are
+    # compared.
+    model.decided, before.decided = {}, {}
+    found = [
+        sum(one.extract(page).confidence for page in sample) / len(sample)
+        for one in (model, before)
+    ]
+    return [*found]
+
+
 def main() -> int:
     """Learn the task that is the argument, and write the model's manifest and weights."""
     output = sys.stdout.buffer
@@ -140,6 +182,7 @@ def main() -> int:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
         model = SiteLearner(task["site"], options).fit(_pages(ledger, task["site"]))
+        compared = _compare(model, ledger, task) if "before" in task else []
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))
@@ -147,8 +190,8 @@ def main() -> int:
     except ContentSpiderError as error:
         sys.stderr.write(str(error))
         return 1
-    manifest = json.dumps(model.manifest()).encode()
-    output.write(manifest + b"\n" + model.dump_weights())
+    head = json.dumps([model.manifest(), *compared]).encode()
+    output.write(head + b"\n" + model.dump_weights())
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from contentspider.site.drift import Drift
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -31,6 +33,14 @@ class SiteState:
     failed: bool = False
     # The model was learned before the site's last pages were seen: it is learned again at the end.
     is_early: bool = False
+    # Pages that come after the model was learned, and whether their templates are those that it
+    # knows.
+    watch: Drift | None = None
+
+    def use(self, model: SiteModel) -> None:
+        """Decide by a *model* from now on, and watch whether it knows the site's templates."""
+        self.model, self.version = model, model.version
+        self.watch = Drift(model)
 
     @property
     def is_ready(self) -> bool:

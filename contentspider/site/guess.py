@@ -46,3 +46,18 @@ def best_guess(
     threshold = best / 2
     odds = clipped / (1 - clipped) * (1 - threshold) / threshold
     return np.asarray(odds / (1 + odds), dtype=np.float32)
+
+
+def mean_of_odds(
+    first: NDArray[np.float32], second: NDArray[np.float32], weight: float
+) -> NDArray[np.float32]:
+    """Return the probabilities whose log odds are the mean of those of two judges, of which the
+    second counts *weight* times as much as the first.
+
+    >>> mean_of_odds(np.array([0.9, 0.6]), np.array([0.1, 0.1]), 0.5).round(2)
+    array([0.68, 0.39], dtype=float32)
+    """
+    # None is infinite.
+    first, second = np.clip(first, 1e-6, 1 - 1e-6), np.clip(second, 1e-6, 1 - 1e-6)
+    odds = (first / (1 - first) * (second / (1 - second)) ** weight) ** (1 / (1 + weight))
+    return np.asarray(odds / (1 + odds), dtype=np.float32)

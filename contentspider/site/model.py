@@ -21,6 +21,7 @@ from contentspider.site.counts import count_prose, kept_chars, sureness
 from contentspider.site.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.folder import read_model
 from contentspider.site.generations import Generations
+from contentspider.site.guess import mean_of_odds
 from contentspider.site.labels import VOTES
 from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpack
 from contentspider.site.pagetype import page_type
@@ -32,6 +33,7 @@ from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -226,8 +228,23 @@ class SiteModel:
         """
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
-        chars, unseen = count_prose(page.content, self._seen(), self._is_seen)
+        chars, unseen = self.unseen_prose(page)
         return unseen > UNSEEN_SHARE * chars
+
+    def unseen_prose(self, page: Page) -> tuple[int, int]:
+        """Return how many characters outside of links a page has, and how many of them stand at
+        places that the model has not seen.
+        """
+        return count_prose(page.content, self._seen(), self._is_seen)
+
+    def unseen_slots(self, page: Page) -> Iterator[tuple[str, int]]:
+        """Yield the slot of each block at a place that the model has not seen, and how many
+        characters outside of links it has.
+        """
+        for block in page.content.blocks:
+            slot = self._table.slot(block.path)
+            if slot not in self.slots:
+                yield slot, len(block.text) - block.link_chars
 
     def _is_seen(self, path: str) -> bool:
         return self._table.slot(path) in self.slots
@@ -362,18 +379,3 @@ class SiteModel:
         by another version.
         """
         return cls.parse(*read_model(Path(path)))
-
-
-def mean_of_odds(
-    first: NDArray[np.float32], second: NDArray[np.float32], weight: float
-) -> NDArray[np.float32]:
-    """Return the probabilities whose log odds are the mean of those of two judges, of which the
-    second counts *weight* times as much as the first.
-
-    >>> mean_of_odds(np.array([0.9, 0.6]), np.array([0.1, 0.1]), 0.5).round(2)
-    array([0.68, 0.39], dtype=float32)
-    """
-    # None is infinite.
-    first, second = np.clip(first, 1e-6, 1 - 1e-6), np.clip(second, 1e-6, 1 - 1e-6)
-    odds = (first / (1 - first) * (second / (1 - second)) ** weight) ** (1 / (1 + weight))
-    return np.asarray(odds / (1 + odds), dtype=np.float32)

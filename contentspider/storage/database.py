@@ -207,7 +207,7 @@ class Database:
     def count(self, statement: str, values: Sequence[object] = ()) -> int:
         """Return the number that a statement finds, 0 if it finds none."""
         row = self.do(statement, values).fetchone()
-        return int(row[0]) if row else 0
+        return int(row[0] or 0) if row else 0
 
     def commit(self) -> None:
         """Keep all changes since the last commit; raises `LedgerFullError` if the disk takes no

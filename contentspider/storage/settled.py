@@ -123,11 +123,15 @@ class SQLiteItems:
             yield held
 
     def _held_rows(self, site: str) -> Iterator[int]:
-        """Yield the rows of a site's held items; rows may go while they are read."""
+        """Yield the rows of a site's items that are held now; rows may come and go while they are
+        read.
+        """
         last = -1
+        end = self._database.count("SELECT max(number) FROM held_items WHERE site = ?", (site,))
         while found := self._do(
-            "SELECT number FROM held_items WHERE site = ? AND number > ? ORDER BY number LIMIT 1",
-            (site, last),
+            "SELECT number FROM held_items WHERE site = ? AND number > ? AND number <= ?"
+            " ORDER BY number LIMIT 1",
+            (site, last, end),
         ).fetchone():
             last = found[0]
             yield last

@@ -1,0 +1,118 @@
+"""Sites whose templates change after they were learned: between crawls, and in the midst of one."""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import TYPE_CHECKING
+
+from contentspider import Page, SiteLearner
+from contentspider.site.drift import A_FEW, SHARED_BY, Drift
+from tests.sites import article, prose
+from tests.test_recrawls import Recrawls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Site
+
+THEME = (
+    "<html><head><title>{title}</title></head><body><div class=top><ul><li><a href=/>Start</a>"
+    "<li><a href=/1>News</a></ul></div><div class=wrap><div class='post-body'><h2>{title}</h2>"
+    "<div class=txt>{first}</div><div class=txt>{second}</div></div><div class=aside>{aside}</div>"
+    "</div><div class=bottom>All about us and our terms</div></body></html>"
+)
+
+
+def themed(number: int) -> str:
+    """Return the article of a number in another theme: its text is the same."""
+    return THEME.format(
+        title=f"Page {number}",
+        first=prose(number, 1),
+        second=prose(number, 2),
+        aside=f"Read on: {prose('aside', words=6)}",
+    )
+
+
+def pages(bodies: list[str]) -> list[Page]:
+    return [Page.from_html(body, f"http://e.example/{n}") for n, body in enumerate(bodies)]
+
+
+def test_a_template_that_is_on_many_pages_is_found_and_odd_pages_are_not() -> None:
+    model = SiteLearner("e.example").fit(pages([article(number) for number in range(40)]))
+    watch = Drift(model)
+    assert not any(watch.add(page) for page in pages([article(n) for n in range(50, 90)]))
+    odd = [article(number).replace("<article>", "<section>" * (number + 1)) for number in range(12)]
+    strange = [watch.add(page) for page in pages(odd)]
+    assert all(strange) and not watch.is_found, "each in its own way"
+    for page in pages([themed(number) for number in range(100, 99 + SHARED_BY)]):
+        assert watch.add(page)
+        assert watch.add(page), "a page of two items counts once"
+        assert not watch.is_found
+    assert watch.add(Page.from_html(themed(1), "/last"))
+    assert watch.is_found
+    assert f"{SHARED_BY} of them at" in watch.evidence()
+
+
+def test_a_small_site_all_of_whose_pages_are_strange() -> None:
+    model = SiteLearner("e.example").fit(pages([article(number) for number in range(10)]))
+    watch = Drift(model)
+    for page in pages([themed(number) for number in range(A_FEW)]):
+        assert not watch.is_found
+        watch.add(page)
+    assert watch.is_found
+    assert not Drift(model).is_found
+
+
+def bodies_of(items: dict[str, dict[str, object]]) -> dict[str, list[str]]:
+    return {path: str(item["content"]).split("\n") for path, item in items.items()}
+
+
+def test_a_theme_that_changed_between_crawls_is_learned_and_no_page_changed(
+    site: Site, tmp_path: Path
+) -> None:
+    again = Recrawls(site, tmp_path)
+    first = again.crawl()
+    again.changes()
+    again.articles = {f"/{number}": themed(number) for number in range(1, 12)}
+    items = again.crawl()
+    assert "its template has changed" in again.said and "the new model is taken" in again.said
+    assert items["/3"]["model_version"] != first["/3"]["model_version"]
+    assert bodies_of(items)["/3"] == ["Page 3", prose(3, 1), prose(3, 2)]
+    assert again.changes() == {}, "their text is the same"
+    again.crawl()
+    assert "learned anew" not in again.said
+
+
+def test_a_template_that_comes_late_in_a_crawl_is_learned_in_it(site: Site, tmp_path: Path) -> None:
+    again = Recrawls(site, tmp_path)
+    again.articles = {f"/{number}": article(number) for number in range(1, 60)}
+    again.articles |= {f"/late/{number}": themed(number) for number in range(60, 80)}
+    found, waiting = site.answer, Event()
+
+    def late(path: str) -> tuple[int, str, bytes]:
+        """Answer for the late pages when the site has been learned."""
+        while path.startswith("/late") and not list(tmp_path.glob("models/*/manifest.json")):
+            waiting.wait(0.02)
+        return found(path)
+
+    site.answer = late
+    items = again.crawl("-s", "CONTENTSPIDER_LEARN_PAGES=40")
+    assert "has a part that was not known" in again.said
+    bodies = bodies_of(items)
+    for number in range(60, 80):
+        assert bodies[f"/late/{number}"] == [f"Page {number}", prose(number, 1), prose(number, 2)]
+    for number in range(1, 60):
+        assert bodies[f"/{number}"] == [f"Page {number}", prose(number, 1), prose(number, 2)]
+
+
+def test_a_few_strange_pages_come_out_by_the_model_that_is_there(
+    site: Site, tmp_path: Path
+) -> None:
+    again = Recrawls(site, tmp_path)
+    again.crawl()
+    again.changes()
+    again.articles |= {f"/new/{number}": themed(number) for number in range(3)}
+    items = again.crawl()
+    assert "learned anew" not in again.said
+    assert set(items) >= {"/new/0", "/new/1", "/new/2"}
+    assert set(again.changes().values()) == {"new"}
