@@ -94,7 +94,7 @@ class Holder:
                 model = self._load(key)
             if model is not None:
                 state.use(model)
-                state.is_early = learned_here
+                state.is_early, state.is_stored = learned_here, True
                 self.stats.inc_value("contentspider/models/loaded")
                 logger.info(
                     "%s: loaded model %s, learned from %d pages", key, state.version, model.pages
@@ -239,7 +239,10 @@ class Holder:
     async def _relearn(self, state: SiteState) -> None:
         """Save a model of the whole site in place of that of the pages that came first."""
         try:
-            self._save(state, (await self.learners.learn(self.keeper, state)).model)
+            model = (await self.learners.learn(self.keeper, state)).model
+            model.judge = self.prior
+            self._save(state, model)
+            state.use(model)  # the history has all pages as the next crawl will see them
         except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
             logger.warning("%s: the model of its first pages stays: %s", state.key, error)
         finally:

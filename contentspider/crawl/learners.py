@@ -118,10 +118,12 @@ class Learners:
                 " site from more pages",
                 state.key,
             )
+            state.is_stored = False
             return
         is_mended = state.watch is not None and state.watch.is_found
         try:
             self.store.save(model, DRIFT if is_mended else "")
+            state.is_stored = True
             learned = {state.key, *(keeper.ledger.runs.fact("learned") or [])}
             keeper.ledger.runs.set_fact("learned", sorted(learned))
             self._stats.inc_value("contentspider/models/saved")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
+from contentspider.crawl.refilter import Refilter
 from contentspider.site.difference import change_ratio, text_hash
-from contentspider.site.record import page_fields, page_id
+from contentspider.site.record import UNFILTERED, page_id
 from contentspider.site.standins import is_error_page, is_login, texts_of
 from contentspider.storage.takeover import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.storage.visits import Answer, Visit
@@ -49,6 +50,8 @@ class Revisits:
             ledger.runs.set_fact(CRAWL_FACT, uuid.uuid4().hex)
         distrusted = ledger.runs.fact(DISTRUSTED_FACT) or []
         self._distrusted = self._history.distrusted() | frozenset(distrusted)
+        self._states: dict[str, SiteState] = {}
+        self._keep_teasers = options.learning.keep_teasers
         self._error = frozenset(ledger.runs.fact(ERROR_FACT) or [])
 
     # Pages that come
@@ -66,6 +69,7 @@ class Revisits:
         address of its *page*.
         """
         at, whole = fields["crawled_at"], text_hash(page)
+        self._states[state.key] = state
         known = self._history.page(fields["id"])
         previous, how = None, ""
         if not _is_live(known):
@@ -120,18 +124,12 @@ class Revisits:
             cause = BY_MODEL
         elif base.model != fields["model_version"]:
             old = self._history.stored(base.id)
-            if old is not None and self._hash_under(state, old) == fields["content_hash"]:
-                cause = BY_MODEL
+            if old is not None:
+                refilter = Refilter(self._history, self._states, self._keep_teasers)
+                if refilter.fields(state, old)["content_hash"] == fields["content_hash"]:
+                    cause = BY_MODEL
         ratio = change_ratio(self._history.content(base.id) or "", fields["content"])
         return CHANGED, cause, ratio
-
-    def _hash_under(self, state: SiteState, page: Page) -> str:
-        """Return the hash of a page's content under the model of its site."""
-        extraction = None
-        if state.model is not None:
-            extraction = state.model.extract(page, self._options.learning.keep_teasers)
-        values = page_fields(page, state.key, extraction, state.version)
-        return str(values["content_hash"])
 
     def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[Known | None, str]:
         """Return the known page that permanently redirected to this one, or had its address and
@@ -155,7 +153,10 @@ class Revisits:
         if site in self._distrusted:
             return None
         known = self._history.page(page_id(url))
-        if known is None or known.state != LIVE or not (known.etag or known.last_modified):
+        # What was not filtered may be no page (a PDF file).
+        if known is None or known.state != LIVE or known.model == UNFILTERED:
+            return None
+        if not (known.etag or known.last_modified):
             return None
         return known if self._history.has_page(known.id) else None
 
@@ -245,12 +246,15 @@ class Revisits:
         moves = losses.moves()
         takeover = self._history.take_over(crawl, losses.is_complete)
         counts: Counter[str] = Counter()
-        settled = set()
+        settled, visited = set(), set()
+        refilter = Refilter(self._history, self._states, self._keep_teasers)
         for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
-            visit = takeover.take(losses.as_moved(seen, moves))
+            visit = takeover.take(losses.as_moved(refilter.visit(seen), moves))
             counts[visit.change] += 1
             settled.add(visit.previous_id)
+            visited.add(visit.id)
         counts.update(losses.take(takeover, moves, settled))
+        counts[CHANGED] += refilter.others(takeover, visited)
         for site in self._distrusted:
             takeover.distrust(site)
         takeover.commit()

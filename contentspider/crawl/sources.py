@@ -36,6 +36,8 @@ class SiteState:
     # Pages that come after the model was learned, and whether their templates are those that it
     # knows.
     watch: Drift | None = None
+    # The next crawl will begin with the model.
+    is_stored: bool = False
 
     def use(self, model: SiteModel) -> None:
         """Decide by a *model* from now on, and watch whether it knows the site's templates."""

@@ -83,6 +83,13 @@ class SQLiteHistory:
             )
         )
 
+    def of_other_models(self, site: str, model: str) -> Iterator[Known]:
+        """Yield the live pages of a site that another model has filtered."""
+        query = f"SELECT {KNOWN} FROM pages WHERE state = 'live' AND site = ? AND model != ?"  # noqa: S608
+        # All of them, before the first is changed.
+        for row in self._do(query, (site, model)).fetchall():
+            yield Known(*row)
+
     def live_count(self) -> int:
         """Return how many pages are live."""
         return self._database.count("SELECT count(*) FROM pages WHERE state = 'live'")

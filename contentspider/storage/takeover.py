@@ -160,6 +160,34 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
+    def refilter(
+        self, known: Known, model: str, content_hash: str, content: str, ratio: float
+    ) -> None:
+        """Take over what another model makes of a page that has not been visited; record it if
+        the content differs.
+        """
+        self._do("UPDATE pages SET model = ? WHERE id = ?", (model, known.id))
+        if content_hash == known.content_hash:
+            return
+        packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
+        self._do(
+            "UPDATE pages SET content_hash = ?, previous_hash = content_hash, previous = content,"
+            " content = ? WHERE id = ?",
+            (content_hash, packed, known.id),
+        )
+        self._record(
+            at=now(),
+            id=known.id,
+            url=known.url,
+            change=CHANGED,
+            change_ratio=ratio,
+            change_cause=BY_MODEL,
+            previous_hash=known.content_hash,
+            content_hash=content_hash,
+            first_seen=known.first_seen,
+            changed_at=known.changed_at,
+        )
+
     def distrust(self, site: str) -> None:
         """Note that a site's server says of pages that they have not changed which have."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))

@@ -1,0 +1,103 @@
+"""Pages that an earlier model filtered, filtered anew: an index does not mix two models' texts."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from contentspider.errors import ContentSpiderError
+from contentspider.page.document import Page
+from contentspider.site.difference import change_ratio
+from contentspider.site.record import UNFILTERED, page_fields
+from contentspider.storage.takeover import BY_MODEL, CHANGED, UNCHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from contentspider.crawl.sources import SiteState
+    from contentspider.storage.history import SQLiteHistory
+    from contentspider.storage.takeover import Takeover
+    from contentspider.storage.visits import Seen
+
+logger = logging.getLogger(__name__)
+
+
+class Refilter:
+    """Filters pages of a *history* by the models that *states* have at the end of a crawl."""
+
+    def __init__(
+        self, history: SQLiteHistory, states: Mapping[str, SiteState], keep_teasers: bool
+    ) -> None:
+        self._history = history
+        self._states = {key: state for key, state in states.items() if state.model is not None}
+        self._keep_teasers = keep_teasers
+
+    def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
+        """Return the fields of a page under the model of its site."""
+        extraction = None
+        if state.model is not None:
+            extraction = state.model.extract(page, self._keep_teasers)
+        return page_fields(page, state.key, extraction, state.version)
+
+    def visit(self, seen: Seen) -> Seen:
+        """Return a visit as it is under the present model, if the page came before this was
+        learned.
+        """
+        visit = seen.visit
+        state = self._states.get(visit.site)
+        if state is None or visit.model in (state.version, UNFILTERED):
+            return seen
+        page = self._page(seen)
+        if page is None:
+            return seen
+        found = self.fields(state, page)
+        new_hash = found["content_hash"]
+        if new_hash == visit.content_hash:
+            return replace(seen, visit=replace(visit, model=state.version))
+        change, cause, ratio = visit.change, visit.cause, visit.ratio
+        if new_hash == visit.previous_hash and change in (CHANGED, UNCHANGED):
+            change, cause, ratio = UNCHANGED, "", 0.0
+        elif change in (CHANGED, UNCHANGED):
+            cause = cause or BY_MODEL
+            before = self._history.content(visit.id) or ""
+            change, ratio = CHANGED, change_ratio(before, found["content"])
+        visit = replace(
+            visit,
+            change=change,
+            cause=cause,
+            ratio=ratio,
+            content_hash=new_hash,
+            model=state.version,
+        )
+        return replace(seen, visit=visit, content=found["content"])
+
+    def _page(self, seen: Seen) -> Page | None:
+        try:
+            return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
+        except ContentSpiderError as error:
+            logger.warning("%s: %s", seen.visit.url, error)
+            return None
+
+    def others(self, takeover: Takeover, visited: set[str]) -> int:
+        """Filter the live pages that were not *visited* in this crawl, and record those whose
+        content differs; return their number.
+        """
+        count = 0
+        for state in self._states.values():
+            if not state.is_stored:  # the next crawl will have another model
+                continue
+            for known in self._history.of_other_models(state.key, state.version):
+                is_other = known.id not in visited and known.model != UNFILTERED
+                page = self._history.stored(known.id) if is_other else None
+                if page is None:
+                    continue
+                found = self.fields(state, page)
+                before = self._history.content(known.id) or ""
+                is_same = found["content_hash"] == known.content_hash
+                ratio = 0.0 if is_same else change_ratio(before, found["content"])
+                takeover.refilter(
+                    known, state.version, found["content_hash"], found["content"], ratio
+                )
+                count += not is_same
+        return count

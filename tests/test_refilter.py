@@ -1,0 +1,63 @@
+"""Pages that another model has filtered are filtered anew where the history has them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from tests.sites import prose
+from tests.test_recrawls import Recrawls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Site
+
+FAST = ("-s", "RETRY_TIMES=0", "-s", "CONTENTSPIDER_OUTAGE_SECS=1")
+
+
+def test_pages_that_were_not_read_are_filtered_by_the_present_model(
+    site: Site, tmp_path: Path
+) -> None:
+    again = Recrawls(site, tmp_path)
+    items = again.crawl()
+    again.changes()
+    (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as history:
+        history.execute(
+            "UPDATE pages SET model = 'earlier', content_hash = 'other'"
+            " WHERE url LIKE '%/3' OR url LIKE '%/4'"
+        )
+        history.commit()
+    again.answers["/3"] = (500, "")
+    again.articles["/5"] = again.articles["/5"].replace(prose(5, 1), prose("edited"))
+    again.crawl(*FAST, code=4)
+    found = {
+        record["url"]: (record["change"], record["change_cause"], record["content_hash"])
+        for record in again.records()
+        if record["change"] != "unchanged"
+    }
+    assert found.pop("/5")[:2] == ("changed", "page")
+    assert found == {
+        path: ("changed", "model", items[path]["content_hash"]) for path in ("/3", "/4")
+    }
+    again.answers = {}
+    again.crawl()
+    assert again.changes() == {}
+
+
+def test_pages_that_came_before_a_new_model_are_recorded_as_it_filters_them(
+    site: Site, tmp_path: Path
+) -> None:
+    again = Recrawls(site, tmp_path)
+    again.crawl("-s", "CONTENTSPIDER_LEARN_PAGES=5")
+    (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as history:
+        models = dict(history.execute("SELECT model, count(*) FROM pages GROUP BY model"))
+    (manifest,) = (tmp_path / "models").glob("*/manifest.json")
+    assert models == {json.loads(manifest.read_bytes())["version"]: 12}
+    again.changes()
+    again.crawl()
+    assert again.changes() == {}
