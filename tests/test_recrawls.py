@@ -176,6 +176,16 @@ def test_pages_that_moved(again: Recrawls) -> None:
     assert again.changes() == {}
 
 
+def test_a_page_that_moved_without_a_redirect_is_gone_and_says_where_its_text_is(
+    again: Recrawls,
+) -> None:
+    again.articles["/elsewhere"] = again.articles.pop("/9")
+    again.crawl()
+    found = {record["url"]: record for record in again.records()}
+    assert (found["/elsewhere"]["change"], found["/9"]["change"]) == ("new", "gone")
+    assert found["/9"]["reason"] == f"HTTP 404; its text is at {again.site.url}/elsewhere"
+
+
 def test_what_nothing_links_to_is_gone_after_three_complete_crawls(again: Recrawls) -> None:
     again.unlinked.add("/8")
     assert again.crawl()["/8"]["change"] == "unchanged", "it was asked for"

@@ -22,6 +22,7 @@ ROW_META_KEY = "contentspider_row"
 # Addresses that are asked again at the end of a crawl, once each.
 MAX_ASKED_AGAIN = 10_000
 REASON_CHARS = 200
+NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone".
 NOT_THERE = (404, 410)
 
@@ -148,7 +149,9 @@ class Addresses:
         row = request.meta.get(ROW_META_KEY)
         if row is not None:
             self._answered.add(row)
-            if not 200 <= response.status < 300:
+            if response.status == NOT_MODIFIED_STATUS:  # a spider of the user's asked for that
+                self.note(row, "unchanged")
+            elif not 200 <= response.status < 300:
                 may_pass = self._transient.is_status(response.status)
                 # That a page is gone is believed at the second look, at the end.
                 may_pass = may_pass or self._is_lost(request, response.status)

@@ -17,6 +17,7 @@ CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     changes INTEGER NOT NULL, previous_hash TEXT NOT NULL DEFAULT '', links BLOB, content BLOB,
     previous BLOB, page BLOB);
 CREATE INDEX live_by_text ON pages (text_hash, site) WHERE state = 'live';
+CREATE INDEX live_by_content ON pages (content_hash) WHERE state = 'live';
 CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, crawl INTEGER NOT NULL,
     at TEXT NOT NULL, id TEXT NOT NULL, url TEXT NOT NULL, change TEXT NOT NULL,
     change_ratio REAL NOT NULL DEFAULT 0, change_cause TEXT NOT NULL DEFAULT '',

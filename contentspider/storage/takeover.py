@@ -136,8 +136,17 @@ class Takeover:
         )
 
     def lose(self, known: Known, reason: str) -> None:
-        """Record that a page is gone."""
+        """Record that a page is gone; the reason names a new page that has its text, if there is
+        one: it moved, and no redirect says so.
+        """
         at = now()
+        heir = self._do(
+            "SELECT url FROM pages WHERE content_hash = ? AND state = 'live' AND id IN"
+            " (SELECT id FROM changes WHERE crawl = ? AND change = 'new') ORDER BY url LIMIT 1",
+            (known.content_hash, self._number),
+        ).fetchone()
+        if heir is not None:
+            reason += f"; its text is at {heir[0]}"
         self._do("UPDATE pages SET state = 'gone', changed_at = ? WHERE id = ?", (at, known.id))
         self._record(
             at=at,
