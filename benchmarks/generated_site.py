@@ -160,9 +160,17 @@ class GeneratedSite:
             for first in self.firsts
         )
 
-    def _sidebar(self, number: int) -> str:
+    def others(self, number: int) -> list[int]:
+        """Return the 14 pages that a page names beside its text."""
         draw = self.draw(number, EXTRAS)
-        others = [draw.randrange(self.pages) for _ in range(14)]
+        return [draw.randrange(self.pages) for _ in range(14)]
+
+    def listed(self, number: int) -> list[int]:
+        """Return the pages that a listing lists."""
+        return list(range(number + 1, min(number + BLOCK, self.pages)))
+
+    def _sidebar(self, number: int) -> str:
+        others = self.others(number)
         related = "".join(
             f'<div class="related-card"><img src="/static/{other}.jpg" alt="" width="120"'
             f' height="80"><h4>{self.link(other)}</h4><p'
@@ -206,7 +214,7 @@ class GeneratedSite:
             f' class="meta">{NAMES[other % len(NAMES)]}, {other % 28 + 1}'
             f' May</div><p>{self.lead(other)[:160]}…</p><a class="more"'
             f' href="{self.path(other)}">Read more</a></div>'
-            for other in range(number + 1, min(number + BLOCK, self.pages))
+            for other in self.listed(number)
         )
         place, row = divmod(number // BLOCK, len(SECTIONS))
         others = dict.fromkeys(

@@ -169,6 +169,7 @@ def test_pages_that_moved(again: Recrawls) -> None:
         ("/5", "/6", "moved", "HTTP 301"),
         ("", "/7", "gone", "HTTP 301 to http://elsewhere.example/7"),
     }, "who is elsewhere for a time stays known"
+    assert len(found) == 6, "each once"
     moved = next(record for record in found if record["url"] == "/moved/4")
     assert (moved["previous_id"], moved["id"]) == (first["/4"]["id"], items["/moved/4"]["id"])
     assert moved["first_seen"] == first["/4"]["first_seen"]

@@ -128,6 +128,8 @@ class Losses:
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
         for move in (move for found in moves.values() for move in found):
+            if move.known.id in settled:
+                continue  # its page came, and says so
             takeover.move(move.known, move.id, move.url, move.reason)
             settled.add(move.known.id)
             counts["moved"] += 1

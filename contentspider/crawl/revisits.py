@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
 from contentspider.crawl.refilter import Refilter
-from contentspider.site.difference import change_ratio, text_hash
+from contentspider.site.difference import change_ratio, is_recut, text_hash
 from contentspider.site.record import UNFILTERED, page_id
 from contentspider.site.standins import is_error_page, is_login, texts_of
 from contentspider.storage.takeover import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
@@ -119,17 +119,32 @@ class Revisits:
         """Return how a page differs from what is known of it: the change, its cause and ratio."""
         if base.content_hash == fields["content_hash"]:
             return UNCHANGED, "", 0.0
+        before = self._history.content(base.id) or ""
         cause = BY_PAGE
-        if base.text_hash == whole:
+        if base.text_hash == whole or self._is_recut(base, before, fields, page, state):
             cause = BY_MODEL
-        elif base.model != fields["model_version"]:
-            old = self._history.stored(base.id)
-            if old is not None:
-                refilter = Refilter(self._history, self._states, self._keep_teasers)
-                if refilter.fields(state, old)["content_hash"] == fields["content_hash"]:
-                    cause = BY_MODEL
-        ratio = change_ratio(self._history.content(base.id) or "", fields["content"])
+        ratio = change_ratio(before, fields["content"])
         return CHANGED, cause, ratio
+
+    def _is_recut(
+        self,
+        base: Known,
+        before: str,
+        fields: Mapping[str, Any],
+        page: Page,
+        state: SiteState,
+    ) -> bool:
+        """Tell whether the page says what it said, and only its content is cut differently: under
+        another model, in another template, or beside other texts.
+        """
+        old = self._history.stored(base.id)
+        if old is None:
+            return False
+        if base.model != fields["model_version"]:
+            refilter = Refilter(self._history, self._states, self._keep_teasers)
+            if refilter.fields(state, old)["content_hash"] == fields["content_hash"]:
+                return True
+        return is_recut(old, before, page, fields["content"])
 
     def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[Known | None, str]:
         """Return the known page that permanently redirected to this one, or had its address and

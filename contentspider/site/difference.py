@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz.distance import Indel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from contentspider.page.document import Page
 
@@ -36,6 +36,23 @@ def change_ratio(old: str, new: str) -> float:
     ratio = Indel.normalized_distance(first, second)
     # What differs at all is no 0, however long the text.
     return max(round(ratio, 4), 0.0001) if first != second else 0.0
+
+
+def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
+    """Tell whether the contents of two versions of a page differ only in which of its texts they
+    have: what one has alone stands on the other page, too, outside of the content.
+    """
+    before, now = _lines([old_content]), _lines([new_content])
+    return (
+        before != now
+        and now - before <= _lines(block.text for block in old.content.blocks)
+        and before - now <= _lines(block.text for block in new.content.blocks)
+    )
+
+
+def _lines(texts: Iterable[str]) -> set[str]:
+    # The cells of a table's row are one line of a content, with tabs.
+    return {cell for text in texts for line in text.splitlines() for cell in line.split("\t")}
 
 
 def diff_lines(old: str, new: str, before: str, after: str) -> Iterator[str]:

@@ -1,0 +1,25 @@
+"""What change records say of pages that only seem to have changed."""
+
+from __future__ import annotations
+
+from contentspider.page.document import Page
+from contentspider.site.difference import is_recut
+from tests.sites import prose
+
+FIRST, SECOND, OTHER = prose(1), prose(2), prose(3)
+
+
+def test_a_page_is_recut_if_all_that_differs_stands_on_both_versions() -> None:
+    def page(*texts: str) -> Page:
+        cells = "<table><tr><td>One</td><td>Two</td></tr></table>"
+        return Page.from_html("".join(f"<p>{text}</p>" for text in texts) + cells)
+
+    old, new = page("Home", FIRST, SECOND), page(FIRST, "An advertisement", SECOND, "Home")
+    whole = f"{FIRST}\n{SECOND}"
+    assert is_recut(old, whole, new, f"Home\n{FIRST}\n{SECOND}")
+    assert is_recut(old, whole, new, f"{whole}\nOne\tTwo")
+    assert is_recut(old, whole, new, FIRST)
+    assert not is_recut(old, whole, new, f"{whole}\nAn advertisement"), "that is new"
+    assert not is_recut(old, whole, page(FIRST), FIRST), "that is no more"
+    assert not is_recut(old, whole, page(FIRST, OTHER), f"{FIRST}\n{OTHER}")
+    assert not is_recut(old, whole, new, f"{SECOND}\n{FIRST}"), "another order is a change"
