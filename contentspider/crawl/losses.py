@@ -78,15 +78,14 @@ class Losses:
         found: dict[str, list[Move]] = {}
         if not self._unseen:
             return found
-        pages = {row: (page, url) for row, page, url in self._ledger.visits.rows()}
-        by_url = {page_id(url): (page, url) for page, url in pages.values()}
+        visits = self._ledger.visits
         for known in self._unseen:
             target, reason = self._end_of(self._ledger.frontier.find(known.url))
             if target is None:
                 continue
-            there = pages.get(target.row) or by_url.get(page_id(target.url))
+            there = visits.at(target.row) or visits.of(page_id(target.url))
             if there is None and target.canonical:
-                there, reason = by_url.get(page_id(target.canonical)), "canonical"
+                there, reason = visits.of(page_id(target.canonical)), "canonical"
             if there is not None and there[0] != known.id:
                 found.setdefault(there[0], []).append(Move(known, *there, reason))
         return found

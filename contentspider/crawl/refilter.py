@@ -13,7 +13,7 @@ from contentspider.site.record import UNFILTERED, page_fields
 from contentspider.storage.takeover import BY_MODEL, CHANGED, UNCHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from contentspider.crawl.sources import SiteState
     from contentspider.storage.history import SQLiteHistory
@@ -79,8 +79,8 @@ class Refilter:
             logger.warning("%s: %s", seen.visit.url, error)
             return None
 
-    def others(self, takeover: Takeover, visited: set[str]) -> int:
-        """Filter the live pages that were not *visited* in this crawl, and record those whose
+    def others(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
+        """Filter the live pages that were not visited in this crawl (by id), and record those whose
         content differs; return their number.
         """
         count = 0
@@ -88,7 +88,7 @@ class Refilter:
             if not state.is_stored:  # the next crawl will have another model
                 continue
             for known in self._history.of_other_models(state.key, state.version):
-                is_other = known.id not in visited and known.model != UNFILTERED
+                is_other = known.model != UNFILTERED and not is_visited(known.id)
                 page = self._history.stored(known.id) if is_other else None
                 if page is None:
                     continue

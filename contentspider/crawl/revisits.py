@@ -13,6 +13,7 @@ from contentspider.crawl.refilter import Refilter
 from contentspider.site.difference import change_ratio, is_recut, text_hash
 from contentspider.site.record import UNFILTERED, page_id
 from contentspider.site.standins import is_error_page, is_login, texts_of
+from contentspider.storage.schema import host_of
 from contentspider.storage.takeover import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.storage.visits import Answer, Visit
 
@@ -52,7 +53,9 @@ class Revisits:
         self._distrusted = self._history.distrusted() | frozenset(distrusted)
         self._states: dict[str, SiteState] = {}
         self._keep_teasers = options.learning.keep_teasers
-        self._error = frozenset(ledger.runs.fact(ERROR_FACT) or [])
+        # The texts of the error pages that are answered with a success, by host.
+        told = ledger.runs.fact(ERROR_FACT) or {}
+        self._errors = {host: frozenset(texts) for host, texts in told.items()}
 
     # Pages that come
 
@@ -211,20 +214,22 @@ class Revisits:
 
     def learn_error_page(self, page: Page) -> None:
         """Learn how the site's error page looks from the answer to a random address."""
-        self._error = texts_of(page)
-        self._ledger.runs.set_fact(ERROR_FACT, sorted(self._error))
+        self._errors[host_of(page.url)] = texts_of(page)
+        told = {host: sorted(texts) for host, texts in self._errors.items()}
+        self._ledger.runs.set_fact(ERROR_FACT, told)
 
     def stands_in(self, page: Page, url: str, has_password: bool) -> str:
         """Return what stands at an address in the place of a page: ``soft_404`` (the site's error
         page), ``login``, or nothing.
         """
-        if self.is_first or not (self._error or has_password):
+        error = self._errors.get(host_of(url))
+        if self.is_first or not (error or has_password):
             return ""
         known = self._history.page(page_id(url))
         if known is not None and (known.state != LIVE or known.text_hash == text_hash(page)):
             return ""
         before = self._history.stored(known.id) if known is not None else None
-        if self._error and is_error_page(page, self._error, before):
+        if error and is_error_page(page, error, before):
             return "soft_404"
         if has_password and known is not None and before is not None:
             content = self._history.content(known.id) or ""
@@ -258,18 +263,19 @@ class Revisits:
         """
         crawl = str(self._ledger.runs.fact(CRAWL_FACT))
         losses = Losses(self._history, self._ledger, self._options, ending)
+        count = self._ledger.visits.count()
+        logger.info("taking %d pages over into the history %s", count, self._history.path)
         moves = losses.moves()
         takeover = self._history.take_over(crawl, losses.is_complete)
         counts: Counter[str] = Counter()
-        settled, visited = set(), set()
+        settled = set()
         refilter = Refilter(self._history, self._states, self._keep_teasers)
         for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
             visit = takeover.take(losses.as_moved(refilter.visit(seen), moves))
             counts[visit.change] += 1
             settled.add(visit.previous_id)
-            visited.add(visit.id)
         counts.update(losses.take(takeover, moves, settled))
-        counts[CHANGED] += refilter.others(takeover, visited)
+        counts[CHANGED] += refilter.others(takeover, self._ledger.visits.has)
         for site in self._distrusted:
             takeover.distrust(site)
         takeover.commit()

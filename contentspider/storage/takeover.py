@@ -141,9 +141,9 @@ class Takeover:
         """
         at = now()
         heir = self._do(
-            "SELECT url FROM pages WHERE content_hash = ? AND state = 'live' AND id IN"
-            " (SELECT id FROM changes WHERE crawl = ? AND change = 'new') ORDER BY url LIMIT 1",
-            (known.content_hash, self._number),
+            "SELECT url FROM pages WHERE content_hash = ? AND state = 'live'"
+            " AND first_seen = last_seen AND id != ? ORDER BY url LIMIT 1",
+            (known.content_hash, known.id),
         ).fetchone()
         if heir is not None:
             reason += f"; its text is at {heir[0]}"

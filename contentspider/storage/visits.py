@@ -150,11 +150,19 @@ class SQLiteVisits:
                     f"{self._database.name}: visit {number} is damaged: {error}"
                 ) from error
 
-    def rows(self) -> Iterator[tuple[int | None, str, str]]:
-        """Yield the address' row, the page's id and its address of each visit."""
-        for row, page_id, visit in self._database.rows("SELECT address, id, visit FROM visits"):
-            assert isinstance(visit, str)
-            yield row, str(page_id), json.loads(visit)["url"]  # type: ignore[misc]
+    def at(self, address_row: int) -> tuple[str, str] | None:
+        """Return the id and the address of the page that was found at an address' row."""
+        # Only the end of a crawl asks.
+        self._do("CREATE INDEX IF NOT EXISTS by_address ON visits (address)")
+        return self._found("address = ?", address_row)
+
+    def of(self, page_id: str) -> tuple[str, str] | None:
+        """Return the id and the address of a page, if it was visited."""
+        return self._found("id = ?", page_id)
+
+    def _found(self, which: str, value: object) -> tuple[str, str] | None:
+        row = self._do(f"SELECT id, visit FROM visits WHERE {which} LIMIT 1", (value,)).fetchone()  # noqa: S608
+        return (str(row[0]), str(json.loads(row[1])["url"])) if row else None
 
 
 def _answer(row: tuple[object, ...] | list[object]) -> Answer:
