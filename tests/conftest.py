@@ -54,6 +54,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-folds", action="store_true", help="judge all open corpora, not a sample of them"
     )
+    parser.addoption(
+        "--all-kills", action="store_true", help="kill re-crawls at all moments, not at a few"
+    )
 
 
 @pytest.fixture(scope="session")
