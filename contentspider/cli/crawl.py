@@ -112,6 +112,12 @@ def _add_scope(group: Group) -> None:
         help="stop after N pages (0: no limit)",
     )
     group.add_argument(
+        "--due",
+        action="store_true",
+        help="fetch the start pages, new pages, and of known pages those whose next visit is due"
+        " by how often they change, the most overdue first",
+    )
+    group.add_argument(
         "--max-depth",
         type=not_negative,
         default=0,

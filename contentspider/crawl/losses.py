@@ -60,16 +60,23 @@ class Losses:
         # All was seen that there is: what no page links to is missing.
         self.is_complete = (
             ending.reason == FINISHED
+            and not options.due
             and not ending.queued
             and not ending.held
             and errors <= options.max_error_share
         )
         is_over = ending.word in (FINISHED, INCOMPLETE)
         self._unseen = (
-            [known for known in history.live() if not ledger.visits.has(known.id)]
+            [known for known in history.live() if self._is_unseen(known)]
             if is_over or self.is_complete
             else []
         )
+
+    def _is_unseen(self, known: Known) -> bool:
+        if self._ledger.visits.has(known.id):
+            return False
+        # A crawl of pages that are due says nothing of those that it did not ask.
+        return not self._options.due or self._ledger.frontier.find(known.url) is not None
 
     def moves(self) -> dict[str, list[Move]]:
         """Return the known pages that have moved to the pages of this crawl, by these pages'

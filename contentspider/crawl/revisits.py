@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.due import due_pages
 from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
 from contentspider.crawl.refilter import Refilter
@@ -244,10 +245,24 @@ class Revisits:
         """Tell whether an address is that of a known page that is not gone."""
         return _is_live(self._history.page(page_id(url)))
 
+    def due(self) -> list[str]:
+        """Return the addresses of the known pages that this crawl is to ask, if it asks only those
+        that are due: see `due_pages`.
+        """
+        return due_pages(self._history, self._options) if self._options.due else []
+
+    def may_wait(self, url: str) -> bool:
+        """Tell whether a link need not be followed: it leads to a known page, and this crawl asks
+        those that are `due`, and no others.
+        """
+        return self._options.due and self.is_known(url)
+
     def unseen(self) -> Iterator[str]:
         """Yield the addresses of known pages that have not come in this crawl, but those that were
-        missing so often that they are taken to be gone.
+        missing so often that they are taken to be gone; none if it asks only those that are due.
         """
+        if self._options.due:
+            return
         for known in self._history.live():
             enough = known.missing + 1 >= self._options.missing_crawls > 0
             if not enough and not self._ledger.visits.has(known.id):

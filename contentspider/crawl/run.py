@@ -75,6 +75,7 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
         "CONTENTSPIDER_RESUME": options.resume,
         "CONTENTSPIDER_ONLY": options.only,
         "CONTENTSPIDER_FORCE": options.force,
+        "CONTENTSPIDER_DUE": options.due,
         "CONTENTSPIDER_CRAWL": options.name,
         "CONTENTSPIDER_OUTPUT_FILE": next(
             (str(output.path) for output in local_outputs(options) if output.kind == "jsonl"), ""

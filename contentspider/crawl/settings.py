@@ -245,6 +245,31 @@ SETTINGS = (
         choices=("", "changed"),
     ),
     Setting(
+        "CONTENTSPIDER_DUE",
+        False,
+        "True asks the start pages, new pages, and of known pages those whose next visit is due, the"
+        " most overdue first (docs/recrawls.md).",
+    ),
+    Setting(
+        "CONTENTSPIDER_MEAN_INTERVAL",
+        7.0,
+        "Days between two visits of a page, on the mean over a site's pages: how much is asked with"
+        " CONTENTSPIDER_DUE. Which pages are asked more often, and which less, is estimated.",
+        minimum=0.001,
+    ),
+    Setting(
+        "CONTENTSPIDER_MAX_INTERVAL",
+        30.0,
+        "Days after which any known page is due.",
+        minimum=0.001,
+    ),
+    Setting(
+        "CONTENTSPIDER_MIN_INTERVAL",
+        0.04,
+        "Days for which no known page is due; an hour: caches of servers often last as long.",
+        minimum=0.001,
+    ),
+    Setting(
         "CONTENTSPIDER_MISSING_CRAWLS",
         3,
         "Complete crawls in a row without a link to a known page after which it is gone; 0 is"
@@ -344,6 +369,10 @@ class CrawlOptions:
     history_mb: int
     conditional: bool
     only: str
+    due: bool
+    mean_interval: float
+    max_interval: float
+    min_interval: float
     missing_crawls: int
     max_error_share: float
     max_gone_share: float
@@ -367,6 +396,16 @@ class CrawlOptions:
             if name.startswith(PREFIX) and name not in DEFAULTS:
                 near = get_close_matches(name, DEFAULTS, 1, cutoff=0)[0]
                 raise SettingError(f"contentspider has no setting {name}; did you mean {near}?")
+        if values["min_interval"] > values["max_interval"]:
+            raise SettingError(
+                f"CONTENTSPIDER_MIN_INTERVAL={values['min_interval']:g} cannot be used: give no more"
+                f" than CONTENTSPIDER_MAX_INTERVAL={values['max_interval']:g}"
+            )
+        if values["due"] and not (values["durable"] and values["history"]):
+            raise SettingError(
+                "CONTENTSPIDER_DUE=True cannot be used: which pages are due is in the history, which"
+                " needs CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_HISTORY=True"
+            )
         wanted = any("spidermon" in str(name) for name in settings.getdict("EXTENSIONS"))
         if wanted and find_spec("spidermon") is None:
             raise SettingError(

@@ -171,6 +171,7 @@ KEYS = {
     "output": Key(_texts),
     "format": Key(_one_of(PAGE_KINDS), "--format"),
     "only": Key(_one_of(["changed"]), "--only"),
+    "due": Key(_flag, "--due"),
     "models": Key(_text, "--models"),
     "scope": Key(_one_of(SCOPES), "--scope"),
     "include": Key(_patterns, "--include"),

@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 START_META_KEY = "contentspider_start"
+# New pages come before known ones that are due: they are not current at all.
+DUE_PRIORITY = -1
 MAX_RECENT = 50_000
 # Feeds that a start page names: its own, its sections', and one in each language.
 MAX_FEEDS = 20
@@ -191,6 +193,9 @@ class SiteSpider(FindingSpider):
                 seen.add(root)
                 for request in self.robots_requests(root):
                     yield request
+        for address in self.keeper.revisits.due() if self.keeper.revisits else ():
+            if (known := self.known_request(address, DUE_PRIORITY)) is not None:
+                yield known
 
     def is_own(self, address: str) -> bool:
         """Tell whether the page of an address belongs to the crawl."""
@@ -286,15 +291,13 @@ class SiteSpider(FindingSpider):
         item.url, item.id = address, page_id(address)
         yield item
 
-    def known_request(self, address: str) -> Request | None:
+    def known_request(self, address: str, priority: int = 0) -> Request | None:
         """Return the request of a page that earlier crawls knew, and to which no link led in this
         one; None if it does not belong to the crawl any more.
         """
         if not self.is_own(address):
             return None
-        (request,) = self.page_requests(address, 0)
-        request.meta[ORPHAN_META_KEY] = True
-        return request
+        return self._page_request(address, priority, {ORPHAN_META_KEY: True})
 
     def _move(self, address: str, moved_from: str) -> None:
         """Let where a start address has moved belong to the crawl, now and when it goes on."""
@@ -321,8 +324,16 @@ class SiteSpider(FindingSpider):
             del self._recent[next(iter(self._recent))]
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
-        """Yield the request of a page."""
-        yield Request(address, callback=self.parse, errback=self.page_failed, priority=priority)
+        """Yield the request of a page, unless it is known and has its time."""
+        if not (self.keeper.revisits and self.keeper.revisits.may_wait(address)):
+            yield self._page_request(address, priority)
+
+    def _page_request(
+        self, address: str, priority: int, meta: dict[str, Any] | None = None
+    ) -> Request:
+        return Request(
+            address, callback=self.parse, errback=self.page_failed, priority=priority, meta=meta
+        )
 
     def _skip(self, response: Response, reason: str) -> None:
         self._count(f"skipped/{reason}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.errors import ContentSpiderError
 from contentspider.page.document import Page
+from contentspider.site.intervals import Spell, kind_of
 from contentspider.storage.database import Database
 from contentspider.storage.history_schema import HISTORY
 from contentspider.storage.takeover import Takeover
@@ -89,6 +90,16 @@ class SQLiteHistory:
         # All of them, before the first is changed.
         for row in self._do(query, (site, model)).fetchall():
             yield Known(*row)
+
+    def visits(self) -> Iterator[tuple[str, str, Spell]]:
+        """Yield the address of each live page, when it was visited last, and how often its visits
+        found it changed.
+        """
+        for url, last_seen, *spell in self._database.rows(
+            "SELECT url, last_seen, still_days, changes, changed_days FROM pages"
+            " WHERE state = 'live' ORDER BY url"
+        ):
+            yield str(url), str(last_seen), Spell(kind_of(str(url)), *spell)  # type: ignore[arg-type]
 
     def live_count(self) -> int:
         """Return how many pages are live."""

@@ -14,8 +14,9 @@ CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     text_hash TEXT NOT NULL DEFAULT '', model TEXT NOT NULL DEFAULT '',
     etag TEXT NOT NULL DEFAULT '', last_modified TEXT NOT NULL DEFAULT '',
     missing INTEGER NOT NULL, missing_in INTEGER, fetches INTEGER NOT NULL,
-    changes INTEGER NOT NULL, previous_hash TEXT NOT NULL DEFAULT '', links BLOB, content BLOB,
-    previous BLOB, page BLOB);
+    changes INTEGER NOT NULL, changed_days REAL NOT NULL DEFAULT 0,
+    still_days REAL NOT NULL DEFAULT 0, previous_hash TEXT NOT NULL DEFAULT '', links BLOB,
+    content BLOB, previous BLOB, page BLOB);
 CREATE INDEX live_by_text ON pages (text_hash, site) WHERE state = 'live';
 CREATE INDEX live_by_content ON pages (content_hash) WHERE state = 'live';
 CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, crawl INTEGER NOT NULL,

@@ -28,6 +28,11 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
+def days_between(earlier: str, later: str) -> float:
+    """Return how many days are between two times, as `now` gives them."""
+    return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds() / 86_400
+
+
 class SQLiteRuns:
     """The runs and facts of a crawl (`contentspider.storage.protocols.Runs`) in a database."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from contentspider.storage.runs import now
+from contentspider.storage.runs import days_between, now
 from contentspider.storage.visits import COMPRESSION, pack_lines
 
 if TYPE_CHECKING:
@@ -70,10 +70,12 @@ class Takeover:
             page = seen.page if self._has_room() else None
             self._do("UPDATE pages SET page = ? WHERE id = ?", (page, visit.id))
         is_changed = visit.change == CHANGED and visit.cause == BY_PAGE
+        days = self._days_since(visit)
         self._do(
             "UPDATE pages SET url = ?, state = 'live', last_seen = ?, changed_at = ?,"
             " content_hash = ?, text_hash = ?, model = ?, etag = ?, last_modified = ?, links = ?,"
-            " fetches = fetches + 1, changes = changes + ?, first_seen = ? WHERE id = ?",
+            " fetches = fetches + 1, changes = changes + ?, changed_days = changed_days + ?,"
+            " still_days = still_days + ?, first_seen = ? WHERE id = ?",
             (
                 visit.url,
                 visit.at,
@@ -85,6 +87,8 @@ class Takeover:
                 seen.answer.last_modified,
                 pack_lines(seen.answer.links),
                 is_changed,
+                days if is_changed else 0.0,
+                0.0 if is_changed else days,
                 visit.first_seen,
                 visit.id,
             ),
@@ -106,6 +110,13 @@ class Takeover:
             previous_id=visit.previous_id,
         )
         return visit
+
+    def _days_since(self, visit: Visit) -> float:
+        """Return for how many days a page had not been visited; 0 if it is new, or came back."""
+        row = self._do("SELECT last_seen FROM pages WHERE id = ?", (visit.id,)).fetchone()
+        if not row[0] or visit.change not in (CHANGED, UNCHANGED):
+            return 0.0
+        return max(days_between(row[0], visit.at), 0.0)
 
     def _before(self, page_id: str) -> bytes | None:
         row = self._do("SELECT content FROM pages WHERE id = ?", (page_id,)).fetchone()
