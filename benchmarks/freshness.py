@@ -223,7 +223,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--shared", type=float, default=0.5, help="variance between templates")
     options = parser.parse_args()
-    print("| world | a page is visited every | " + " | ".join(POLICIES) + " | ours above fixed, nutch |")
+    print(
+        "| world | a page is visited every | "
+        + " | ".join(POLICIES)
+        + " | ours above fixed, nutch |"
+    )
     print("|---" * (3 + len(POLICIES)) + "|")
     for world, (median, spread) in worlds().items():
         for mean in MEANS:
@@ -235,9 +239,7 @@ def main() -> None:
                 within = random.standard_normal(options.pages) * math.sqrt(1 - options.shared)
                 rates = median * np.exp(spread * (between + within))
                 for column, policy in enumerate(POLICIES.values()):
-                    found[seed, column] = freshness(
-                        policy(rates, kinds, mean), options.days, seed
-                    )
+                    found[seed, column] = freshness(policy(rates, kinds, mean), options.days, seed)
             cells = " | ".join(f"{value:.3f}" for value in found.mean(axis=0))
             margins = found[:, [3]] - found[:, :3]
             worst = margins.min(axis=0)

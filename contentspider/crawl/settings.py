@@ -4,15 +4,14 @@ and what a crawl makes of them.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.items import FieldMap
-from contentspider.errors import ContentSpiderError
+from contentspider.crawl.setting import Setting, SettingError
 from contentspider.site.generations import KEPT_GENERATIONS
 from contentspider.site.options import LearningOptions, OptionError
 
@@ -21,79 +20,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 PREFIX = "CONTENTSPIDER_"
-# The word for a setting's type, by its default's.
-KINDS = {
-    bool: "True or False",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    list: "a list of names, or names with commas between them",
-    dict: "a dict, or a JSON object",
-}
-
-
-class SettingError(ContentSpiderError, ValueError):
-    """A setting has a value that cannot work, or does not exist; the message says what would."""
-
-
-class Setting(NamedTuple):
-    """A Scrapy setting: its name, its default, which tells its type, and what it does in one line.
-
-    Numbers are between *minimum* and *maximum*; words are one of *choices*.
-    """
-
-    name: str
-    default: Any
-    meaning: str
-    minimum: float = -math.inf
-    maximum: float = math.inf
-    choices: tuple[str, ...] = ()
-
-    def parse(self, settings: BaseSettings) -> Any:
-        """Return the setting's value in the type of its default; raises `SettingError`."""
-        value = settings.get(self.name)
-        if value is None:
-            return self.default
-        kind = type(self.default)
-        try:
-            found = self._read(settings, kind, value)
-        except (ValueError, TypeError, OverflowError):
-            raise self._error(value) from None
-        if kind in (int, float) and not self.minimum <= found <= self.maximum:
-            raise self._error(value)
-        if self.choices and found not in self.choices:
-            raise self._error(value)
-        return found
-
-    def _read(self, settings: BaseSettings, kind: type, value: Any) -> Any:
-        if kind is bool:
-            return settings.getbool(self.name)
-        if kind is int:
-            if isinstance(value, float) and not value.is_integer():
-                raise ValueError
-            return settings.getint(self.name)
-        if kind is float:
-            return settings.getfloat(self.name)
-        if kind is list:
-            return [str(entry).strip() for entry in settings.getlist(self.name)]
-        if kind is dict:
-            return settings.getdict(self.name)
-        if not isinstance(value, (str, Path)):
-            raise TypeError
-        return str(value)
-
-    def _error(self, value: object) -> SettingError:
-        if self.choices:
-            advice = f"use one of {', '.join(map(repr, self.choices))}"
-        else:
-            advice = f"give {KINDS[type(self.default)]}"
-            if self.maximum < math.inf:
-                advice += f" from {self.minimum:g} to {self.maximum:g}"
-            elif self.minimum > -math.inf:
-                advice += f" from {self.minimum:g} on"
-            advice += f", such as {self.default!r}"
-        return SettingError(f"{self.name}={value!r} cannot be used: {advice}")
-
 
 SETTINGS = (
     Setting(
@@ -247,8 +173,8 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_DUE",
         False,
-        "True asks the start pages, new pages, and of known pages those whose next visit is due, the"
-        " most overdue first (docs/recrawls.md).",
+        "True asks the start pages, new pages, and of known pages those whose next visit is due,"
+        " the most overdue first (docs/recrawls.md).",
     ),
     Setting(
         "CONTENTSPIDER_MEAN_INTERVAL",
@@ -398,13 +324,13 @@ class CrawlOptions:
                 raise SettingError(f"contentspider has no setting {name}; did you mean {near}?")
         if values["min_interval"] > values["max_interval"]:
             raise SettingError(
-                f"CONTENTSPIDER_MIN_INTERVAL={values['min_interval']:g} cannot be used: give no more"
-                f" than CONTENTSPIDER_MAX_INTERVAL={values['max_interval']:g}"
+                f"CONTENTSPIDER_MIN_INTERVAL={values['min_interval']:g} cannot be used: give no"
+                f" more than CONTENTSPIDER_MAX_INTERVAL={values['max_interval']:g}"
             )
         if values["due"] and not (values["durable"] and values["history"]):
             raise SettingError(
-                "CONTENTSPIDER_DUE=True cannot be used: which pages are due is in the history, which"
-                " needs CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_HISTORY=True"
+                "CONTENTSPIDER_DUE=True cannot be used: which pages are due is in the history,"
+                " which needs CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_HISTORY=True"
             )
         wanted = any("spidermon" in str(name) for name in settings.getdict("EXTENSIONS"))
         if wanted and find_spec("spidermon") is None:

@@ -6,10 +6,10 @@ dynamic is the web?, WWW 2000). A visit tells only whether it changed since the 
 often. What the rates of a site's pages are is estimated from all of its pages together, by EM over
 a grid of rates; those of few visits count as their own kind's pages do.
 
-To visit each page in proportion to its rate is worse than to visit all alike (Cho and Garcia-Molina,
-Effective page refresh policies for web crawlers, 2003): pages that change faster than they can be
-followed take the visits of those that can. What a visit gains is the time for which it makes the
-stored page current. Here all pages are visited when they gain the same.
+To visit each page in proportion to its rate is worse than to visit all alike (Cho and
+Garcia-Molina, Effective page refresh policies for web crawlers, 2003): pages that change faster
+than they can be followed take the visits of those that can. What a visit gains is the time for
+which it makes the stored page current. Here all pages are visited when they gain the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Changes a day: from one in five years to one each half hour. Steps of a half are finer than what
 # a page's few visits tell.
 RATES = np.geomspace(1 / 1826, 48, 32)
-# Pages by which a rate counts that no page was seen to have; and by which the site counts in a kind.
+# As so many pages count any rates at all in a site, and the site's rates in a kind of pages.
 SITE_WEIGHT, KIND_WEIGHT = 1.0, 5.0
 ROUNDS = 20
 # Intervals that are tried between the shortest and the longest.
@@ -79,7 +79,7 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
     gains = _gains(RATES[:, None], days[None, :])
     least, most = 0.0, float(gains[:, -1].max())
     wanted = len(spells) / bounds.mean
-    # More visits are made if they may gain less. Some pages of the last step suffice to be exact.
+    # Visits are the more, the less they need to gain.
     for _ in range(30):
         threshold = (least + most) / 2
         if (1 / _due(chances, gains, days, threshold)).sum() > wanted:
@@ -90,9 +90,10 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
 
 
 def _gains(rates: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for how many days longer pages are current if they are visited so many days after the
-    last visit: the expected time to the next change, as far as it ends before the next visit, but
-    for the time that would have been current anyway.
+    """Return for how many days more pages are current with a visit so many days after the last one.
+
+    It is the slope of what is to be made large: with f visits a day a page is current for
+    f (1 - exp(-rate / f)) / rate of the time.
     """
     expected = rates * days
     return np.asarray((1 - (1 + expected) * np.exp(-expected)) / rates)
@@ -138,8 +139,6 @@ def _chances(spells: Sequence[Spell]) -> NDArray[np.float64]:
     return _posterior(likely, own[kinds])
 
 
-def _posterior(
-    likely: NDArray[np.float64], before: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _posterior(likely: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:
     product = likely * before
     return np.asarray(product / product.sum(axis=1, keepdims=True))

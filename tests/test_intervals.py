@@ -1,0 +1,84 @@
+"""How often pages change, and when their next visit is due."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.freshness import POLICIES, freshness, worlds
+from contentspider.site.intervals import Bounds, Spell, intervals, kind_of
+
+BOUNDS = Bounds(1 / 24, 30, 7)
+
+
+def test_pages_of_which_nothing_is_known_are_visited_alike() -> None:
+    found = intervals([Spell("a"), Spell("b"), Spell("a")], BOUNDS)
+    assert found == pytest.approx([7, 7, 7], rel=0.12), "steps between two intervals are 11 %"
+    assert len(intervals([], BOUNDS)) == 0
+
+
+def test_bounds_and_mean_are_kept() -> None:
+    random = np.random.default_rng(3)
+    still, moved, count = random.exponential(20, 500), random.exponential(9, 500), range(500)
+    spells = [Spell("a", still[i], i % 5, moved[i] * (i % 5 > 0)) for i in count]
+    for mean in (0.5, 2, 7, 20):
+        found = intervals(spells, Bounds(1 / 24, 30, mean))
+        assert found.min() >= 1 / 24
+        assert found.max() <= 30
+        assert 1 / (1 / found).mean() == pytest.approx(mean, rel=0.05)
+    assert (intervals(spells, Bounds(1, 5, 7)) == 5).all(), "at most so long, whatever the mean"
+
+
+def test_what_changes_faster_than_it_can_be_followed_is_left_to_the_longest() -> None:
+    never = Spell("still", 120.0)
+    weekly = Spell("weekly", 60.0, 9, 63.0)
+    ever = Spell("ever", 0.0, 60, 60.0)
+    spells = [never] * 40 + [weekly] * 20 + [ever] * 40
+    found = intervals(spells, BOUNDS)
+    assert found[40] < 7 < found[0]
+    assert found[-1] == found.max(), "each visit found it changed: no visit keeps it current"
+    # With visits to spare it is followed.
+    many = intervals(spells, Bounds(1 / 24, 30, 0.5))
+    assert many[-1] < many[40] < many[0]
+
+
+def test_how_often_a_spell_of_unknown_length_had_changes_is_not_one() -> None:
+    """A page that was changed at each of ten visits, a day or a month apart: the first did so
+    once a day or oftener, the second once a month or oftener.
+    """
+    spells = [Spell("a", 0.0, 10, 10.0), Spell("b", 0.0, 10, 300.0), Spell("c", 150.0, 5, 150.0)]
+    others = [Spell("x", 10.0, 1, 5.0)] * 50
+    daily, monthly, half = intervals([*spells, *others], Bounds(1 / 24, 30, 1))[:3]
+    assert daily < monthly <= half
+
+
+def test_pages_of_few_visits_are_as_others_of_their_kind() -> None:
+    old = [Spell("news", 20.0, 8, 20.0)] * 30 + [Spell("archive", 90.0)] * 30
+    found = intervals([*old, Spell("news"), Spell("archive"), Spell("unknown")], BOUNDS)
+    news, archive, unknown = found[-3:]
+    assert news < unknown < archive
+    assert news == pytest.approx(found[0], rel=0.5)
+
+
+def test_kinds_of_pages() -> None:
+    assert kind_of("https://a.org/news/1") == kind_of("https://a.org/news/2")
+    kinds = {
+        kind_of(f"https://{rest}")
+        for rest in ("a.org/", "a.org/x", "a.org/news/1", "a.org/news/1/2", "a.org/news/1?page=2")
+    }
+    assert len(kinds) == 5
+    assert kind_of("https://b.org/news/1") != kind_of("https://a.org/news/1")
+
+
+@pytest.mark.parametrize("world", ["changing", "still"])
+def test_more_pages_are_current_than_by_one_interval_or_by_nutchs_rule(world: str) -> None:
+    median, spread = worlds()[world]
+    random = np.random.default_rng(5)
+    kinds = random.integers(8, size=200)
+    logs = random.standard_normal(8)[kinds] + random.standard_normal(200)
+    rates = median * np.exp(spread * logs / np.sqrt(2))
+    found = {
+        name: freshness(POLICIES[name](rates, kinds, 5.0), 60, 5)
+        for name in ("fixed", "nutch", "nutch-", "ours")
+    }
+    assert found.pop("ours") > max(found.values()) + 0.005
