@@ -127,3 +127,15 @@ def test_spidermon_that_is_missing_is_said_with_its_extra(monkeypatch: pytest.Mo
 def test_without_rich_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert live_line() is None
+
+
+def test_intervals_that_cannot_be() -> None:
+    durable = {"CONTENTSPIDER_DURABLE": True}
+    for values, named in (
+        ({"CONTENTSPIDER_DUE": True}, "needs CONTENTSPIDER_DURABLE"),
+        ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_HISTORY": False} | durable, "HISTORY=True"),
+        ({"CONTENTSPIDER_MIN_INTERVAL": 40}, "MAX_INTERVAL=30"),
+        ({"CONTENTSPIDER_MEAN_INTERVAL": 0}, "from 0.001 on"),
+    ):
+        with pytest.raises(SettingError, match=named):
+            CrawlOptions.from_settings(Settings(DEFAULTS | values))
