@@ -252,10 +252,13 @@ class Revisits:
         return due_pages(self._history, self._options) if self._options.due else []
 
     def may_wait(self, url: str) -> bool:
-        """Tell whether a link need not be followed: it leads to a known page, and this crawl asks
-        those that are `due`, and no others.
+        """Tell whether a link need not be followed: it leads to a known page, or to where one was
+        before it moved, and this crawl asks of those only the ones that are `due`.
         """
-        return self._options.due and self.is_known(url)
+        if not self._options.due:
+            return False
+        known = self._history.page(page_id(url))
+        return known is not None and known.state in (LIVE, MOVED)
 
     def unseen(self) -> Iterator[str]:
         """Yield the addresses of known pages that have not come in this crawl, but those that were
