@@ -31,6 +31,7 @@ interval = "12h"
 output = ["out/docs.csv", "out/docs/"]
 format = "json"
 only = "changed"
+due = true
 models = "our-models"
 scope = "host"
 include = ["/docs/*", "re:/\\\\d{4}/"]
@@ -68,7 +69,7 @@ def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
         *("docs.example.org", ["out/docs.csv", "out/docs/"]),
         *("json", "our-models"),
     )
-    assert options.only == "changed"
+    assert (options.only, options.due) == ("changed", True)
     assert (options.scope, options.include, options.exclude) == (
         *("host", ["/docs/*", r"re:/\d{4}/"]),
         ["*print=1*"],
