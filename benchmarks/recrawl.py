@@ -5,9 +5,11 @@
 The site is that of `changing_site.py`, on loopback. `contentspider crawl` crawls its first version,
 and learns it; then the second and the third with the stored model. What `contentspider changes`
 tells after each crawl is compared with the truth: precision and recall by kind of record, and
-every record that is wrong or missing, with what had happened to the page. A page of which nothing
-can be said (soft 404s, logins, what is down) is to have no record but ``unchanged``. Requests,
-bytes of bodies and CPU seconds (the learner's, too) are printed for each crawl.
+every record that is wrong or missing, with what had happened to the page. What is ``changed`` for
+another cause than the page's (``model``, ``numbers``) counts as unchanged, and is counted apart. A
+page of which nothing can be said (soft 404s, logins, what is down) is to have no record but
+``unchanged``. Requests, bytes of bodies and CPU seconds (the learner's, too) are printed for each
+crawl.
 """
 
 from __future__ import annotations
@@ -27,7 +29,6 @@ from typing import Any
 from changing_site import ChangingSite, Truth
 
 KINDS = ("new", "changed", "gone", "moved")
-MAX_SHOWN = 60
 Change = tuple[str, str, str]
 
 
@@ -117,8 +118,10 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
         for record in found
         if record["url"] not in paired and record["url"] not in truth.either
     }
-    recut = {r["url"] for r in found if r["change"] == "changed" and r["change_cause"] == "model"}
-    told -= {("changed", path, "") for path in recut & truth.same}
+    causes = {r["url"]: r["change_cause"] for r in found if r["change"] == "changed"}
+    recut = {path for path, cause in causes.items() if cause == "model"} & truth.same
+    counted = {path for path, cause in causes.items() if cause == "numbers"} & truth.same
+    told -= {("changed", path, "") for path in recut | counted}
     true = {change for change in truth.changes if change[1] not in truth.either}
     print("| record | true | told | right | precision | recall |\n|---|---|---|---|---|---|")
     for kind in KINDS:
@@ -129,7 +132,7 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
         wrong += [_line("missing", change, truth, by_path) for change in sorted(are - said)]
     same = {("unchanged", path, "") for path in truth.same}
     said = {change for change in told if change[0] == "unchanged" and change[1] not in truth.hidden}
-    said |= {("unchanged", path, "") for path in recut & truth.same}
+    said |= {("unchanged", path, "") for path in recut | counted}
     _print_row("unchanged", same, said)
     wrong += [_line("wrong", change, truth, by_path) for change in sorted(said - same)]
     no_record = [path for path in sorted(truth.same) if path not in by_path]
@@ -141,7 +144,8 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
             wrong.append(f"copies    {' = '.join(pair)}: {', '.join(kinds) or 'no record'}")
     hidden = sum(path in by_path for path in truth.hidden)
     print(
-        f"\n{len(recut & truth.same)} of the unchanged are cut differently by the model;"
+        f"\nOf the unchanged {len(recut)} are told as changed since they are cut differently"
+        f" (model), {len(counted)} since their counters are others (numbers);"
         f" {len(truth.hidden)} pages of which nothing can be said, {hidden} of them with a record;"
         f" {len(truth.pairs)} texts at two addresses\n"
     )
@@ -192,9 +196,7 @@ def main() -> None:
             print(f"\n## Crawl {number}: {len(found)} records\n")
             lines = compare(found, truth)
             wrong += lines
-            print("\n".join(lines[:MAX_SHOWN]))
-            if len(lines) > MAX_SHOWN:
-                print(f"and {len(lines) - MAX_SHOWN} more")
+            print("\n".join(lines))
     print("\n| crawl | requests | answers 304 | MB | CPU seconds |\n|---|---|---|---|---|")
     for number, cost in enumerate(costs, 1):
         print(

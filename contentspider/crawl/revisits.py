@@ -11,11 +11,20 @@ from contentspider.crawl.due import due_pages
 from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
 from contentspider.crawl.refilter import Refilter
-from contentspider.site.difference import change_ratio, is_recut, text_hash
+from contentspider.site.difference import change_ratio, is_recut, is_renumbered, text_hash
 from contentspider.site.record import UNFILTERED, page_id
 from contentspider.site.standins import is_error_page, is_login, texts_of
 from contentspider.storage.schema import host_of
-from contentspider.storage.takeover import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
+from contentspider.storage.takeover import (
+    BY_MODEL,
+    BY_NUMBERS,
+    BY_PAGE,
+    CHANGED,
+    LIVE,
+    MOVED,
+    NEW,
+    UNCHANGED,
+)
 from contentspider.storage.visits import Answer, Visit
 
 if TYPE_CHECKING:
@@ -127,6 +136,8 @@ class Revisits:
         cause = BY_PAGE
         if base.text_hash == whole or self._is_recut(base, before, fields, page, state):
             cause = BY_MODEL
+        elif is_renumbered(before, fields["content"]):
+            cause = BY_NUMBERS
         ratio = change_ratio(before, fields["content"])
         return CHANGED, cause, ratio
 

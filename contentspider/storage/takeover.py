@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LIVE, GONE, MOVED = "live", "gone", "moved"
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
-BY_PAGE, BY_MODEL = "page", "model"
+BY_PAGE, BY_NUMBERS, BY_MODEL = "page", "numbers", "model"
 
 
 class Takeover:
