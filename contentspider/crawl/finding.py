@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from contentspider.crawl.keeper import Keeper
+    from contentspider.crawl.revisits import Revisits
     from contentspider.crawl.scope import Scope
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class FindingSpider(Spider):
 
     scope: Scope
     keeper: Keeper
+    revisits: Revisits | None = None
     sitemaps_asked = 0
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
@@ -49,7 +51,7 @@ class FindingSpider(Spider):
         error page looks of a site that answers 200 with it. Of a site that is crawled for the
         first time there is nothing yet that could turn into that.
         """
-        if self.keeper.revisits is None or self.keeper.revisits.is_first:
+        if self.revisits is None or self.revisits.is_first:
             return
         for root in dict.fromkeys(urljoin(start, "/") for start in starts):
             yield Request(

@@ -168,7 +168,7 @@ class SiteSpider(FindingSpider):
             return
         assert self.crawler.stats
         self.unread = UnreadPages(self.crawler.stats)
-        self.keeper = keeper
+        self.keeper, self.revisits = keeper, keeper.revisits
         self.duplicates = Duplicates(keeper, self.keys.key)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
@@ -193,7 +193,7 @@ class SiteSpider(FindingSpider):
                 seen.add(root)
                 for request in self.robots_requests(root):
                     yield request
-        for address in self.keeper.revisits.due() if self.keeper.revisits else ():
+        for address in self.revisits.due() if self.revisits else ():
             if (known := self.known_request(address, DUE_PRIORITY)) is not None:
                 yield known
 
@@ -325,7 +325,7 @@ class SiteSpider(FindingSpider):
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
         """Yield the request of a page, unless it is known and has its time."""
-        if not (self.keeper.revisits and self.keeper.revisits.may_wait(address)):
+        if not (self.revisits and self.revisits.may_wait(address)):
             yield self._page_request(address, priority)
 
     def _page_request(
