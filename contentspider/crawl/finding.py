@@ -39,8 +39,14 @@ class FindingSpider(Spider):
 
     scope: Scope
     keeper: Keeper
-    revisits: Revisits | None = None
     sitemaps_asked = 0
+
+    @property
+    def revisits(self) -> Revisits | None:
+        """Return what earlier crawls knew; None if no history is kept, or the crawl has not begun:
+        the keeper opens it after the spider.
+        """
+        return self.keeper.revisits if "keeper" in self.__dict__ else None
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
         """Yield the request of a page."""

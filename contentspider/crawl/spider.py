@@ -168,7 +168,7 @@ class SiteSpider(FindingSpider):
             return
         assert self.crawler.stats
         self.unread = UnreadPages(self.crawler.stats)
-        self.keeper, self.revisits = keeper, keeper.revisits
+        self.keeper = keeper
         self.duplicates = Duplicates(keeper, self.keys.key)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
