@@ -119,7 +119,9 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
         if record["url"] not in paired and record["url"] not in truth.either
     }
     causes = {r["url"]: r["change_cause"] for r in found if r["change"] == "changed"}
-    recut = {path for path, cause in causes.items() if cause == "model"} & truth.same
+    # Pages that could not be read are filtered anew, too, when the site is.
+    known = truth.same | truth.hidden
+    recut = {path for path, cause in causes.items() if cause == "model"} & known
     counted = {path for path, cause in causes.items() if cause == "numbers"} & truth.same
     told -= {("changed", path, "") for path in recut | counted}
     true = {change for change in truth.changes if change[1] not in truth.either}
@@ -132,7 +134,7 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
         wrong += [_line("missing", change, truth, by_path) for change in sorted(are - said)]
     same = {("unchanged", path, "") for path in truth.same}
     said = {change for change in told if change[0] == "unchanged" and change[1] not in truth.hidden}
-    said |= {("unchanged", path, "") for path in recut | counted}
+    said |= {("unchanged", path, "") for path in (recut | counted) & truth.same}
     _print_row("unchanged", same, said)
     wrong += [_line("wrong", change, truth, by_path) for change in sorted(said - same)]
     no_record = [path for path in sorted(truth.same) if path not in by_path]
@@ -144,7 +146,7 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
             wrong.append(f"copies    {' = '.join(pair)}: {', '.join(kinds) or 'no record'}")
     hidden = sum(path in by_path for path in truth.hidden)
     print(
-        f"\nOf the unchanged {len(recut)} are told as changed since they are cut differently"
+        f"\nOf these {len(recut)} are told as changed since they are cut differently"
         f" (model), {len(counted)} since their counters are others (numbers);"
         f" {len(truth.hidden)} pages of which nothing can be said, {hidden} of them with a record;"
         f" {len(truth.pairs)} texts at two addresses\n"
