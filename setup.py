@@ -20,4 +20,8 @@ compiled += [
     for path in sorted(Path("contentspider").rglob("*.pxd"))
     if path.with_suffix(".py").exists()
 ]
-setup(ext_modules=cythonize(compiled, build_dir="build"))
+# Compilers run in threads, on all cores.
+setup(
+    ext_modules=cythonize(compiled, build_dir="build"),
+    options={"build_ext": {"parallel": True}},
+)
