@@ -6,7 +6,7 @@ The site is that of `changing_site.py`, on loopback. `contentspider crawl` crawl
 and learns it; then the second and the third with the stored model. What `contentspider changes`
 tells after each crawl is compared with the truth: precision and recall by kind of record, and
 every record that is wrong or missing, with what had happened to the page. What is ``changed`` for
-another cause than the page's (``model``, ``numbers``) counts as unchanged, and is counted apart. A
+another cause than the page's (``model``) counts as unchanged, and is counted apart. A
 page of which nothing can be said (soft 404s, logins, what is down) is to have no record but
 ``unchanged``. Requests, bytes of bodies and CPU seconds (the learner's, too) are printed for each
 crawl.
@@ -122,8 +122,7 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
     # Pages that could not be read are filtered anew, too, when the site is.
     known = truth.same | truth.hidden
     recut = {path for path, cause in causes.items() if cause == "model"} & known
-    counted = {path for path, cause in causes.items() if cause == "numbers"} & truth.same
-    told -= {("changed", path, "") for path in recut | counted}
+    told -= {("changed", path, "") for path in recut}
     true = {change for change in truth.changes if change[1] not in truth.either}
     print("| record | true | told | right | precision | recall |\n|---|---|---|---|---|---|")
     for kind in KINDS:
@@ -134,7 +133,7 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
         wrong += [_line("missing", change, truth, by_path) for change in sorted(are - said)]
     same = {("unchanged", path, "") for path in truth.same}
     said = {change for change in told if change[0] == "unchanged" and change[1] not in truth.hidden}
-    said |= {("unchanged", path, "") for path in (recut | counted) & truth.same}
+    said |= {("unchanged", path, "") for path in recut & truth.same}
     _print_row("unchanged", same, said)
     wrong += [_line("wrong", change, truth, by_path) for change in sorted(said - same)]
     no_record = [path for path in sorted(truth.same) if path not in by_path]
@@ -146,8 +145,7 @@ def compare(found: list[dict[str, Any]], truth: Truth) -> list[str]:
             wrong.append(f"copies    {' = '.join(pair)}: {', '.join(kinds) or 'no record'}")
     hidden = sum(path in by_path for path in truth.hidden)
     print(
-        f"\nOf these {len(recut)} are told as changed since they are cut differently"
-        f" (model), {len(counted)} since their counters are others (numbers);"
+        f"\nOf these {len(recut)} are told as changed since they are cut differently;"
         f" {len(truth.hidden)} pages of which nothing can be said, {hidden} of them with a record;"
         f" {len(truth.pairs)} texts at two addresses\n"
     )

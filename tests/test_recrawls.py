@@ -257,5 +257,5 @@ def test_pages_beyond_the_size_of_a_history_are_known_by_their_hashes(
     history = SQLiteHistory(path, read_only=True)
     known = next(page for page in history.live() if page.url.endswith("/3"))
     assert history.stored(known.id) is None
-    assert history.previous(known.id)
+    assert history.content(known.id, before=True)
     history.close()

@@ -132,7 +132,7 @@ def _diff(options: argparse.Namespace) -> int:
             known = history.page(wanted)
             if known is None:
                 continue
-            new, old = history.content(wanted) or "", history.previous(wanted)
+            new, old = history.content(wanted) or "", history.content(wanted, before=True)
             print(
                 printable(
                     f"{known.url}: {known.state}, first seen {known.first_seen}, last seen"

@@ -48,7 +48,7 @@ class Refilter:
         state = self._states.get(visit.site)
         if state is None or visit.model in (state.version, UNFILTERED):
             return seen
-        page = self._page(seen)
+        page = self.page(seen)
         if page is None:
             return seen
         found = self.fields(state, page)
@@ -72,7 +72,8 @@ class Refilter:
         )
         return replace(seen, visit=visit, content=found["content"])
 
-    def _page(self, seen: Seen) -> Page | None:
+    def page(self, seen: Seen) -> Page | None:
+        """Return the page of a visit; None if it cannot be read, or is not kept."""
         try:
             return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
         except ContentSpiderError as error:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.counting import find_counters, without_counters
 from contentspider.crawl.due import due_pages
 from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
 from contentspider.crawl.refilter import Refilter
-from contentspider.site.difference import change_ratio, is_recut, is_renumbered, text_hash
+from contentspider.site.counters import are_counters, numbered_places
+from contentspider.site.difference import change_ratio, is_recut, text_hash
 from contentspider.site.record import UNFILTERED, page_id
 from contentspider.site.standins import is_error_page, is_login, texts_of
 from contentspider.storage.schema import host_of
 from contentspider.storage.takeover import (
     BY_MODEL,
-    BY_NUMBERS,
     BY_PAGE,
     CHANGED,
     LIVE,
@@ -62,6 +64,7 @@ class Revisits:
         distrusted = ledger.runs.fact(DISTRUSTED_FACT) or []
         self._distrusted = self._history.distrusted() | frozenset(distrusted)
         self._states: dict[str, SiteState] = {}
+        self._counters = self._history.counters()
         self._keep_teasers = options.learning.keep_teasers
         # The texts of the error pages that are answered with a success, by host.
         told = ledger.runs.fact(ERROR_FACT) or {}
@@ -89,14 +92,17 @@ class Revisits:
             previous, how = self._moved_from(fields["id"], page, row)
         base = known if _is_live(known) else previous
         change, cause, ratio = NEW, BY_PAGE, 1.0
+        places: tuple[str, ...] = ()
         content: str | None = fields["content"]
         if base is not None:
-            change, cause, ratio = self._difference(base, fields, page, whole, state)
-            if change == UNCHANGED:
+            change, cause, ratio, places = self._difference(base, fields, page, whole, state)
+            if change == UNCHANGED and base.content_hash == fields["content_hash"]:
                 content = None
             if previous is not None:
                 change, content = MOVED, fields["content"]
-        if change == CHANGED and cause == BY_PAGE and self._ledger.visits.answer_of(row).is_check:
+        # Counters are none of what a server's software takes for a change.
+        is_page = change == CHANGED and cause == BY_PAGE and not places
+        if is_page and self._ledger.visits.answer_of(row).is_check:
             self._distrust(fields["site"], fields["url"])
         is_same = change == UNCHANGED or (change == MOVED and not ratio)
         before = base or known
@@ -116,6 +122,7 @@ class Revisits:
             previous_hash=base.content_hash if base else "",
             previous_id=previous.id if previous else "",
             reason=how,
+            numbered=places,
         )
         is_stored = base is known and base is not None and base.text_hash == whole
         self._ledger.visits.note(visit, row, content, None if is_stored else page.dump())
@@ -128,18 +135,26 @@ class Revisits:
 
     def _difference(
         self, base: Known, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
-    ) -> tuple[str, str, float]:
-        """Return how a page differs from what is known of it: the change, its cause and ratio."""
+    ) -> tuple[str, str, float, tuple[str, ...]]:
+        """Return how a page differs from what is known of it: the change, its cause and ratio, and
+        the places of the numbers in which it differs, if it does in these only.
+        """
         if base.content_hash == fields["content_hash"]:
-            return UNCHANGED, "", 0.0
+            return UNCHANGED, "", 0.0, ()
         before = self._history.content(base.id) or ""
         cause = BY_PAGE
         if base.text_hash == whole or self._is_recut(base, before, fields, page, state):
             cause = BY_MODEL
-        elif is_renumbered(before, fields["content"]):
-            cause = BY_NUMBERS
-        ratio = change_ratio(before, fields["content"])
-        return CHANGED, cause, ratio
+        slot_of = partial(self._slot_of, state.key)
+        places = numbered_places(before, page, fields["content"], slot_of)
+        known = self._counters.get(state.key, set())
+        if places and cause == BY_PAGE and are_counters(places, known):
+            return UNCHANGED, "", 0.0, ()
+        return CHANGED, cause, change_ratio(before, fields["content"]), places
+
+    def _slot_of(self, site: str, path: str) -> str:
+        model = self._states[site].model if site in self._states else None
+        return model.slot_of(path) if model is not None else path
 
     def _is_recut(
         self,
@@ -299,8 +314,13 @@ class Revisits:
         counts: Counter[str] = Counter()
         settled = set()
         refilter = Refilter(self._history, self._states, self._keep_teasers)
+        counters = find_counters(self._ledger, refilter.page, self._slot_of)
+        for site, places in counters.items():
+            for place in places:
+                takeover.count(site, place)
         for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
-            visit = takeover.take(losses.as_moved(refilter.visit(seen), moves))
+            found = without_counters(refilter.visit(seen), counters)
+            visit = takeover.take(losses.as_moved(found, moves))
             counts[visit.change] += 1
             settled.add(visit.previous_id)
         counts.update(losses.take(takeover, moves, settled))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
-import unicodedata
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -17,10 +15,6 @@ if TYPE_CHECKING:
 
 # Of longer texts the paragraphs are compared: words would take minutes.
 MAX_WORDS = 20_000
-# A longer line says something of its own with its numbers.
-MAX_COUNTER_CHARS = 60
-NUMBER = re.compile(r"\d+(?:[.,' \u00a0\u202f]\d{3})*")
-CURRENCY_CODE = re.compile(r"\b[A-Z]{3}\b")
 
 
 def text_hash(page: Page) -> str:
@@ -53,32 +47,6 @@ def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
         before != now
         and now - before <= _lines(block.text for block in old.content.blocks)
         and before - now <= _lines(block.text for block in new.content.blocks)
-    )
-
-
-def is_renumbered(old_content: str, new_content: str) -> bool:
-    r"""Tell whether two contents differ only in the numbers of short lines, as counters do: in no
-    line that names a currency.
-
-    >>> is_renumbered("Tea\nRead 12 times", "Tea\nRead 1,305 times")
-    True
-    >>> is_renumbered("Tea\n12 €", "Tea\n13 €"), is_renumbered("Tea", "Read 1,305 times")
-    (False, False)
-    """
-    before, now = _lines([old_content]), _lines([new_content])
-    lost, added = before - now, now - before
-    return (
-        bool(lost)
-        and {NUMBER.sub("0", line) for line in lost} == {NUMBER.sub("0", line) for line in added}
-        and all(_may_count(line) for line in lost | added)
-    )
-
-
-def _may_count(line: str) -> bool:
-    return (
-        len(line) <= MAX_COUNTER_CHARS
-        and not CURRENCY_CODE.search(line)
-        and not any(unicodedata.category(char) == "Sc" for char in line)
     )
 
 

@@ -237,6 +237,10 @@ class SiteModel:
         """
         return count_prose(page.content, self._seen(), self._is_seen)
 
+    def slot_of(self, path: str) -> str:
+        """Return the slot of a block's path."""
+        return self._table.slot(path)
+
     def unseen_slots(self, page: Page) -> Iterator[tuple[str, int]]:
         """Yield the slot of each block at a place that the model has not seen, and how many
         characters outside of links it has.

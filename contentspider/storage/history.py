@@ -105,15 +105,11 @@ class SQLiteHistory:
         """Return how many pages are live."""
         return self._database.count("SELECT count(*) FROM pages WHERE state = 'live'")
 
-    def content(self, page_id: str) -> str | None:
-        """Return the main content of a page as it was last seen."""
-        return self._text("content", page_id)
-
-    def previous(self, page_id: str) -> str | None:
-        """Return the main content of a page before it changed last; None if it never has."""
-        return self._text("previous", page_id)
-
-    def _text(self, column: str, page_id: str) -> str | None:
+    def content(self, page_id: str, before: bool = False) -> str | None:
+        """Return the main content of a page as it was last seen, or as it was *before* it changed
+        last (None: it never has).
+        """
+        column = "previous" if before else "content"
         row = self._do(f"SELECT {column} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
         return _unpacked(row[0]) if row and row[0] is not None else None
 
@@ -131,6 +127,13 @@ class SQLiteHistory:
         return frozenset(
             str(site) for (site,) in self._database.rows("SELECT site FROM distrusted")
         )
+
+    def counters(self) -> dict[str, set[str]]:
+        """Return the places of counters by site: what differs there is no change."""
+        found: dict[str, set[str]] = {}
+        for site, place in self._database.rows("SELECT site, place FROM counters"):
+            found.setdefault(str(site), set()).add(str(place))
+        return found
 
     def taken_over(self, crawl: str) -> int:
         """Return the number of the last visit of a crawl that is in the history, 0 if none is."""

@@ -6,6 +6,8 @@ from contentspider.storage.schema import Schema
 
 TABLES = """
 CREATE TABLE distrusted (site TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE counters (site TEXT NOT NULL, place TEXT NOT NULL,
+    PRIMARY KEY (site, place)) WITHOUT ROWID;
 CREATE TABLE crawls (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE,
     visits INTEGER NOT NULL, ended TEXT NOT NULL, is_complete INTEGER NOT NULL);
 CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from contentspider.storage.runs import days_between, now
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 LIVE, GONE, MOVED = "live", "gone", "moved"
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
-BY_PAGE, BY_NUMBERS, BY_MODEL = "page", "numbers", "model"
+BY_PAGE, BY_MODEL = "page", "model"
 
 
 class Takeover:
@@ -60,12 +61,16 @@ class Takeover:
         before = self._before(visit.previous_id or visit.id)
         if visit.previous_id and visit.previous_id != visit.id:
             self._do("UPDATE pages SET state = 'moved' WHERE id = ?", (visit.previous_id,))
-        if seen.content is not None and visit.change != UNCHANGED:
-            packed = zlib.compress(seen.content.encode("utf-8", "surrogatepass"), COMPRESSION)
+        if visit.change == UNCHANGED:
+            visit = replace(visit, changed_at=self._changed_at(visit.id) or visit.changed_at)
+        elif seen.content is not None:
             self._do(
-                "UPDATE pages SET previous = ?, previous_hash = ?, content = ? WHERE id = ?",
-                (before, visit.previous_hash, packed, visit.id),
+                "UPDATE pages SET previous = ?, previous_hash = ? WHERE id = ?",
+                (before, visit.previous_hash, visit.id),
             )
+        if seen.content is not None:
+            packed = zlib.compress(seen.content.encode("utf-8", "surrogatepass"), COMPRESSION)
+            self._do("UPDATE pages SET content = ? WHERE id = ?", (packed, visit.id))
         if seen.page is not None:
             page = seen.page if self._has_room() else None
             self._do("UPDATE pages SET page = ? WHERE id = ?", (page, visit.id))
@@ -117,6 +122,10 @@ class Takeover:
         if not row[0] or visit.change not in (CHANGED, UNCHANGED):
             return 0.0
         return max(days_between(row[0], visit.at), 0.0)
+
+    def _changed_at(self, page_id: str) -> str:
+        row = self._do("SELECT changed_at FROM pages WHERE id = ?", (page_id,)).fetchone()
+        return str(row[0])
 
     def _before(self, page_id: str) -> bytes | None:
         row = self._do("SELECT content FROM pages WHERE id = ?", (page_id,)).fetchone()
@@ -207,6 +216,10 @@ class Takeover:
             first_seen=known.first_seen,
             changed_at=known.changed_at,
         )
+
+    def count(self, site: str, place: str) -> None:
+        """Note that a place of a site holds a counter."""
+        self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
     def distrust(self, site: str) -> None:
         """Note that a site's server says of pages that they have not changed which have."""

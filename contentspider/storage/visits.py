@@ -23,7 +23,8 @@ class Visit:
     """What a crawl found at a page, and how that differs from what was known of it.
 
     *id* and *url* are the item's; *change*, *ratio* and *cause* are those of the change log.
-    *previous_id* is that of the known page that moved here.
+    *previous_id* is that of the known page that moved here. *numbered* are the places where its
+    content differs, if it does in numbers only (`contentspider.site.counters`).
     """
 
     id: str
@@ -41,6 +42,7 @@ class Visit:
     previous_hash: str = ""
     previous_id: str = ""
     reason: str = ""
+    numbered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,14 @@ class SQLiteVisits:
                 raise StateError(
                     f"{self._database.name}: visit {number} is damaged: {error}"
                 ) from error
+
+    def numbered(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the site and the `Visit.numbered` of the visits that have some."""
+        for site, slots in self._database.rows(
+            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered')"
+            " FROM visits WHERE json_array_length(visit, '$.numbered') > 0"
+        ):
+            yield str(site), tuple(json.loads(str(slots)))
 
     def at(self, address_row: int) -> tuple[str, str] | None:
         """Return the id and the address of the page that was found at an address' row."""

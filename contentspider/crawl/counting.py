@@ -1,0 +1,53 @@
+"""What a crawl says of counters in the main content: a page where only these differ is
+unchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from contentspider.site.counters import Counters, are_counters
+from contentspider.storage.takeover import BY_PAGE, CHANGED, UNCHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contentspider.page.document import Page
+    from contentspider.storage.ledger import Ledger
+    from contentspider.storage.visits import Seen
+
+
+def find_counters(
+    ledger: Ledger,
+    page_of: Callable[[Seen], Page | None],
+    slot_of: Callable[[str, str], str],
+) -> dict[str, set[str]]:
+    """Return the places of counters by site, as the visits of a crawl show them.
+
+    *page_of* gives the page of a visit, *slot_of* the slot of a path on a site.
+    """
+    changed: dict[str, list[tuple[str, ...]]] = {}
+    for site, places in ledger.visits.numbered():
+        changed.setdefault(site, []).append(places)
+    counters = {site: Counters(places) for site, places in changed.items()}
+    counters = {site: one for site, one in counters.items() if one.candidates}
+    if not counters:
+        return {}
+    for seen in ledger.visits.after(0):
+        one = counters.get(seen.visit.site)
+        page = page_of(seen) if one is not None else None
+        if one is not None and page is not None:
+            one.add(page, partial(slot_of, seen.visit.site))
+    return {site: one.found() for site, one in counters.items()}
+
+
+def without_counters(seen: Seen, counters: dict[str, set[str]]) -> Seen:
+    """Return a visit as that of an unchanged page if it differs in counters only."""
+    visit = seen.visit
+    if (visit.change, visit.cause) != (CHANGED, BY_PAGE) or not visit.numbered:
+        return seen
+    if not are_counters(visit.numbered, counters.get(visit.site, set())):
+        return seen
+    return replace(seen, visit=replace(visit, change=UNCHANGED, cause="", ratio=0.0))

@@ -1,0 +1,97 @@
+"""Counters in the main content (posts of an author, views, days since): which of a site's places
+hold one only the site can tell, since the number there is another on most pages at each visit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from contentspider.page.document import Page
+
+# A counter's line is short, and its numbers are whole and no prices.
+MAX_CHARS = 80
+NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ]\d{3}(?!\d))*")
+PRICE = re.compile(
+    r"[$€£¥₽₹₩₪]|\d[.,]\d\d?(?!\d)|\b(?:usd|eur|gbp|chf|kr|zł|руб|р)\b\.?", re.IGNORECASE
+)
+# A place is a counter's if its numbers changed on so many pages, and on so many of those that have
+# the place.
+MIN_PAGES = 8
+MIN_SHARE = 0.5
+BETWEEN = "\t"
+
+
+def place_of(slot: str, line: str) -> str:
+    """Return the place of a counter: its slot, and its line with another number."""
+    return f"{slot}{BETWEEN}{NUMBER.sub('0', line)}"
+
+
+def numbered_places(
+    old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
+) -> tuple[str, ...]:
+    """Return the places of a page at which its main content differs from the old one, if it does in
+    whole numbers of short lines only; empty if it differs otherwise.
+
+    *slot_of* gives the slot of a block's path.
+    """
+    before, now = old_content.splitlines(), new_content.splitlines()
+    if len(before) != len(now):
+        return ()
+    changed = [pair for pair in zip(before, now, strict=True) if pair[0] != pair[1]]
+    paths = {block.text: block.path for block in new.content.blocks}
+    for first, second in changed:
+        is_counter = (
+            second in paths
+            and len(second) <= MAX_CHARS
+            and not PRICE.search(f"{first} {second}")
+            and NUMBER.sub("0", first) == NUMBER.sub("0", second)
+        )
+        if not is_counter:
+            return ()
+    return tuple(sorted({place_of(slot_of(paths[line]), line) for _, line in changed}))
+
+
+def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
+    """Tell whether all places are *known* ones of counters: slots of these, or slots and lines."""
+    return all(place in known or place.partition(BETWEEN)[0] in known for place in places)
+
+
+class Counters:
+    """Finds the counters of one site: *changed* are, of each visited page that differs in numbers
+    only, the places of these.
+
+    A slot all of whose lines are short holds counters, whatever stands beside the number (the name
+    of an author); in one that holds other text, too, the line must be the same.
+    """
+
+    def __init__(self, changed: Iterable[Iterable[str]]) -> None:
+        self._changed: Counter[str] = Counter()
+        for places in changed:
+            self._changed.update({*places, *(place.partition(BETWEEN)[0] for place in places)})
+        self._having: Counter[str] = Counter()
+        self._long: set[str] = set()
+        self.candidates = {place for place, n in self._changed.items() if n >= MIN_PAGES}
+
+    def add(self, page: Page, slot_of: Callable[[str], str]) -> None:
+        """Count a visited page, whatever became of it, by the places that it has."""
+        found = set()
+        for block in page.content.blocks:
+            slot = slot_of(block.path)
+            if slot in self.candidates:
+                found |= {slot, place_of(slot, block.text)}
+                if len(block.text) > MAX_CHARS:
+                    self._long.add(slot)
+        self._having.update(found & self.candidates)
+
+    def found(self) -> set[str]:
+        """Return the places of counters."""
+        return {
+            place
+            for place in self.candidates - self._long
+            if self._changed[place] >= MIN_SHARE * max(self._having[place], 1)
+        }

@@ -1,0 +1,87 @@
+"""Counters in the main content: another number there is no change of the page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider import Page
+from contentspider.site.counters import Counters, are_counters, numbered_places
+from tests.sites import article, prose
+from tests.test_recrawls import Recrawls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Site
+
+
+def counted(number: int, views: int) -> str:
+    """Return an article with a counter in the midst of its text."""
+    return article(number).replace("</h1>", f"</h1><p class=views>Read {views} times</p>")
+
+
+def places(before: str, now: str) -> tuple[str, ...]:
+    page = Page.from_html("".join(f"<p>{line}</p>" for line in now.splitlines()))
+    return numbered_places(before, page, now, lambda path: path)
+
+
+def test_what_differs_in_whole_numbers_of_short_lines_only() -> None:
+    assert places("Tea\nPosts: 41", "Tea\nPosts: 1,042") == ("body/p\tPosts: 0",)
+    assert places("Tea\nPosts: 41", "Tea\nViews: 42") == ()
+    assert places("Tea\nPosts: 41", "Coffee\nPosts: 42") == ()
+    for price in ("Only $ {}", "{}.50", "{} kr"):
+        assert places(price.format(41), price.format(42)) == ()
+    assert places(f"In 41 {prose(1)}", f"In 42 {prose(1)}") == (), "a sentence"
+    assert places("Posts: 41", "Posts: 41\nPosts: 42") == ()
+
+
+def test_a_counter_changes_on_most_pages_that_have_it() -> None:
+    def page(*parts: str) -> Page:
+        return Page.from_html("".join(parts))
+
+    views = [f"<h3>{name} 0</h3>" for name in ("Ann", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal")]
+    changed = [(f"body/h3\t{name[4:-5]}", "body/p\tRead 0 times") for name in views]
+    changed += [("body/h4\tSince 0",)] * 8 + [("body/h5\tRare 0",)] * 7
+    counters = Counters(changed)
+    for name in views:
+        counters.add(page(name, "<p>Read 5 times</p>", f"<p>{prose(1)}</p>"), str)
+    for _ in range(20):
+        counters.add(page("<h4>Since 1987</h4>", "<h5>Rare 0</h5>", "<p>Short.</p>"), str)
+    found = counters.found()
+    assert found == {"body/h3", "body/p\tRead 0 times"}
+    assert are_counters(["body/h3\tIda 0", "body/p\tRead 0 times"], found)
+    assert not are_counters(["body/p\tFounded in 0"], found), "it stands among other text"
+
+
+@pytest.fixture
+def again(site: Site, tmp_path: Path) -> Recrawls:
+    """Return a site that has been crawled, with a counter in the main content of each page."""
+    recrawls = Recrawls(site, tmp_path)
+    recrawls.articles = {f"/{number}": counted(number, 5) for number in range(1, 13)}
+    recrawls.crawl()
+    (folder,) = (tmp_path / "models").iterdir()
+    (folder / "overrides.toml").write_text("keep = ['.views']")
+    items = recrawls.crawl()
+    assert "Read 5 times" in str(items["/3"]["content"])
+    recrawls.records()
+    return recrawls
+
+
+def test_a_counter_that_is_kept_changes_no_page(again: Recrawls) -> None:
+    again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 13)}
+    again.articles["/4"] = counted(4, 9).replace(prose(4, 1), prose("edited"))
+    again.crawl()
+    assert again.changes() == {"/4": "changed"}
+    again.articles |= {f"/{number}": counted(number, 170 + number) for number in range(5, 13)}
+    assert again.crawl("--only", "changed") == {}, "now it is known where counters stand"
+    assert again.changes() == {}
+    again.crawl()
+    assert again.changes() == {}
+
+
+def test_the_number_of_one_page_is_a_change(again: Recrawls) -> None:
+    again.articles["/4"] = counted(4, 6)
+    assert again.crawl()["/4"]["change"] == "changed"
+    assert again.changes() == {"/4": "changed"}
