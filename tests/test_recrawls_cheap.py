@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.page.document import Page
-from contentspider.site.standins import is_error_page, is_login, texts_of
+from contentspider.site.standins import is_error_page, is_gone, is_like, is_login, texts_of
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
@@ -115,6 +115,34 @@ def test_an_error_page_that_is_answered_as_a_success_is_no_change(
     assert {item["change"] for item in again.crawl().values()} == {"unchanged"}
 
 
+def test_one_part_of_a_site_answers_its_error_page_as_a_success(site: Site, tmp_path: Path) -> None:
+    again = Recrawls(site, tmp_path)
+    again.articles |= {f"/shop/{number}": article(50 + number) for number in range(6)}
+    again.crawl()
+    again.changes()
+    found = again.site.answer
+
+    def soft(path: str) -> tuple[int, str, bytes]:
+        status, kind, body = found(path)
+        if status == 404 and path.startswith("/shop/"):
+            sorry = "<article><h1>Sorry</h1><p>There is no such thing in our shop.</p></article>"
+            seeds = ((path, 1), (path, 2))
+            links = "".join(f"<a href=/1>{prose(*seed, words=5)}</a> " for seed in seeds)
+            return 200, kind, f"<html><nav><a href=/>Home</a></nav>{sorry}{links}</html>".encode()
+        return status, kind, body
+
+    site.answer = soft
+    del again.articles["/shop/3"]
+    # Nothing is left of this one, and it is no error page.
+    again.articles["/shop/4"] = article(90)
+    items = again.crawl()
+    assert again.changes() == {"/shop/4": "changed"}
+    assert "/shop/3" not in items and items["/shop/4"]["change_ratio"] > 0.8
+    again.articles["/shop/3"] = article(53)
+    again.crawl()
+    assert again.changes() == {}
+
+
 def test_a_copy_does_not_take_the_place_of_a_page_by_coming_first(
     site: Site, tmp_path: Path
 ) -> None:
@@ -139,20 +167,19 @@ MENU = ("Home", "About us", "Contact")
 
 
 def test_stand_ins() -> None:
-    before = page(*MENU, prose(1), prose(2))
-    error = texts_of(page(*MENU, "Nothing was found here."))
-    assert is_error_page(page(*MENU, "Nothing was found here."), error, before)
-    assert not is_error_page(page(*MENU, prose(1)), error, before), "cut short"
-    assert not is_error_page(page(*MENU, prose(3), prose(4)), error, before), "written anew"
-    assert not is_error_page(page(*MENU), error, before), "it does not say so"
-    assert is_error_page(page(*MENU, "Nothing was found here."), error, None)
-    assert is_error_page(
-        page(*MENU, "There is no /a", url="http://e.example/a"),
-        texts_of(page(*MENU, "There is no /b1", url="http://e.example/b1")),
-        None,
+    before = f"{prose(1)}\n{prose(2)}"
+    sorry = "Nothing was found here."
+    error = texts_of(page(*MENU, sorry))
+    assert is_gone(page(*MENU, sorry), before)
+    assert not is_gone(page(*MENU, prose(1)), before), "cut short"
+    assert not is_gone(page(*MENU, sorry), ""), "nothing was there"
+    assert is_error_page(page(*MENU, sorry, prose(9)), sorry, error), "beside other news"
+    assert not is_error_page(page(*MENU, prose(3)), prose(3), error), "written anew"
+    assert is_error_page(page(*MENU, sorry), "", error), "nothing of it is kept"
+    assert is_like(page(*MENU, sorry), error)
+    other = page(*MENU, "There is no /a", url="http://e.example/a")
+    assert is_like(other, texts_of(page(*MENU, "There is no /b1", url="http://e.example/b1"))), (
+        "it names its address"
     )
-    assert not is_error_page(page(*MENU, "Short."), error, None)
-    login = page(*MENU, "Your name", "Your password")
-    assert is_login(login, before, f"{prose(1)}\n{prose(2)}")
-    assert not is_login(page(*MENU, prose(1), "Your password"), before, prose(1))
-    assert not is_login(page(*MENU, prose(3), prose(4), prose(5)), before, prose(1))
+    assert not is_like(page(*MENU, "Short."), error)
+    assert is_login("Your name\nYour password") and not is_login(f"{prose(3)}\n{prose(4)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 from uuid import uuid4
 
@@ -41,6 +41,11 @@ class FindingSpider(Spider):
     keeper: Keeper
     sitemaps_asked = 0
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        # Folders in which an address was asked for that cannot be.
+        self.probed: set[str] = set()
+
     @property
     def revisits(self) -> Revisits | None:
         """Return what earlier crawls knew; None if no history is kept, or the crawl has not begun:
@@ -60,8 +65,15 @@ class FindingSpider(Spider):
         if self.revisits is None or self.revisits.is_first:
             return
         for root in dict.fromkeys(urljoin(start, "/") for start in starts):
+            yield from self.probe_beside(root)
+
+    def probe_beside(self, address: str) -> Iterator[Request]:
+        """Yield the request, once, of an address in the folder of another where nothing can be."""
+        folder = urljoin(address, ".")
+        if folder not in self.probed:
+            self.probed.add(folder)
             yield Request(
-                urljoin(root, f"/{uuid4().hex}"),
+                urljoin(folder, uuid4().hex),
                 callback=self.parse_probe,
                 errback=self.ignore,
                 priority=20,

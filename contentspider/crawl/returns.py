@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
+    from contentspider.crawl.holder import Holder
     from contentspider.crawl.keeper import Keeper
     from contentspider.page.document import Page
 
@@ -85,11 +86,16 @@ def known_links(keeper: Keeper, response: Response) -> list[str]:
     return list(keeper.revisits.known_links(response.url))
 
 
-def standing_in(keeper: Keeper, response: Response, page: Page) -> str:
-    """Return what stands in the place of a page, if its site has a history: an error page, a
-    login.
+def standing_in(keeper: Keeper, holder: Holder, response: Response, page: Page) -> str:
+    """Return what stands in the place of a page, if its site has a history
+    (`Revisits.stands_in`).
     """
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""
     has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)
-    return keeper.revisits.stands_in(page, response.url, bool(has_password))
+
+    def content() -> str:
+        model = holder.site(response.url).model
+        return model.extract(page).text if model is not None else ""
+
+    return keeper.revisits.stands_in(page, response.url, bool(has_password), content)

@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from contentspider.crawl.counting import find_counters, without_counters
 from contentspider.crawl.due import due_pages
@@ -16,8 +17,7 @@ from contentspider.crawl.refilter import Refilter
 from contentspider.site.counters import are_counters, numbered_places
 from contentspider.site.difference import change_ratio, is_recut, text_hash
 from contentspider.site.record import UNFILTERED, page_id
-from contentspider.site.standins import is_error_page, is_login, texts_of
-from contentspider.storage.schema import host_of
+from contentspider.site.standins import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.storage.takeover import (
     BY_MODEL,
     BY_PAGE,
@@ -30,7 +30,7 @@ from contentspider.storage.takeover import (
 from contentspider.storage.visits import Answer, Visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from contentspider.crawl.ending import Ending
@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 CRAWL_FACT = "crawl"
 DISTRUSTED_FACT = "distrusted"
 ERROR_FACT = "error_page"
+UNSURE = "unsure"
 
 
 class Revisits:
@@ -66,9 +67,9 @@ class Revisits:
         self._states: dict[str, SiteState] = {}
         self._counters = self._history.counters()
         self._keep_teasers = options.learning.keep_teasers
-        # The texts of the error pages that are answered with a success, by host.
+        # The texts of the error pages that are answered with a success, by folder.
         told = ledger.runs.fact(ERROR_FACT) or {}
-        self._errors = {host: frozenset(texts) for host, texts in told.items()}
+        self._errors = {folder: frozenset(texts) for folder, texts in told.items()}
 
     # Pages that come
 
@@ -240,28 +241,34 @@ class Revisits:
         return "" if not owner or self._ledger.visits.has(owner) else owner
 
     def learn_error_page(self, page: Page) -> None:
-        """Learn how the site's error page looks from the answer to a random address."""
-        self._errors[host_of(page.url)] = texts_of(page)
-        told = {host: sorted(texts) for host, texts in self._errors.items()}
+        """Learn how the error page looks that is answered, as a success, in a folder of a site,
+        from the answer to a random address there.
+        """
+        self._errors[folder_of(page.url)] = texts_of(page)
+        told = {folder: sorted(texts) for folder, texts in self._errors.items()}
         self._ledger.runs.set_fact(ERROR_FACT, told)
 
-    def stands_in(self, page: Page, url: str, has_password: bool) -> str:
+    def stands_in(
+        self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
+    ) -> str:
         """Return what stands at an address in the place of a page: ``soft_404`` (the site's error
-        page), ``login``, or nothing.
+        page), ``login``, `UNSURE` (nothing is left of the page, and how an error page looks there
+        is not known), or nothing. *content_of* gives what the site's model keeps of the page.
         """
-        error = self._errors.get(host_of(url))
-        if self.is_first or not (error or has_password):
-            return ""
+        error = self._errors.get(folder_of(url)) or self._errors.get(folder_of(url, root=True))
         known = self._history.page(page_id(url))
-        if known is not None and (known.state != LIVE or known.text_hash == text_hash(page)):
+        if known is None:
+            return "soft_404" if error and is_like(page, error) else ""
+        if known.state != LIVE or known.text_hash == text_hash(page):
             return ""
-        before = self._history.stored(known.id) if known is not None else None
-        if error and is_error_page(page, error, before):
-            return "soft_404"
-        if has_password and known is not None and before is not None:
-            content = self._history.content(known.id) or ""
-            return "login" if is_login(page, before, content) else ""
-        return ""
+        if not is_gone(page, self._history.content(known.id) or ""):
+            return ""
+        content = content_of()
+        if has_password and is_login(content):
+            return "login"
+        if error is None:
+            return UNSURE
+        return "soft_404" if is_error_page(page, content, error) else ""
 
     def known_links(self, url: str) -> tuple[str, ...]:
         """Return where a page led when it was last read."""
@@ -337,3 +344,12 @@ class Revisits:
 
 def _is_live(known: Known | None) -> bool:
     return known is not None and known.state == LIVE
+
+
+def folder_of(url: str, root: bool = False) -> str:
+    """Return the address of the folder that an address is in, or of the *root* of its host.
+
+    >>> folder_of("http://e.org/a/b?c=/d"), folder_of("http://e.org/a/b", root=True)
+    ('http://e.org/a/', 'http://e.org/')
+    """
+    return urljoin(url, "/" if root else ".")

@@ -11,7 +11,7 @@ from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.addresses import ROW_META_KEY
+from contentspider.crawl.addresses import ROW_META_KEY, Again
 from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.conditional import CONDITIONAL_ORDER, ConditionalMiddleware
 from contentspider.crawl.documents import DOCUMENTS_ORDER, DocumentsMiddleware
@@ -28,6 +28,7 @@ from contentspider.crawl.guard import (
     GuardMiddleware,
 )
 from contentspider.crawl.headers import set_user_agent
+from contentspider.crawl.holder import Holder
 from contentspider.crawl.items import ContentItem
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.links import (
@@ -39,6 +40,7 @@ from contentspider.crawl.links import (
     remembering,
 )
 from contentspider.crawl.returns import ORPHAN_META_KEY, known_links, note_answer, standing_in
+from contentspider.crawl.revisits import UNSURE
 from contentspider.crawl.robots import header_directives, meta_directives
 from contentspider.crawl.scope import Scope, crawl_name, several, with_scheme
 from contentspider.crawl.sitemaps import is_feed
@@ -80,6 +82,7 @@ class SiteSpider(FindingSpider):
     name = "site"
     keys: SiteKeys
     keeper: Keeper
+    holder: Holder
     duplicates: Duplicates
     traps: Traps
     unread: UnreadPages
@@ -169,6 +172,9 @@ class SiteSpider(FindingSpider):
         assert self.crawler.stats
         self.unread = UnreadPages(self.crawler.stats)
         self.keeper = keeper
+        holder = self.crawler.get_extension(Holder)
+        assert holder is not None  # the add-on sets both
+        self.holder = holder
         self.duplicates = Duplicates(keeper, self.keys.key)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
@@ -268,18 +274,23 @@ class SiteSpider(FindingSpider):
             found |= meta_directives(head.robots)
         return found | {"noindex", "nofollow"} if "none" in found else found
 
-    def _items(self, response: Response, page: Page, robots: set[str]) -> Iterator[ContentItem]:
+    def _items(self, response: Response, page: Page, robots: set[str]) -> Iterator[Any]:
         """Yield the page's item, unless the page must not be kept or has come out."""
         if "noindex" in robots:
             self._skip(response, "noindex")
             return
-        if reason := standing_in(self.keeper, response, page):
+        row = response.meta.get(ROW_META_KEY)
+        reason = standing_in(self.keeper, self.holder, response, page)
+        if reason == UNSURE and not self.keeper.addresses.is_at_end:
+            yield from self.probe_beside(response.url)
+            self.keeper.addresses.note(row, "failed", reason, again=Again.AT_END)
+            return
+        if reason and reason != UNSURE:
             self._skip(response, reason)
             return
         # A session id that the server put in by a redirect is no part of the page's address.
         url = clean_address(response.url)
         url = without_session(url) if "redirect_urls" in response.meta else url
-        row = response.meta.get(ROW_META_KEY)
         if self.duplicates.must_wait(url, page, row):
             return
         address = self.duplicates.claim(url, page, row)
