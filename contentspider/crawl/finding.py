@@ -8,6 +8,7 @@ from urllib.parse import urljoin
 from uuid import uuid4
 
 from scrapy import Request, Spider
+from scrapy.http import HtmlResponse
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
 from contentspider.crawl.binding import PAGE_META_KEY
@@ -20,6 +21,7 @@ from contentspider.crawl.sitemaps import (
     read_feed,
     read_sitemap,
 )
+from contentspider.page.document import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,9 +60,9 @@ class FindingSpider(Spider):
         raise NotImplementedError
 
     def probe_requests(self, starts: Iterable[str]) -> Iterator[Request]:
-        """Yield the requests of an address on each start's host where nothing can be: how the
-        error page looks of a site that answers 200 with it. Of a site that is crawled for the
-        first time there is nothing yet that could turn into that.
+        """Yield the requests of an address on each start's host where nothing can be, to learn how
+        the site's error page looks: it may stand elsewhere, answered with a success. Of a site that
+        is crawled for the first time there is nothing yet that could turn into that.
         """
         if self.revisits is None or self.revisits.is_first:
             return
@@ -76,14 +78,17 @@ class FindingSpider(Spider):
                 urljoin(folder, uuid4().hex),
                 callback=self.parse_probe,
                 errback=self.ignore,
+                meta={"handle_httpstatus_list": [404, 410]},
                 priority=20,
             )
 
     def parse_probe(self, response: Response) -> None:
-        """Learn the error page of a site that answers 200 with it."""
+        """Learn how an error page of the site looks, whatever status it has here."""
         page = response.meta.get(PAGE_META_KEY)
-        if page is not None and self.keeper.revisits is not None:
-            self.keeper.revisits.learn_error_page(page)
+        if page is None and isinstance(response, HtmlResponse) and response.body.strip():
+            page = Page.from_selector(response.selector, response.url)
+        if page is not None and self.revisits is not None:
+            self.revisits.learn_error_page(page)
 
     def robots_requests(self, root: str) -> Iterator[Request]:
         """Yield the requests of robots.txt and of the usual sitemap of the host with that
