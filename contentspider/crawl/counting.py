@@ -22,24 +22,25 @@ if TYPE_CHECKING:
 def find_counters(
     ledger: Ledger,
     page_of: Callable[[Seen], Page | None],
+    before_of: Callable[[Seen], Page | None],
     slot_of: Callable[[str, str], str],
 ) -> dict[str, set[str]]:
     """Return the places of counters by site, as the visits of a crawl show them.
 
-    *page_of* gives the page of a visit, *slot_of* the slot of a path on a site.
+    *page_of* gives the page of a visit, *before_of* the one before if its text is another,
+    *slot_of* the slot of a path on a site.
     """
     changed: dict[str, list[tuple[str, ...]]] = {}
     for site, places in ledger.visits.numbered():
         changed.setdefault(site, []).append(places)
     counters = {site: Counters(places) for site, places in changed.items()}
-    counters = {site: one for site, one in counters.items() if one.candidates}
     if not counters:
         return {}
     for seen in ledger.visits.after(0):
         one = counters.get(seen.visit.site)
         page = page_of(seen) if one is not None else None
         if one is not None and page is not None:
-            one.add(page, partial(slot_of, seen.visit.site))
+            one.add(page, before_of(seen), partial(slot_of, seen.visit.site))
     return {site: one.found() for site, one in counters.items()}
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from contentspider.page.document import Page
     from contentspider.storage.history import Known, SQLiteHistory
     from contentspider.storage.ledger import Ledger
+    from contentspider.storage.visits import Seen
 
 logger = logging.getLogger(__name__)
 
@@ -255,10 +256,15 @@ class Revisits:
         page), ``login``, `UNSURE` (nothing is left of the page, and how an error page looks there
         is not known), or nothing. *content_of* gives what the site's model keeps of the page.
         """
-        error = self._errors.get(folder_of(url)) or self._errors.get(folder_of(url, root=True))
+        folder = folder_of(url)
+        errors = [
+            self._errors[key]
+            for key in (folder, folder_of(url, root=True))
+            if self._errors.get(key)
+        ]
         known = self._history.page(page_id(url))
         if known is None:
-            return "soft_404" if error and is_like(page, error) else ""
+            return "soft_404" if any(is_like(page, error) for error in errors) else ""
         if known.state != LIVE or known.text_hash == text_hash(page):
             return ""
         if not is_gone(page, self._history.content(known.id) or ""):
@@ -266,9 +272,9 @@ class Revisits:
         content = content_of()
         if has_password and is_login(content):
             return "login"
-        if error is None:
-            return UNSURE
-        return "soft_404" if is_error_page(page, content, error) else ""
+        if any(is_error_page(page, content, error) for error in errors):
+            return "soft_404"
+        return "" if folder in self._errors else UNSURE
 
     def known_links(self, url: str) -> tuple[str, ...]:
         """Return where a page led when it was last read."""
@@ -321,7 +327,7 @@ class Revisits:
         counts: Counter[str] = Counter()
         settled = set()
         refilter = Refilter(self._history, self._states, self._keep_teasers)
-        counters = find_counters(self._ledger, refilter.page, self._slot_of)
+        counters = find_counters(self._ledger, refilter.page, self._before_visit, self._slot_of)
         for site, places in counters.items():
             for place in places:
                 takeover.count(site, place)
@@ -336,6 +342,10 @@ class Revisits:
             takeover.distrust(site)
         takeover.commit()
         return counts
+
+    def _before_visit(self, seen: Seen) -> Page | None:
+        """Return the page of a visit as it was before, if it has another text now."""
+        return None if seen.page is None else self._history.stored(seen.visit.id)
 
     def close(self) -> None:
         """Close the history without a commit."""

@@ -62,36 +62,44 @@ def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
 
 
 class Counters:
-    """Finds the counters of one site: *changed* are, of each visited page that differs in numbers
-    only, the places of these.
+    """Finds the counters of one site among the places at which pages *changed* in numbers only.
 
     A slot all of whose lines are short holds counters, whatever stands beside the number (the name
     of an author); in one that holds other text, too, the line must be the same.
     """
 
     def __init__(self, changed: Iterable[Iterable[str]]) -> None:
-        self._changed: Counter[str] = Counter()
-        for places in changed:
-            self._changed.update({*places, *(place.partition(BETWEEN)[0] for place in places)})
+        places = {place for found in changed for place in found}
+        self._candidates = places | {place.partition(BETWEEN)[0] for place in places}
         self._having: Counter[str] = Counter()
+        self._changed: Counter[str] = Counter()
         self._long: set[str] = set()
-        self.candidates = {place for place, n in self._changed.items() if n >= MIN_PAGES}
 
-    def add(self, page: Page, slot_of: Callable[[str], str]) -> None:
-        """Count a visited page, whatever became of it, by the places that it has."""
-        found = set()
+    def add(self, page: Page, before: Page | None, slot_of: Callable[[str], str]) -> None:
+        """Count a visited page by the places that it has, and those whose numbers are others than
+        *before* (None: it is as it was), whether they are kept or not.
+        """
+        now = self._lines(page, slot_of)
+        old = self._lines(before, slot_of) if before is not None else now
+        for place in now.keys() & old.keys():
+            self._having[place] += 1
+            self._changed[place] += now[place] != old[place]
+
+    def _lines(self, page: Page, slot_of: Callable[[str], str]) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
         for block in page.content.blocks:
             slot = slot_of(block.path)
-            if slot in self.candidates:
-                found |= {slot, place_of(slot, block.text)}
+            if slot in self._candidates:
+                for place in {slot, place_of(slot, block.text)} & self._candidates:
+                    found.setdefault(place, []).append(block.text)
                 if len(block.text) > MAX_CHARS:
                     self._long.add(slot)
-        self._having.update(found & self.candidates)
+        return found
 
     def found(self) -> set[str]:
         """Return the places of counters."""
         return {
             place
-            for place in self.candidates - self._long
-            if self._changed[place] >= MIN_SHARE * max(self._having[place], 1)
+            for place in self._candidates - self._long
+            if self._changed[place] >= max(MIN_PAGES, MIN_SHARE * self._having[place])
         }
