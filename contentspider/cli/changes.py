@@ -136,7 +136,8 @@ def _diff(options: argparse.Namespace) -> int:
             print(
                 printable(
                     f"{known.url}: {known.state}, first seen {known.first_seen}, last seen"
-                    f" {known.last_seen}, changed {known.changed_at}"
+                    f" {known.last_seen}, last fetched {known.last_fetched}, changed"
+                    f" {known.changed_at}"
                 )
             )
             if old is None:

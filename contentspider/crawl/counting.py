@@ -37,7 +37,8 @@ def find_counters(
     if not counters:
         return {}
     for seen in ledger.visits.after(0):
-        one = counters.get(seen.visit.site)
+        # Of a page that was not sent nobody knows what its counters are.
+        one = None if seen.answer.is_unsent else counters.get(seen.visit.site)
         page = page_of(seen) if one is not None else None
         if one is not None and page is not None:
             one.add(page, before_of(seen), partial(slot_of, seen.visit.site))

@@ -47,6 +47,7 @@ def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> Non
         moved_from(response),
         ORPHAN_META_KEY in response.meta,
         CHECK_META_KEY in response.meta,
+        NOT_MODIFIED in response.flags,
     )
     try:
         keeper.revisits.note_answer(row, answer)

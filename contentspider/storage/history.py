@@ -37,6 +37,7 @@ class Known:
     state: str
     first_seen: str
     last_seen: str
+    last_fetched: str
     changed_at: str
     content_hash: str
     text_hash: str

@@ -12,6 +12,7 @@ CREATE TABLE crawls (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL
     visits INTEGER NOT NULL, ended TEXT NOT NULL, is_complete INTEGER NOT NULL);
 CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     state TEXT NOT NULL, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL DEFAULT '',
+    last_fetched TEXT NOT NULL DEFAULT '',
     changed_at TEXT NOT NULL DEFAULT '', content_hash TEXT NOT NULL DEFAULT '',
     text_hash TEXT NOT NULL DEFAULT '', model TEXT NOT NULL DEFAULT '',
     etag TEXT NOT NULL DEFAULT '', last_modified TEXT NOT NULL DEFAULT '',

@@ -38,7 +38,8 @@ CREATE TABLE items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL 
 CREATE TABLE pages (site TEXT NOT NULL, place BLOB NOT NULL, url TEXT NOT NULL, page BLOB NOT NULL,
     PRIMARY KEY (site, place)) WITHOUT ROWID;
 CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT, links BLOB,
-    moved_from TEXT, is_orphan INTEGER NOT NULL, is_check INTEGER NOT NULL);
+    moved_from TEXT, is_orphan INTEGER NOT NULL, is_check INTEGER NOT NULL,
+    is_unsent INTEGER NOT NULL);
 CREATE TABLE visits (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
     address INTEGER, visit TEXT NOT NULL, content BLOB, page BLOB);
 """
@@ -89,7 +90,8 @@ UPDATE held_items SET page_address = address;
 TO_5 = """
 ALTER TABLE addresses DROP COLUMN content_hash;
 CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT, links BLOB,
-    moved_from TEXT, is_orphan INTEGER NOT NULL, is_check INTEGER NOT NULL);
+    moved_from TEXT, is_orphan INTEGER NOT NULL, is_check INTEGER NOT NULL,
+    is_unsent INTEGER NOT NULL);
 CREATE TABLE visits (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
     address INTEGER, visit TEXT NOT NULL, content BLOB, page BLOB);
 """

@@ -98,6 +98,8 @@ class Takeover:
                 visit.id,
             ),
         )
+        if not seen.answer.is_unsent:
+            self._do("UPDATE pages SET last_fetched = ? WHERE id = ?", (visit.at, visit.id))
         if not seen.answer.is_orphan:
             self._do("UPDATE pages SET missing = 0 WHERE id = ?", (visit.id,))
         self._record(

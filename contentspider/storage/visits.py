@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contentspider.storage.database import Database
 
 COMPRESSION = 3
-ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check"
+ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ class Answer:
 
     *moved_from* are the addresses that led here by permanent redirects, and how (``HTTP 301``) each
     did; *is_orphan*: no page linked here, and it was asked for since it was known. *is_check*: the
-    server had said that the page has not changed, and was asked for it all the same.
+    server had said that the page has not changed, and was asked for it all the same; *is_unsent*:
+    it said so, and the page is that of the history.
     """
 
     etag: str = ""
@@ -60,6 +61,7 @@ class Answer:
     moved_from: tuple[tuple[str, str], ...] = ()
     is_orphan: bool = False
     is_check: bool = False
+    is_unsent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class SQLiteVisits:
     def answer(self, address_row: int, answer: Answer) -> None:
         """Keep what came with the page of an address."""
         self._do(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 address_row,
                 answer.etag,
@@ -94,6 +96,7 @@ class SQLiteVisits:
                 json.dumps(answer.moved_from) if answer.moved_from else None,
                 answer.is_orphan,
                 answer.is_check,
+                answer.is_unsent,
             ),
         )
 
@@ -176,7 +179,7 @@ class SQLiteVisits:
 
 
 def _answer(row: tuple[object, ...] | list[object]) -> Answer:
-    etag, last_modified, links, moved_from, is_orphan, is_check = row
+    etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent = row
     return Answer(
         str(etag or ""),
         str(last_modified or ""),
@@ -184,6 +187,7 @@ def _answer(row: tuple[object, ...] | list[object]) -> Answer:
         tuple((url, how) for url, how in json.loads(str(moved_from))) if moved_from else (),
         bool(is_orphan),
         bool(is_check),
+        bool(is_unsent),
     )
 
 
