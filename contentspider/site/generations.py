@@ -87,6 +87,11 @@ class Generations:
         origin = read_manifest(self.folder).get("rolled_back_to", present) if present else 0
         return max((n for n in self.numbers() if isinstance(origin, int) and n < origin), default=0)
 
+    def lock(self) -> FileLock:
+        """Return the lock of who writes, which waits for `LOCK_SECS`, then raises Timeout."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        return FileLock(self._root / ".lock", timeout=LOCK_SECS)
+
     def add(
         self,
         manifest: dict[str, object],
@@ -102,9 +107,8 @@ class Generations:
         that is the present one already is left as it is. Raises OSError if it cannot be written.
         """
         digest = sha256(weights).hexdigest()
-        self._root.mkdir(parents=True, exist_ok=True)
         try:
-            with FileLock(self._root / ".lock", timeout=LOCK_SECS):
+            with self.lock():
                 self._adopt()
                 if self._has({**manifest, "sha256": digest}):
                     return self.present()

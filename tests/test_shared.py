@@ -1,0 +1,289 @@
+"""Files that machines share by way of a store, on fsspec's file system in memory and on a disk."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.storage import remote
+from contentspider.storage.remote import (
+    Objects,
+    RemoteError,
+    ReplacedError,
+    open_objects,
+    without_secrets,
+)
+from contentspider.storage.shared import SharedFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("fsspec")
+
+PATTERNS = ("parts/[0-9]*/*.json", "whole.json")
+
+
+@pytest.fixture(params=["memory", "file"])
+def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
+    where = uuid.uuid4().hex if request.param == "memory" else f"{tmp_path}/store"
+    return open_objects(f"{request.param}://{where}")
+
+
+class Machine:
+    """A machine's copy of the shared files."""
+
+    def __init__(self, objects: Objects, folder: Path) -> None:
+        self.folder = folder
+        self.shared = SharedFiles(objects, "site/whole.json", folder, PATTERNS, ("-log",))
+
+    def write(self, **files: str) -> None:
+        self.shared.begin_change()
+        for name, text in files.items():
+            path = self.folder / "whole.json"
+            if name != "whole":
+                path = self.folder / f"parts/{name[1:]}/part.json"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def texts(self) -> dict[str, str]:
+        return {name: path.read_text() for name, path in self.shared.files().items()}
+
+    def push(self) -> bool:
+        return self.shared.push(self.shared.files())
+
+
+@pytest.fixture
+def first(objects: Objects, tmp_path: Path) -> Machine:
+    machine = Machine(objects, tmp_path / "first")
+    machine.shared.pull()
+    machine.write(_1="one", whole="first")
+    assert machine.push()
+    return machine
+
+
+@pytest.fixture
+def second(objects: Objects, tmp_path: Path, first: Machine) -> Machine:
+    machine = Machine(objects, tmp_path / "second")
+    machine.shared.pull()
+    return machine
+
+
+def objects_in(objects: Objects) -> list[str]:
+    return sorted(objects._files.find(objects._root))
+
+
+def test_another_machine_has_the_same_files(second: Machine) -> None:
+    assert second.texts() == {"parts/1/part.json": "one", "whole.json": "first"}
+    assert not second.push()  # there is nothing new in them
+
+
+def test_what_is_outdated_goes_from_store_and_machines(
+    first: Machine, second: Machine, objects: Objects
+) -> None:
+    second.write(_2="two", whole="second")
+    (second.folder / "parts/1/part.json").unlink()
+    second.push()
+    (first.folder / "whole.json-log").write_text("of the old one")
+    first.shared.pull()
+    assert first.texts() == {"parts/2/part.json": "two", "whole.json": "second"}
+    assert not (first.folder / "parts/1").exists()
+    assert not (first.folder / "whole.json-log").exists()
+    assert len(objects_in(objects)) == 3  # the pointer, and two objects
+
+
+def test_only_what_changed_is_uploaded(
+    second: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uploaded = []
+    upload = objects.upload
+    monkeypatch.setattr(
+        objects, "upload", lambda path, name: (uploaded.append(path.name), upload(path, name))
+    )
+    second.write(whole="second")
+    second.push()
+    assert uploaded == ["whole.json"]
+
+
+def test_of_two_writers_the_second_is_told_and_keeps_its_own(
+    first: Machine,
+    second: Machine,
+    objects: Objects,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    first.write(_2="of the first", whole="first, again")
+    second.write(_2="of the second", whole="second")
+    first.push()
+    before = objects_in(objects)
+    with pytest.raises(ReplacedError, match=r"another writer .* was first"):
+        second.push()
+    assert objects_in(objects) == before
+    assert second.texts()["whole.json"] == "second"
+    second.shared.pull()
+    assert second.texts() == first.texts()
+    (aside,) = second.folder.glob("unsent-*")
+    assert (aside / "whole.json").read_text() == "second"
+    assert (aside / "parts/2/part.json").read_text() == "of the second"
+    assert str(aside) in caplog.text
+    # From then on it is a machine like any other.
+    second.write(whole="third")
+    assert second.push()
+
+
+def test_a_store_that_fails_at_the_end_gets_it_in_the_next_run(
+    second: Machine, objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RemoteError("down")
+
+    second.write(whole="second")
+    with monkeypatch.context() as patch:
+        patch.setattr(objects, "upload", fail)
+        with pytest.raises(RemoteError, match="down"):
+            second.push()
+    second.shared.pull()
+    assert second.texts()["whole.json"] == "second"
+    assert second.push()
+    third = Machine(objects, tmp_path / "third")
+    third.shared.pull()
+    assert third.texts()["whole.json"] == "second"
+
+
+def test_an_answer_that_was_lost_is_no_other_writer(
+    second: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = objects.replace
+
+    def repeated(name: str, data: bytes, mark: str) -> str:
+        replace(name, data, mark)
+        return replace(name, data, mark)  # what a library does that got no answer
+
+    monkeypatch.setattr(objects, "replace", repeated)
+    second.write(whole="second")
+    assert second.push()
+
+
+def test_a_damaged_object_is_found(second: Machine, objects: Objects, tmp_path: Path) -> None:
+    pointer = json.loads(objects.read("site/whole.json")[0])
+    entry = pointer["files"]["whole.json"]
+    objects._files.pipe_file(objects._path(f"site/{entry['object']}"), b"fir")
+    third = Machine(objects, tmp_path / "third")
+    with pytest.raises(RemoteError, match=r"is damaged: it has 3 bytes of 5"):
+        third.shared.pull()
+    assert third.texts() == {}
+    assert second.texts()["whole.json"] == "first"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"../whole.json": {"object": "objects/a", "sha256": "", "size": 0}},
+        {"parts/1/../../../x.json": {"object": "objects/a", "sha256": "", "size": 0}},
+        {"whole.json": {"object": "../../other", "sha256": "", "size": 0}},
+        {"whole.json": {}},
+        [],
+    ],
+)
+def test_a_pointer_names_nothing_outside(
+    files: object, objects: Objects, first: Machine, tmp_path: Path
+) -> None:
+    data = json.dumps({"schema": 1, "id": "x", "files": files}).encode()
+    objects.replace("site/whole.json", data, objects.read("site/whole.json")[1])
+    with pytest.raises(RemoteError, match=r"whole\.json cannot be read"):
+        Machine(objects, tmp_path / "third").shared.pull()
+
+
+def test_objects_that_another_writer_deletes_meanwhile_are_looked_up_anew(
+    first: Machine, second: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first.write(whole="again")
+    first.push()
+    download = objects.download
+    names = []
+
+    def late(name: str, target: Path) -> None:
+        if not names:
+            first.write(whole="and again")
+            first.push()
+        names.append(name)
+        download(name, target)
+
+    monkeypatch.setattr(objects, "download", late)
+    (second.folder / "parts/1/part.json").unlink()
+    second.shared.pull()
+    assert second.texts() == first.texts()
+
+
+def test_files_that_were_there_before_are_sent_or_set_aside(
+    objects: Objects, first: Machine, tmp_path: Path
+) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "whole.json").write_text("of before")
+    Machine(objects, old).shared.pull()
+    assert (old / "whole.json").read_text() == "first"
+    (aside,) = old.glob("unsent-*")
+    assert (aside / "whole.json").read_text() == "of before"
+    objects.delete(["site/whole.json"])  # to begin anew: what a machine has comes back
+    first.shared.pull()
+    assert first.push()
+
+
+def test_the_lock_of_a_dead_writer_is_taken_over(
+    first: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = {"by": "elsewhere:1", "until": time.time() + 100}
+    objects._create("site/whole.json.lock", json.dumps(lock).encode())
+    first.write(whole="again")
+    with pytest.raises(RemoteError, match=r"being replaced by another writer \(elsewhere:1\)"):
+        first.push()
+    monkeypatch.setattr(remote.time, "time", lambda: lock["until"] + 1)
+    assert first.push()
+    assert objects.read("site/whole.json.lock") is None
+
+
+def test_a_store_is_tried_before_it_is_needed(
+    objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects.check()
+    assert objects_in(objects) == []
+    monkeypatch.setattr(objects, "replace", lambda *_: "")
+    with pytest.raises(RemoteError, match="lets a writer replace"):
+        objects.check()
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://KEYID:hidden@bucket/models", "s3://bucket?secret=hidden", "s3://b#hidden"]
+)
+def test_no_credentials_in_a_url(url: str) -> None:
+    with pytest.raises(RemoteError, match="credentials in the environment") as error:
+        open_objects(url)
+    assert "hidden" not in str(error.value)
+
+
+def test_unknown_kinds_of_stores_are_said() -> None:
+    with pytest.raises(RemoteError, match="ftq://x cannot be opened: Protocol not known"):
+        open_objects("ftq://x")
+
+
+def test_errors_have_no_secrets(objects: Objects, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("denied to HIDDEN123")
+
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "HIDDEN123")
+    monkeypatch.setattr(objects._files, "cat_file", fail)
+    with pytest.raises(RemoteError, match=r"\(ValueError: denied to \*\*\*\)") as error:
+        objects.read("x")
+    assert error.value.__cause__ is None
+    assert without_secrets("it is\nHIDDEN123") == "it is ***"
+
+
+def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(RemoteError, match=r"pip install 'contentspider\[remote\]'"):
+        open_objects("memory://x")
