@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ def test_without_settings_the_defaults_count() -> None:
     for found in (options(), CrawlOptions.from_settings(Settings(DEFAULTS))):
         assert found.learn_pages == DEFAULTS["CONTENTSPIDER_LEARN_PAGES"]
         assert found.learning.features == ("slots",)
-        assert found.models_dir.name == "models"
+        assert found.models_dir == "models"
 
 
 def test_text_from_the_command_line_becomes_values() -> None:
@@ -139,3 +140,22 @@ def test_intervals_that_cannot_be() -> None:
     ):
         with pytest.raises(SettingError, match=named):
             CrawlOptions.from_settings(Settings(DEFAULTS | values))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"MODELS_DIR": "s3://ID:hidden@bucket"},
+            "CONTENTSPIDER_MODELS_DIR: the URL of a s3 store",
+        ),
+        ({"HISTORY_URL": "folder", "DURABLE": True}, "give a URL such as 's3://bucket/histories'"),
+        ({"HISTORY_URL": "s3://bucket/x"}, "CONTENTSPIDER_DURABLE=True"),
+    ],
+)
+def test_stores_that_cannot_be_are_said_without_passwords(
+    settings: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SettingError, match=re.escape(message)) as error:
+        options(**settings)
+    assert "hidden" not in str(error.value)

@@ -33,6 +33,7 @@ format = "json"
 only = "changed"
 due = true
 models = "our-models"
+history = "s3://bucket/histories"
 scope = "host"
 include = ["/docs/*", "re:/\\\\d{4}/"]
 exclude = "*print=1*"
@@ -69,6 +70,7 @@ def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
         *("docs.example.org", ["out/docs.csv", "out/docs/"]),
         *("json", "our-models"),
     )
+    assert options.history == "s3://bucket/histories"
     assert (options.only, options.due) == ("changed", True)
     assert (options.scope, options.include, options.exclude) == (
         *("host", ["/docs/*", r"re:/\d{4}/"]),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.site.labels import LABELS
 from contentspider.storage.formats import PAGE_KINDS
+from contentspider.storage.remote import is_url
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -71,6 +73,16 @@ def header(text: str) -> tuple[str, str]:
     if re.search(r"[\0\r\n]", value):
         raise argparse.ArgumentTypeError(f"the value of {name!r} is more than a line")
     return name.strip(), value.strip()
+
+
+def folder(text: str) -> Path:
+    """Return a folder; a store of models is none."""
+    if is_url(text):
+        raise argparse.ArgumentTypeError(
+            f"{text} is no folder; 'contentspider models --models {text} export' brings a model of"
+            " it here"
+        )
+    return Path(text)
 
 
 def folds(text: str) -> int:

@@ -148,7 +148,13 @@ def _add_outputs(group: Group) -> None:
         help="give on the items of new and changed pages only",
     )
     group.add_argument(
-        "--models", default="models", metavar="DIR", help="the models' folder (default: models)"
+        "--models",
+        default="models",
+        metavar="DIR",
+        help="the models' folder (default: models), or a store that machines share (s3://...)",
+    )
+    group.add_argument(
+        "--history", metavar="URL", help="a store of histories that machines share (s3://...)"
     )
     add_state_dir(group)
     group.add_argument(

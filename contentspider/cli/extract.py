@@ -13,6 +13,7 @@ from contentspider.cli.arguments import (
     add_format,
     add_learning_options,
     chosen_learning,
+    folder,
 )
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.formats import STDOUT, WRITERS, Output
@@ -51,7 +52,7 @@ def add_to(commands: Commands) -> None:
     add_learning_options(extract)
     extract.add_argument(
         "--models",
-        type=Path,
+        type=folder,
         metavar="DIR",
         help=(
             "filter with the sites' models in DIR (a folder is named as its site), or with the one"

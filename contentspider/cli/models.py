@@ -33,9 +33,8 @@ def add_to(commands: Commands) -> None:
     models.add_argument(
         "--models",
         default="models",
-        type=Path,
         metavar="DIR",
-        help="the models' folder (default: models)",
+        help="the models' folder (default: models), or a store that machines share (s3://...)",
     )
     actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser(
@@ -55,7 +54,6 @@ def add_to(commands: Commands) -> None:
         metavar="FILE",
         help="the prior that your crawls use (CONTENTSPIDER_PRIOR_FILE; default: the shipped one)",
     )
-    add_state_dir(show)
     _add_most(show)
     show.set_defaults(act=_show)
     diff = actions.add_parser("diff", help="print which signatures became content or noise")
@@ -85,6 +83,8 @@ def add_to(commands: Commands) -> None:
     )
     importing.add_argument("file", type=Path)
     importing.set_defaults(act=_import)
+    for action in (listing, show, diff, rollback, export, importing):
+        add_state_dir(action)  # the copy of a shared store is in it, too
     models.set_defaults(run=_models)
 
 
@@ -105,9 +105,14 @@ def _add_most(parser: argparse.ArgumentParser) -> None:
 
 
 def _models(options: argparse.Namespace) -> int:
-    from contentspider.storage.models import ModelStore
+    from contentspider.crawl.sharing import open_models
+    from contentspider.storage.shared_models import SharedModels
 
-    options.act(ModelStore(options.models), options)
+    store = open_models(options.models, options.state_dir or "")
+    options.act(store, options)
+    if isinstance(store, SharedModels):
+        for error in store.send():
+            raise error
     return 0
 
 

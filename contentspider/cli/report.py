@@ -6,7 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import add_learning_options, add_state_dir, chosen_learning
+from contentspider.cli.arguments import (
+    add_learning_options,
+    add_state_dir,
+    chosen_learning,
+    folder,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +40,7 @@ def add_to(commands: Commands) -> None:
     report.add_argument(
         "--models",
         default="models",
-        type=Path,
+        type=folder,
         metavar="DIR",
         help="the models' folder, with people's corrections (default: models)",
     )

@@ -11,7 +11,6 @@ from scrapy.http import HtmlResponse
 from contentspider.crawl.binding import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.keeper import Keeper
-from contentspider.crawl.overrides import CrawlOverrides
 from contentspider.crawl.returns import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
@@ -51,7 +50,7 @@ class ConditionalMiddleware:
         self.keeper = keeper
         self.holder = holder
         self.stats = crawler.stats
-        self.overrides = CrawlOverrides(options, crawler.stats)
+        self.overrides = holder.overrides
         self._answered: dict[str, int] = {}
 
     @classmethod

@@ -15,6 +15,7 @@ from contentspider.crawl.binding import Bindings
 from contentspider.crawl.engine import pass_item, wake
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.learners import Learners
+from contentspider.crawl.overrides import CrawlOverrides
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.sources import ItemSources, SiteState, Source
@@ -49,6 +50,7 @@ class Holder:
         self.keys = SiteKeys(self.options.site_by)
         self.learners = Learners(self.options, crawler.stats)
         self.store = self.learners.store
+        self.overrides = CrawlOverrides(self.options, crawler.stats, self.store)
         self.sites: dict[str, SiteState] = {}
         self.sources = ItemSources()
         self.bindings = Bindings()
@@ -282,6 +284,7 @@ class Holder:
     def _on_opened(self) -> None:
         """Go on with what a killed crawl has held."""
         self.keeper.open()
+        self.keeper.sharing.use_models(self.store)
         for key, count in self.keeper.ledger.items.held_counts().items():
             state = self._site(key)
             state.held = state.pages = count

@@ -21,6 +21,7 @@ from contentspider.crawl.outage import Hosts
 from contentspider.crawl.recorder import Recorder
 from contentspider.crawl.revisits import Revisits
 from contentspider.crawl.settings import CrawlOptions
+from contentspider.crawl.sharing import Sharing
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerBusyError, LedgerFullError
 from contentspider.storage.ledger import Ledger
@@ -66,6 +67,7 @@ class Keeper:
         self.hosts = Hosts(options.outage_secs)
         self.writer: JsonLinesWriter | None = None
         self.revisits: Revisits | None = None
+        self.sharing = Sharing(options, crawler.stats)
         self._asked_known = False
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
@@ -144,6 +146,8 @@ class Keeper:
         self._loop.start(COMMIT_SECS, now=False)
 
     def _begin(self) -> None:
+        if not self.is_inspection:
+            self.sharing.check()
         for url in self.ledger.begin_run():
             logger.error(
                 "%s is set aside: the crawl died with it in flight, again and again; please report"
@@ -152,6 +156,7 @@ class Keeper:
             )
         if self.is_durable and self._options.history and self.ledger.path:
             history = history_of(self.ledger.path)
+            self.sharing.pull_history(history)
             self.revisits = Revisits(self.ledger, history, self._options)
         if self._options.output_file and not self.is_inspection:
             output = Path(self._options.output_file)
@@ -226,10 +231,12 @@ class Keeper:
             if self.revisits:
                 self.revisits.close()
             self.ledger.close(delete=not self.is_durable)
+        await self.sharing.send()
 
     def _end(self, reason: str) -> None:
         ending = self._tell(reason)
         if self.revisits and ending.is_end:
+            self.sharing.begin_change()
             # Before the run is ended: killed between the two, a resumed crawl does it again.
             for change, number in self.revisits.end(ending).items():
                 self.stats.set_value(f"contentspider/history/{change}", number)

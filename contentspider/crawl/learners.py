@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.learning import LearningTimeoutError, learn_apart
+from contentspider.crawl.sharing import open_models
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.generations import DRIFT
 from contentspider.storage.database import LedgerFullError
-from contentspider.storage.models import ModelStore
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -34,7 +34,7 @@ class Learners:
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._options = options
         self._stats = stats
-        self.store = ModelStore(options.models_dir, options.keep_models)
+        self.store = open_models(options.models_dir, options.state_dir, options.keep_models)
         # A learner takes one core, and the crawl wants one, too.
         self._free = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 

@@ -23,6 +23,7 @@ from contentspider.crawl.holder import Holder
 from contentspider.crawl.overrides import CrawlOverrides
 from contentspider.crawl.returns import CHECK_META_KEY, CONDITIONAL_META_KEY, ORPHAN_META_KEY
 from contentspider.crawl.settings import CrawlOptions
+from contentspider.crawl.sharing import open_models
 from contentspider.crawl.sources import Source
 from contentspider.page.blocks import new_walker
 from contentspider.page.body import is_binary
@@ -60,8 +61,12 @@ class BlocksMiddleware:
         self.attributes = options.learning.needs_attributes
         self.max_blocks = options.max_blocks
         self.walker = new_walker()
-        self.overrides = CrawlOverrides(options, crawler.stats)
         self.holder = crawler.get_extension(Holder)
+        if self.holder is not None:
+            self.overrides = self.holder.overrides
+        else:
+            store = open_models(options.models_dir, options.state_dir)
+            self.overrides = CrawlOverrides(options, crawler.stats, store)
         self.large = asyncio.Semaphore(MAX_LARGE)
 
     @classmethod

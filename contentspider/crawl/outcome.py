@@ -100,6 +100,9 @@ def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
         "sites' corrections (overrides.toml) could not be used": stats.get(
             "contentspider/overrides/broken", 0
         ),
+        "models or histories could not be brought into their store, and are kept here": stats.get(
+            "contentspider/remote/unsent", 0
+        ),
         "pages broke the spider": stats.get("spider_exceptions/count", 0),
         "items were lost to errors": stats.get("contentspider/items/lost", 0),
         "hosts did not answer for longer than the crawl waits": stats.get(

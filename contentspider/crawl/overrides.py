@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.sharing import open_models
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import OverridesError
-from contentspider.storage.models import ModelStore
+from contentspider.storage.remote import RemoteError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.settings import CrawlOptions
     from contentspider.page.overrides import Overrides
+    from contentspider.storage.models import ModelStore
 
 logger = logging.getLogger(__name__)
 
@@ -23,9 +25,9 @@ logger = logging.getLogger(__name__)
 class CrawlOverrides:
     """The corrections of each site, read when the first of its pages comes."""
 
-    def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
+    def __init__(self, options: CrawlOptions, stats: StatsCollector, store: ModelStore) -> None:
         self._keys = SiteKeys(options.site_by)
-        self._store = ModelStore(options.models_dir)
+        self._store = store
         self._stats = stats
         self._known: dict[str, Overrides | None] = {}
 
@@ -39,11 +41,10 @@ class CrawlOverrides:
             self._known[key] = None
             try:
                 self._known[key] = self._store.overrides(key)
-            except OverridesError as error:
+            except (OverridesError, RemoteError) as error:
                 self._stats.inc_value("contentspider/overrides/broken")
                 logger.error(
-                    "%s; the pages of %s pass without its corrections. Mend the file and crawl"
-                    " again",
+                    "%s; the pages of %s pass without its corrections. Mend that and crawl again",
                     error,
                     key,
                 )
@@ -52,6 +53,7 @@ class CrawlOverrides:
 
 def check_overrides(addresses: Iterable[str], options: CrawlOptions) -> None:
     """Raise `OverridesError` if the corrections of a site in *addresses* cannot be used."""
-    keys, store = SiteKeys(options.site_by), ModelStore(options.models_dir)
+    keys = SiteKeys(options.site_by)
+    store = open_models(options.models_dir, options.state_dir)
     for key in dict.fromkeys(map(keys.key, addresses)):
         store.overrides(key)

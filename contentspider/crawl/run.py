@@ -32,6 +32,7 @@ from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerBusyError, is_in_use
 from contentspider.storage.formats import STDOUT, Output, replacing
 from contentspider.storage.ledger import Ledger
+from contentspider.storage.remote import is_url
 from contentspider.terminal import SafeFormatter, printable
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ OPTION_SETTINGS = {
     "timeout": "DOWNLOAD_TIMEOUT",
     "log_file": "LOG_FILE",
     "state_dir": "CONTENTSPIDER_STATE_DIR",
+    "history": "CONTENTSPIDER_HISTORY_URL",
 }
 
 
@@ -237,7 +239,8 @@ def _check(settings: Settings) -> None:
             "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"
             " scrapy crawl site does without the latter"
         )
-    _check_folder("--models", Path(settings["CONTENTSPIDER_MODELS_DIR"]))
+    if not is_url(settings["CONTENTSPIDER_MODELS_DIR"]):
+        _check_folder("--models", Path(settings["CONTENTSPIDER_MODELS_DIR"]))
     _check_folder("--state-dir", state_folder(settings.get("CONTENTSPIDER_STATE_DIR", "")))
 
 

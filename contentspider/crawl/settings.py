@@ -7,13 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.items import FieldMap
 from contentspider.crawl.setting import Setting, SettingError
 from contentspider.site.generations import KEPT_GENERATIONS
 from contentspider.site.options import LearningOptions, OptionError
+from contentspider.storage.remote import RemoteError, check_url, is_url
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -28,7 +28,10 @@ SETTINGS = (
         "False switches contentspider off without taking the add-on out.",
     ),
     Setting(
-        "CONTENTSPIDER_MODELS_DIR", "models", "Folder of the sites' models, one folder a site."
+        "CONTENTSPIDER_MODELS_DIR",
+        "models",
+        "Folder of the sites' models, one folder a site; or a store that machines share"
+        " (s3://bucket/models, docs/sharing.md).",
     ),
     Setting(
         "CONTENTSPIDER_LEARN_PAGES",
@@ -150,6 +153,12 @@ SETTINGS = (
         True,
         "False keeps no history of durable crawls: no page is known to be new, changed, moved or"
         " gone (docs/recrawls.md).",
+    ),
+    Setting(
+        "CONTENTSPIDER_HISTORY_URL",
+        "",
+        "A store of histories that machines share (s3://bucket/histories, docs/sharing.md); empty"
+        " keeps them in the state folder only.",
     ),
     Setting(
         "CONTENTSPIDER_HISTORY_MB",
@@ -277,7 +286,7 @@ class CrawlOptions:
     """
 
     enabled: bool
-    models_dir: Path
+    models_dir: str
     learn_pages: int
     learn_secs: float
     relearn: bool
@@ -292,6 +301,7 @@ class CrawlOptions:
     keep_crawls: int
     state_dir: str
     history: bool
+    history_url: str
     history_mb: int
     conditional: bool
     only: str
@@ -332,6 +342,7 @@ class CrawlOptions:
                 "CONTENTSPIDER_DUE=True cannot be used: which pages are due is in the history,"
                 " which needs CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_HISTORY=True"
             )
+        _check_stores(values)
         wanted = any("spidermon" in str(name) for name in settings.getdict("EXTENSIONS"))
         if wanted and find_spec("spidermon") is None:
             raise SettingError(
@@ -352,9 +363,26 @@ class CrawlOptions:
         except (ValueError, TypeError) as error:
             raise SettingError(str(error)) from error
         own = {name: values[name] for name in cls.__dataclass_fields__ if name in values}
-        own |= {
-            "learning": learning,
-            "item_fields": item_fields,
-            "models_dir": Path(values["models_dir"]),
-        }
+        own |= {"learning": learning, "item_fields": item_fields}
         return cls(**own)
+
+
+def _check_stores(values: dict[str, Any]) -> None:
+    """Raise `SettingError` if what machines share cannot be where the settings say."""
+    try:
+        for name in ("models_dir", "history_url"):
+            if is_url(values[name]):
+                check_url(values[name])
+    except RemoteError as error:
+        raise SettingError(f"{PREFIX}{name.upper()}: {error}") from error
+    history = values["history_url"]
+    if history and not is_url(history):
+        raise SettingError(
+            f"CONTENTSPIDER_HISTORY_URL={history!r} cannot be used: give a URL such as"
+            " 's3://bucket/histories', or 'file:///folder'"
+        )
+    if history and not (values["durable"] and values["history"]):
+        raise SettingError(
+            "CONTENTSPIDER_HISTORY_URL cannot be used: there is a history only with"
+            " CONTENTSPIDER_DURABLE=True and CONTENTSPIDER_HISTORY=True"
+        )

@@ -173,6 +173,7 @@ KEYS = {
     "only": Key(_one_of(["changed"]), "--only"),
     "due": Key(_flag, "--due"),
     "models": Key(_text, "--models"),
+    "history": Key(_text, "--history"),
     "scope": Key(_one_of(SCOPES), "--scope"),
     "include": Key(_patterns, "--include"),
     "exclude": Key(_patterns, "--exclude"),

@@ -1,0 +1,95 @@
+"""What a crawl shares with other machines: models and history in stores on fsspec URLs.
+
+A crawl works on local files. Its history is brought here before anything is crawled, the model of a
+site when its first page comes; at the end both are brought back.
+"""
+
+from __future__ import annotations
+
+import logging
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import run_in_thread
+
+from contentspider.crawl.ledgers import state_folder
+from contentspider.storage.models import ModelStore
+from contentspider.storage.remote import RemoteError, is_url, open_objects
+from contentspider.storage.shared_history import SharedHistory
+from contentspider.storage.shared_models import SharedModels
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
+
+    from contentspider.crawl.settings import CrawlOptions
+
+logger = logging.getLogger(__name__)
+
+# Copies of what is in stores, a folder a store, in the folder of crawls' state.
+COPIES = "shared"
+
+
+def open_models(models: str, state_dir: str = "", keep: int = 0) -> ModelStore:
+    """Return the models in a folder, or in a store on an fsspec URL, which is not asked yet.
+
+    *keep* is how many generations are kept (0: the usual number); raises `RemoteError` if the store
+    cannot be opened.
+    """
+    kept = {"keep": keep} if keep else {}
+    if not is_url(models):
+        return ModelStore(Path(models), **kept)
+    copy = sha256(models.encode()).hexdigest()[:12]
+    return SharedModels(open_objects(models), state_folder(state_dir) / COPIES / copy, **kept)
+
+
+class Sharing:
+    """What one crawl shares; nothing, if its models are in a folder and its history is local."""
+
+    def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
+        self._options = options
+        self._stats = stats
+        self._models: SharedModels | None = None
+        self._history: SharedHistory | None = None
+
+    def use_models(self, models: ModelStore) -> None:
+        """Bring back the *models* that are saved in the crawl, if they are shared."""
+        if isinstance(models, SharedModels):
+            self._models = models
+
+    def check(self) -> None:
+        """Raise `RemoteError` unless the stores can be read and written, and keep two writers
+        apart.
+        """
+        for url in {self._options.models_dir, self._options.history_url}:
+            if is_url(url):
+                open_objects(url).check()
+
+    def pull_history(self, path: Path) -> None:
+        """Bring the history that belongs at *path* here; raises `RemoteError` if that cannot be."""
+        if self._options.history_url:
+            self._history = SharedHistory(open_objects(self._options.history_url), path)
+            self._history.pull()
+
+    def begin_change(self) -> None:
+        """Note that the history is about to become newer than the store's."""
+        if self._history:
+            self._history.begin_change()
+
+    async def send(self) -> None:
+        """Bring the history and the models that were saved into their stores.
+
+        What cannot be is said and counted; it is kept here, and the next run sends it.
+        """
+        for error in await run_in_thread(self._send):
+            self._stats.inc_value("contentspider/remote/unsent")
+            logger.error("%s. It is kept here, and the next run sends it", error)
+
+    def _send(self) -> list[RemoteError]:
+        errors = self._models.send() if self._models else []
+        try:
+            if self._history:
+                self._history.push()
+        except RemoteError as error:
+            errors.append(error)
+        return errors
