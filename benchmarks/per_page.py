@@ -30,6 +30,7 @@ from contentspider.page.document import Page
 from contentspider.page.files import html_files
 from contentspider.site.alone import extract_html
 from contentspider.site.learner import SiteLearner
+from contentspider.site.model import ENOUGH_PAGES
 from contentspider.site.prior import Prior
 
 if TYPE_CHECKING:
@@ -69,9 +70,11 @@ def best(work: Callable[[], object], prepare: Callable[[], object] = lambda: Non
 
 def _forgetful(model: SiteModel) -> SiteModel:
     """Return a model that knows none of the pages that it was learned from, like those of a crawl
-    after them.
+    after them, and does not ask the prior, as those of more than a few pages do not: that is the
+    row of one page alone.
     """
-    return replace(model, decided={key[::-1]: found for key, found in model.decided.items()})
+    decided = {key[::-1]: found for key, found in model.decided.items()}
+    return replace(model, decided=decided, pages=max(model.pages, ENOUGH_PAGES))
 
 
 def others() -> dict[str, Callable[[bytes], object]]:
