@@ -23,7 +23,8 @@ ROOMS = {
     "storage": {"page", "site"},
     "evaluation": {"page", "site", "storage"},
     "report": {"page", "site", "storage"},
-    "crawl": {"page", "site", "storage"},
+    "index": {"page", "site", "storage"},
+    "crawl": {"page", "site", "storage", "index"},
 }
 # They stand above all rooms, or below all of them.
 OUTSIDE = {"cli", "extract", "__main__", "__init__"}

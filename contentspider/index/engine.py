@@ -1,0 +1,194 @@
+"""What an index asks of a search engine: one small class an engine (docs/indexing.md).
+
+A class is found by the scheme of an index's URL, ``opensearch://localhost:9200/pages``: one of
+those below, or one that another package adds with an entry point.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from contentspider.errors import ContentSpiderError
+from contentspider.site.plugins import PlugIns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from contentspider.index.document import Document
+
+
+class EngineError(ContentSpiderError):
+    """An engine cannot be used, or refuses what it is asked; to ask again does not help."""
+
+
+class EngineDownError(EngineError):
+    """An engine does not answer, or has too much to do (429, 503): it may be asked again later.
+
+    *wait* is in how many seconds, if the engine says so.
+    """
+
+    def __init__(self, message: str, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A document that an engine does not take, by its *id*, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What tells the state of a document in an index; see `Document`."""
+
+    id: str
+    crawl: str
+    version: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is searched: *words* (none: all documents), in documents that have these *filters*
+    (``{"site": "example.org"}``, of the schema's facets); from the result *offset* on, at most
+    *limit*.
+    """
+
+    words: str
+    filters: Mapping[str, str] = field(default_factory=dict)
+    limit: int = 10
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that was found: its fields, and how well it fits."""
+
+    record: Mapping[str, Any]
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What was found: the best *hits*, how many there are in all, and of these how many have each
+    value of each facet.
+    """
+
+    hits: Sequence[Hit]
+    total: int
+    facets: Mapping[str, Mapping[str, int]]
+
+
+class Engine(Protocol):
+    """An index in a search engine; *url* says where. Nothing is asked before `open`.
+
+    Every method may raise `EngineDownError` or `EngineError`. One thread at a time uses it.
+    *max_documents* and *max_bytes* bound what `upsert` is given at a time.
+    """
+
+    max_documents: int
+    max_bytes: int
+
+    def __init__(self, url: str) -> None: ...
+
+    def open(self, is_writer: bool) -> str:
+        """Connect, and return the identity of the index (`Manifest.identity`). A writer makes it if
+        it is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`.
+        """
+        ...
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        """Put documents into the index, each in the place of the one with its id unless that has a
+        larger version; return those that the engine does not take: the others are in.
+        """
+        ...
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Take documents out of the index; those that are not there are none."""
+        ...
+
+    def flush(self) -> None:
+        """Make what was written so far safe, and found by searches."""
+        ...
+
+    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
+        """Return the state of the documents with these ids that are there, as written last."""
+        ...
+
+    def documents(self, crawl: str = "") -> Iterator[Stored]:
+        """Yield the state of all documents, or of those of a *crawl*, as of the last `flush`."""
+        ...
+
+    def get(self, document_id: str) -> Mapping[str, Any] | None:
+        """Return the fields of a document as they were written (``more`` among them)."""
+        ...
+
+    def search(self, query: Query) -> Results:
+        """Return the documents that hold the words: best those that hold all; words of any
+        language, and nothing in them is a command.
+        """
+        ...
+
+    def rebuild(self) -> AbstractContextManager[Engine]:
+        """Return a new, empty index to fill. It takes the place of this one at once, under the same
+        name, when the context ends without an exception; until then this one is searched.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the connection."""
+        ...
+
+
+ENGINES: PlugIns[type[Engine]] = PlugIns(
+    "contentspider.engines",
+    {
+        "sqlite": "contentspider.index.sqlite:SQLiteEngine",
+    },
+)
+
+
+def connect(url: str) -> Engine:
+    """Return the engine that an index's URL names, not opened yet; raises `EngineError` if the URL
+    is wrong, or a package is missing.
+    """
+    scheme, colon, rest = url.partition(":")
+    if not colon or not rest.strip("/"):
+        raise EngineError(
+            f"{shown(url)!r} is no index: give an engine and a place, such as sqlite:pages.db;"
+            f" there is {', '.join(ENGINES.names())}"
+        )
+    if "@" in rest.partition("?")[0] or re.search(r"[?&#\s\0]", rest):
+        raise EngineError(
+            f"the URL of the {scheme} index has '@', '?', '#' or a space in it: give only where it"
+            " is, and credentials in the environment (docs/indexing.md)"
+        )
+    try:
+        return ENGINES.load(scheme)(url)
+    except LookupError as error:
+        raise EngineError(f"{shown(url)}: {error}") from error
+
+
+def shown(url: str) -> str:
+    """Return an index's URL as it may be shown: without what could be a password.
+
+    >>> shown("opensearch://me:secret@host/pages?key=1")
+    'opensearch://host/pages'
+    """
+    bare = re.split(r"[?#]", url, maxsplit=1)[0]
+    return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", bare)
+
+
+def missing(scheme: str, package: str) -> EngineError:
+    """Return the error for an engine whose *package* is not installed.
+
+    >>> print(missing("tantivy", "tantivy"))
+    a tantivy index needs tantivy: pip install 'contentspider[tantivy]'
+    """
+    return EngineError(f"a {scheme} index needs {package}: pip install 'contentspider[{scheme}]'")
