@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 import time
+import zlib
 from dataclasses import asdict
 from typing import Any
 
@@ -13,6 +14,9 @@ from contentspider.page.metadata import NOTHING, Metadata
 from contentspider.site.record import page_fields
 
 URL = "https://www.harbour.example/news/ferry.html"
+
+
+ADA = ("Ada Byron",)
 
 
 def read(html: str, url: str = URL) -> Metadata:
@@ -47,7 +51,7 @@ def test_an_article_in_json_ld() -> None:
         "title": "The ferry is back",
         "published_at": "2024-03-01T08:00:00+01:00",
         "modified_at": "2024-03-02T09:30:00+01:00",
-        "author": "Ada Byron, B. Frank",
+        "author": ["Ada Byron", "B. Frank"],
         "image": "https://www.harbour.example/img/ferry.jpg",
         "section": ["Harbour", "Ships"],
         "keywords": ["ferry", "harbour"],
@@ -70,7 +74,7 @@ def test_meta_elements_and_open_graph() -> None:
         site_name="Harbour",
         published_at="2024-03-01T08:00:00+00:00",
         modified_at="2024-03-02",
-        author="Ada",
+        author=("Ada",),
         image="//cdn.example/a.jpg",
         section=("Ships",),
         keywords=("a", "b", "c"),
@@ -92,7 +96,7 @@ def test_objects_that_name_each_other_in_a_graph() -> None:
     ]
     found = read(json_ld({"@graph": graph}))
     assert (found.author, found.image, found.published_at, found.site_name) == (
-        "Ada Byron",
+        ("Ada Byron",),
         "https://cdn.example/i.jpg",
         "2024-03-01",
         "Harbour",
@@ -179,19 +183,27 @@ def test_the_address_dates_a_page_that_says_nothing() -> None:
 
 
 def test_authors_that_stand_in_the_body() -> None:
-    assert read("<h1>A</h1><p>By <a rel='author' href='/ada'>Ada Byron</a>").author == "Ada Byron"
-    assert read("<p itemprop='author'>By <b>Ada</b>\n Byron</p>").author == "Ada Byron"
+    assert read("<h1>A</h1><p>By <a rel='author' href='/ada'>Ada Byron</a>").author == ADA
+    assert read("<p itemprop='author'>By <b>Ada</b>\n Byron</p>").author == ADA
     both = "<h1>A</h1><a rel='author'>Ada</a> and <a rel='author'>Bob</a>"
-    assert read(both).author == "Ada, Bob"
+    assert read(both).author == ("Ada", "Bob")
     entries = "<h2>A</h2><a rel='author'>Ada</a><h2>B</h2><a rel='author'>Bob</a>"
-    assert read(entries).author == ""
+    assert read(entries).author == ()
     card = "<div itemprop='author'><img><b itemprop='name'>Ada Byron</b> <i>16 points</i></div>"
-    assert read(card).author == "Ada Byron"
+    assert read(card).author == ADA
+
+
+def test_the_sites_own_name_is_the_author_only_where_nothing_names_another() -> None:
+    owner = {"@type": "Organization", "name": "Harbour News"}
+    article = json_ld({**ARTICLE, "author": owner, "publisher": owner})
+    assert read(article + "<p>text").author == ("Harbour News",)
+    assert read(article + "<meta name=author content='Ada Byron'><p>text").author == ADA
+    assert read(article + "<h1>A</h1><a rel=author>Ada Byron</a>").author == ADA
 
 
 def test_entities_in_json_ld_are_characters() -> None:
     html = json_ld({**ARTICLE, "author": "Ada &amp; Co. &#8211; B"})
-    assert read(html).author == "Ada & Co. – B"
+    assert read(html).author == ("Ada & Co. – B",)
 
 
 def test_a_page_cannot_be_changed_before_it_was_published() -> None:
@@ -236,6 +248,15 @@ def test_headings_are_those_of_the_content() -> None:
     ]
 
 
+def test_authors_that_an_earlier_version_kept_as_one_text_are_read() -> None:
+    page = Page.from_html("<meta name=author content='Ada Byron'><p>text", URL)
+    record = json.loads(zlib.decompress(page.dump()))
+    assert record["metadata"]["author"] == ["Ada Byron"]
+    record["metadata"]["author"] = "Ada Byron, Bob"
+    found = Page.load(zlib.compress(json.dumps(record).encode()))
+    assert found.metadata.author == ("Ada Byron, Bob",)
+
+
 def test_metadata_survives_on_disk_and_costs_nothing_where_there_is_none() -> None:
     page = Page.from_html(json_ld(ARTICLE) + "<p>text", URL)
     assert Page.load(page.dump()) == page
@@ -259,18 +280,19 @@ WRONG: list[object] = [
 
 
 def check_bounds(found: dict[str, Any]) -> None:
-    assert len(found["author"]) <= 200
+    assert len(found["author"]) <= 20
     assert len(found["title"]) <= 500
     assert len(found["image"]) <= 2_000
     assert len(found["canonical"]) <= 2_000
     assert len(found["section"]) <= 10
     assert len(found["keywords"]) <= 50
-    texts = [found[name] for name in ("title", "author", "image", "canonical", "description")]
-    for text in (*texts, *found["section"], *found["keywords"]):
+    texts = [found[name] for name in ("title", "image", "canonical", "description")]
+    lists = [text for name in ("author", "section", "keywords") for text in found[name]]
+    for text in (*texts, *lists):
         assert isinstance(text, str)
         assert not text or text.isprintable()
         text.encode()
-    assert all(len(text) <= 100 for text in (*found["section"], *found["keywords"]))
+    assert all(len(text) <= 100 for text in lists)
 
 
 def test_any_value_in_any_place_of_json_ld() -> None:
@@ -326,7 +348,7 @@ def test_hostile_pages_are_bounded_in_size_and_time(html: str) -> None:
 
 def test_what_turns_the_direction_of_text_is_taken_out() -> None:
     assert read(json_ld({**ARTICLE, "author": "Ada\u202e\x1b[31m\u0000 Byron"})).author == (
-        "Ada [31m Byron"
+        "Ada [31m Byron",
     )
 
 

@@ -31,7 +31,7 @@ class ContentItem(Bindable):
     canonical: str = ""
     published_at: str = ""
     modified_at: str = ""
-    author: str = ""
+    author: list[str] = field(default_factory=list)
     image: str = ""
     section: list[str] = field(default_factory=list)
     keywords: list[str] = field(default_factory=list)

@@ -61,7 +61,7 @@ FIELDS = (
     Field("language", Kind.KEYWORD, is_facet=True),
     Field("page_type", Kind.KEYWORD, is_facet=True),
     Field("section", Kind.KEYWORD, is_list=True),
-    Field("author", Kind.KEYWORD),
+    Field("author", Kind.KEYWORD, is_list=True),
     Field("published_at", Kind.DATE),
     Field("modified_at", Kind.DATE),
     Field("first_seen", Kind.DATE),

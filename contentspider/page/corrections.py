@@ -12,7 +12,8 @@ from lxml import etree
 
 from contentspider.page.blocks import clean_text
 from contentspider.page.dates import parse_date
-from contentspider.page.metadata import MAX_TITLE_CHARS, tidy
+from contentspider.page.metadata import MAX_TITLE_CHARS
+from contentspider.page.tidy import tidy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -141,9 +141,11 @@ class Page:
                 tuple(hints["descriptions"]),
             )
             said = record.get("metadata", {})
-            for name in ("section", "keywords"):
+            for name in ("author", "section", "keywords"):
                 if name in said:
-                    said[name] = tuple(said[name])
+                    # An earlier version had the authors in one text.
+                    given = said[name]
+                    said[name] = (given,) if isinstance(given, str) else tuple(given)
             content = from_record(record["content"])
             noted = record.get("corrections")
             return cls(

@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.page.blocks import clean_text
+from contentspider.page.authors import author_names
+from contentspider.page.crumbs import read_section
 from contentspider.page.dates import parse_date
 from contentspider.page.jsonld import (
     MAX_VALUES,
@@ -23,19 +24,15 @@ from contentspider.page.jsonld import (
     title_key,
 )
 from contentspider.page.text import MAX_ADDRESS_CHARS
+from contentspider.page.tidy import tidy, unique
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 MAX_NAME_CHARS = 200
 MAX_TITLE_CHARS = 500
 MAX_KEYWORDS = 50
 MAX_KEYWORD_CHARS = 100
-MAX_CRUMBS = 10
-
-CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
-# They turn the direction of what stands behind them, in whatever shows the value.
-CONTROLS.update(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], ""))
 
 # The names of meta elements by what they tell, most trusted first.
 NAMES = {
@@ -60,7 +57,6 @@ PLACES = {
 }
 
 SPLIT_KEYWORDS = re.compile(r"[,;|、，；]")
-BYLINE = re.compile(r"(?:by|von|par|por|di|door|автор)(?:\s*:\s*|\s+)", re.IGNORECASE)
 # A theme's own words for a date, in the classes of its element.
 PUBLISHED_CLASS = re.compile(r"datepublished|pubdate|\bpublished\b|\bentry-date\b|\bpost-date\b")
 MODIFIED_CLASS = re.compile(r"datemodified|\b(?:updated|modified)\b")
@@ -82,7 +78,7 @@ class Metadata:
     site_name: str = ""
     published_at: str = ""
     modified_at: str = ""
-    author: str = ""
+    author: tuple[str, ...] = ()
     image: str = ""
     section: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
@@ -160,16 +156,6 @@ class Statements:
 SILENT = Statements.of(NOTHING)
 
 
-def tidy(text: str, limit: int) -> str:
-    """Return *text* on one line, without control characters and halves of characters, cut to
-    *limit* characters.
-    """
-    text = text[: 4 * limit]
-    if not text.isprintable():
-        text = text.encode("utf-8", "replace").decode().translate(CONTROLS)
-    return clean_text(text)[:limit].rstrip()
-
-
 def read_metadata(stated: Stated) -> Metadata:
     """Return what a page says of itself by what it has *stated*."""
     title, named, entries, marks, canonical = stated
@@ -189,14 +175,15 @@ def read_metadata(stated: Stated) -> Metadata:
         modified = modified or marked
     if modified[:10] < published[:10]:
         modified = ""  # nothing can be changed before it is there: one of the two is a template's
+    site_name = _site_name(said, entries, linked)
     return Metadata(
         title=_title(about, named),
-        site_name=_site_name(said, entries, linked),
+        site_name=site_name,
         published_at=published,
         modified_at=modified,
-        author=_author(about, said, marks, linked),
+        author=_author(about, said, marks, linked, site_name),
         image=_image(both, said, linked),
-        section=_section(about, entries, said, known, canonical),
+        section=read_section(about, entries, said, known, canonical),
         keywords=_keywords(about, said),
     )
 
@@ -256,25 +243,22 @@ def _author(
     said: Mapping[str, list[str]],
     marks: Sequence[Mark],
     linked: Mapping[str, Mapping[str, object]],
-) -> str:
+    site_name: str,
+) -> tuple[str, ...]:
+    """Return who wrote the page by the most trusted that says so; what only repeats the site's name
+    if nothing says more.
+    """
     value = about.get("author") or about.get("creator") if about else None
     people = value if isinstance(value, list) else [value]
     stated = [text for person in people[:MAX_VALUES] for text in strings_of(follow(person, linked))]
-    for texts in (
-        stated,
-        said.get("author", []),
-        _marked_authors(marks),
-    ):
-        names = dict.fromkeys(
-            name
-            for text in texts[:MAX_VALUES]
-            if (name := BYLINE.sub("", tidy(text, MAX_NAME_CHARS), count=1))
-            and "://" not in name
-            and not name.startswith("@")
-        )
-        if author := ", ".join(names)[:MAX_NAME_CHARS].rstrip(", "):
-            return author
-    return ""
+    site = title_key(site_name)
+    owner: tuple[str, ...] = ()
+    for texts in (stated, said.get("author", []), _marked_authors(marks)):
+        names = author_names(texts[:MAX_VALUES])
+        if any(title_key(name) != site for name in names):
+            return names
+        owner = owner or names
+    return owner
 
 
 def _marked_authors(marks: Sequence[Mark]) -> list[str]:
@@ -315,56 +299,6 @@ def _image(
     return ""
 
 
-def _section(
-    about: Mapping[str, object] | None,
-    entries: Sequence[Mapping[str, object]],
-    said: Mapping[str, list[str]],
-    titles: Sequence[str],
-    canonical: str,
-) -> tuple[str, ...]:
-    """Return the bread crumbs between the front page and this one; else the section's name."""
-    for entry in entries[:MAX_VALUES]:
-        if "BreadcrumbList" in kinds(entry) and (crumbs := _crumbs(entry, titles, canonical)):
-            return _unique(crumbs, MAX_CRUMBS)
-    stated = strings_at([about] if about else [], "articleSection")
-    return _unique([*stated, *said.get("section", ())], MAX_CRUMBS)
-
-
-def _crumbs(entry: Mapping[str, object], titles: Sequence[str], canonical: str) -> list[str]:
-    items = entry.get("itemListElement")
-    steps: list[tuple[float, str, str]] = []
-    for number, item in enumerate(items[:MAX_VALUES] if isinstance(items, list) else [items]):
-        if not isinstance(item, dict):
-            continue
-        target = item.get("item")
-        at = target if isinstance(target, dict) else item
-        name = strings_of(item.get("name")) or strings_of(at.get("name"))
-        address = target if isinstance(target, str) else at.get("@id") or at.get("url") or ""
-        position = item.get("position")
-        try:
-            place = float(position) if isinstance(position, (int, float, str)) else number
-        except (ValueError, OverflowError):
-            place = number
-        if name:
-            steps.append((place, name[0], str(address)))
-    steps.sort(key=lambda step: step[0])
-    # The first is the front page and the last mostly this one: neither is a section.
-    if steps and (_is_front(steps[0][2]) or title_key(steps[0][1]) == "home"):
-        del steps[0]
-    if steps:
-        _, last, address = steps[-1]
-        key = title_key(last)
-        if address in ("", canonical) or any(key in title_key(title) for title in titles):
-            del steps[-1]
-    return [name for _, name, _ in steps]
-
-
-def _is_front(address: str) -> bool:
-    """Tell whether an address is a site's front page, maybe one of its languages'."""
-    path = re.sub(r"^(?:https?:)?//[^/?#]*", "", address[:MAX_ADDRESS_CHARS]).strip("/")
-    return len(path) <= len("zh-hans") and (not path or bool(re.fullmatch(r"\w\w(-\w+)?", path)))
-
-
 def _keywords(about: Mapping[str, object] | None, said: Mapping[str, list[str]]) -> tuple[str, ...]:
     if not about and "keywords" not in said:
         return ()
@@ -372,17 +306,7 @@ def _keywords(about: Mapping[str, object] | None, said: Mapping[str, list[str]])
     words: list[str] = []
     for text in texts[:MAX_VALUES]:
         words += SPLIT_KEYWORDS.split(text[: MAX_KEYWORDS * MAX_KEYWORD_CHARS], MAX_KEYWORDS)
-    return _unique(words, MAX_KEYWORDS)
-
-
-def _unique(texts: Iterable[str], most: int) -> tuple[str, ...]:
-    found: dict[str, str] = {}
-    for text in texts:
-        if len(found) == most:
-            break
-        if word := tidy(text, MAX_KEYWORD_CHARS):
-            found.setdefault(word.casefold(), word)
-    return tuple(found.values())
+    return unique(words, MAX_KEYWORDS, MAX_KEYWORD_CHARS)
 
 
 def _site_name(

@@ -16,11 +16,11 @@ from contentspider.page.hints import MAX_HINT_CHARS
 from contentspider.page.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.markdown import write_markdown
 from contentspider.page.markup import write_html
-from contentspider.page.metadata import tidy
 from contentspider.page.names import HEADINGS
 from contentspider.page.output import to_text
 from contentspider.page.structure import parts
 from contentspider.page.text import MAX_ADDRESS_CHARS
+from contentspider.page.tidy import tidy
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def page_fields(
         "canonical": absolute_url(page, page.hints.canonical).partition("#")[0],
         "published_at": published,
         "modified_at": metadata.modified_at if metadata.modified_at >= published[:10] else "",
-        "author": metadata.author,
+        "author": list(metadata.author),
         "image": absolute_url(page, metadata.image),
         "section": list(metadata.section),
         "keywords": list(metadata.keywords),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from contentspider.page.jsonld import title_key
-from contentspider.page.metadata import MAX_TITLE_CHARS, tidy
+from contentspider.page.metadata import MAX_TITLE_CHARS
 from contentspider.page.names import HEADINGS
 from contentspider.page.structure import SIMPLE_LINK
+from contentspider.page.tidy import tidy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

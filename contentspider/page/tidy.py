@@ -1,0 +1,37 @@
+"""Texts that a page says of itself, made fit to be shown: on one line, bounded, printable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.page.blocks import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
+# They turn the direction of what stands behind them, in whatever shows the value.
+CONTROLS.update(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], ""))
+
+
+def tidy(text: str, limit: int) -> str:
+    """Return *text* on one line, without control characters and halves of characters, cut to
+    *limit* characters.
+    """
+    text = text[: 4 * limit]
+    if not text.isprintable():
+        text = text.encode("utf-8", "replace").decode().translate(CONTROLS)
+    return clean_text(text)[:limit].rstrip()
+
+
+def unique(texts: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
+    """Return *most* of the *texts*, each as `tidy` makes it, without empty ones and those that
+    differ from one before in capitals only.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        if len(found) == most:
+            break
+        if word := tidy(text, limit):
+            found.setdefault(word.casefold(), word)
+    return tuple(found.values())

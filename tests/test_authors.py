@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from contentspider.page.authors import MAX_AUTHOR_CHARS, MAX_AUTHORS, author_names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Ada Byron", ["Ada Byron"]),
+        ("by Ada Byron", ["Ada Byron"]),
+        ("Written by: Ada Byron", ["Ada Byron"]),
+        ("Автор: Ада Байрон", ["Ада Байрон"]),
+        ("Bytes & Pieces", ["Bytes & Pieces"]),
+        ("Ada Byron; Bob Frank | Cy Doe", ["Ada Byron", "Bob Frank", "Cy Doe"]),
+        ("Ada Byron, Bob Frank, and Cy Doe", ["Ada Byron", "Bob Frank", "Cy Doe"]),
+        ("Ada Byron und Bob J. Frank", ["Ada Byron", "Bob J. Frank"]),
+        ("Ada Byron, MD, PhD", ["Ada Byron, MD, PhD"]),
+        ("Morgan & Morgan", ["Morgan & Morgan"]),
+        ("Center for Tea and Leaves", ["Center for Tea and Leaves"]),
+        ("Ada Byron, Head of Tea and Leaves", ["Ada Byron, Head of Tea and Leaves"]),
+        ("フェリー太郎", ["フェリー太郎"]),
+        ("https://social.example/ada", []),
+        ("@ada", []),
+        ("ada@harbour.example", []),
+        ("262588213843476", []),
+        ("By ", []),
+        ("", []),
+    ],
+)
+def test_names_are_told_from_what_stands_around_them(text: str, names: list[str]) -> None:
+    assert list(author_names([text])) == names
+
+
+def test_a_name_that_is_repeated_counts_once() -> None:
+    assert author_names(["Ada Byron", "by ADA BYRON"]) == ("Ada Byron",)
+
+
+@pytest.mark.parametrize(
+    "text", ["A" * 1_000_000, "a and " * 200_000, ";" * 1_000_000, "A b, " * 200_000 + "and C d"]
+)
+def test_names_are_bounded(text: str) -> None:
+    started = time.process_time()
+    found = author_names([text] * 200)
+    assert len(found) <= MAX_AUTHORS
+    assert all(len(name) <= MAX_AUTHOR_CHARS for name in found)
+    assert time.process_time() - started < 1
