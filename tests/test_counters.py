@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +22,22 @@ if TYPE_CHECKING:
 def counted(number: int, views: int) -> str:
     """Return an article with a counter in the midst of its text."""
     return article(number).replace("</h1>", f"</h1><p class=views>Read {views} times</p>")
+
+
+class Counting(Recrawls):
+    """A site with counters in the midst of its texts whose server has validators for these."""
+
+    def _answer(self, path: str) -> tuple[int, str, bytes]:
+        status, kind, body = super()._answer(path)
+        tag = sha256(re.sub(rb"Read .*? times", b"", body)).hexdigest()[:8]
+        if self.site.asked.headers.get("If-None-Match") == tag:
+            return 304, kind, b""
+        return status, f"{kind}\r\nETag: {tag}", body
+
+    def counted(self, number: int, times: int, *what: object) -> str:
+        """Return a page with a counter, of *what* others do not say that it was read."""
+        text = f"Read {' '.join(map(prose, what))[:30]} {times} times".replace("  ", " ")
+        return article(number).replace("</p>", f"</p><h2>{text}</h2>", 1)
 
 
 def places(before: str, now: str) -> tuple[str, ...]:
@@ -52,7 +70,8 @@ def test_a_counter_changes_on_most_pages_that_have_it() -> None:
         before = [part.replace(str(number), "77") for part in now]
         counters.add(page(*now), page(*before), str)
     for _ in range(11):
-        counters.add(page("<h4>Since 1987</h4><p>Short.</p>"), None, str)
+        still = page("<h4>Since 1987</h4><p>Short.</p>")
+        counters.add(still, still, str)
     found = counters.found()
     assert found == {"body/h3", "body/p\tRead 0 times"}
     assert are_counters(["body/h3\tIda 0", "body/p\tRead 0 times"], found)
@@ -83,6 +102,34 @@ def test_a_counter_that_is_kept_changes_no_page(again: Recrawls) -> None:
     assert again.changes() == {}
     again.crawl()
     assert again.changes() == {}
+
+
+def test_new_pages_say_nothing_of_counters(again: Recrawls) -> None:
+    again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 31)}
+    again.crawl()
+    assert again.changes() == {f"/{number}": "new" for number in range(13, 31)}
+
+
+def test_a_server_that_does_not_count_a_counter(site: Site, tmp_path: Path) -> None:
+    again = Counting(site, tmp_path)
+    again.articles = {f"/{number}": again.counted(number, 5) for number in range(1, 13)}
+    assert "Read 5 times" in str(again.crawl()["/3"]["content"])
+    again.articles = {f"/{number}": again.counted(number, 70 + number) for number in range(1, 13)}
+    again.records()
+    again.crawl()
+    assert "11 of them not sent" in again.said, "one is looked at all the same"
+    assert again.changes() == {}
+
+
+def test_a_server_that_says_that_a_sentence_has_not_changed(site: Site, tmp_path: Path) -> None:
+    again = Counting(site, tmp_path)
+    again.articles = {f"/{number}": again.counted(number, 5, number) for number in range(1, 13)}
+    again.crawl()
+    again.records()
+    again.articles = {f"/{number}": again.counted(number, 6, number) for number in range(1, 13)}
+    again.crawl()
+    (path,) = again.changes()
+    assert path != "/", "the page that was looked at: no other has this sentence"
 
 
 def test_the_number_of_one_page_is_a_change(again: Recrawls) -> None:

@@ -12,7 +12,7 @@ from contentspider.site.counters import Counters, are_counters
 from contentspider.storage.takeover import BY_PAGE, CHANGED, UNCHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from contentspider.page.document import Page
     from contentspider.storage.ledger import Ledger
@@ -21,27 +21,40 @@ if TYPE_CHECKING:
 
 def find_counters(
     ledger: Ledger,
+    distrusted: Collection[str],
     page_of: Callable[[Seen], Page | None],
     before_of: Callable[[Seen], Page | None],
     slot_of: Callable[[str, str], str],
 ) -> dict[str, set[str]]:
     """Return the places of counters by site, as the visits of a crawl show them.
 
-    *page_of* gives the page of a visit, *before_of* the one before if its text is another,
-    *slot_of* the slot of a path on a site.
+    Of the *distrusted* sites it is not believed that a page has not changed. *page_of* gives the
+    page of a visit, *before_of* that of the visit before, *slot_of* the slot of a path on a site.
     """
     changed: dict[str, list[tuple[str, ...]]] = {}
-    for site, places in ledger.visits.numbered():
+    same: dict[str, list[tuple[str, ...]]] = {}
+    for site, places, is_check in ledger.visits.numbered():
         changed.setdefault(site, []).append(places)
-    counters = {site: Counters(places) for site, places in changed.items()}
+        if is_check and site not in distrusted:
+            same.setdefault(site, []).append(places)
+    counters = {site: Counters(places, same.get(site, ())) for site, places in changed.items()}
     if not counters:
         return {}
     for seen in ledger.visits.after(0):
-        # Of a page that was not sent nobody knows what its counters are.
-        one = None if seen.answer.is_unsent else counters.get(seen.visit.site)
-        page = page_of(seen) if one is not None else None
-        if one is not None and page is not None:
-            one.add(page, before_of(seen), partial(slot_of, seen.visit.site))
+        site = seen.visit.site
+        if site not in counters:
+            continue
+        one, slots = counters[site], partial(slot_of, site)
+        # Of a page that was not sent nobody knows what its counters are; what is new has none that
+        # could be compared.
+        before = None if seen.answer.is_unsent else before_of(seen)
+        page = page_of(seen) if before is not None or one.needs_more else None
+        if page is None:
+            continue
+        if before is not None:
+            one.add(page, before, slots)
+        if one.needs_more:
+            one.share(page, slots)
     return {site: one.found() for site, one in counters.items()}
 
 

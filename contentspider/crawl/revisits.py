@@ -327,7 +327,9 @@ class Revisits:
         counts: Counter[str] = Counter()
         settled = set()
         refilter = Refilter(self._history, self._states, self._keep_teasers)
-        counters = find_counters(self._ledger, refilter.page, self._before_visit, self._slot_of)
+        counters = find_counters(
+            self._ledger, self._distrusted, refilter.page, self._before_visit, self._slot_of
+        )
         for site, places in counters.items():
             for place in places:
                 takeover.count(site, place)
@@ -344,8 +346,10 @@ class Revisits:
         return counts
 
     def _before_visit(self, seen: Seen) -> Page | None:
-        """Return the page of a visit as it was before, if it has another text now."""
-        return None if seen.page is None else self._history.stored(seen.visit.id)
+        """Return the page of a visit as it was before, wherever that was; None if it is new."""
+        if seen.visit.change == NEW:
+            return None
+        return self._history.stored(seen.visit.previous_id or seen.visit.id)
 
     def close(self) -> None:
         """Close the history without a commit."""

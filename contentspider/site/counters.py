@@ -66,21 +66,35 @@ class Counters:
 
     A slot all of whose lines are short holds counters, whatever stands beside the number (the name
     of an author); in one that holds other text, too, the line must be the same.
+    *same* are those where the number changed on pages of which the server says that they have not:
+    of these lines it is enough that so many pages have them.
     """
 
-    def __init__(self, changed: Iterable[Iterable[str]]) -> None:
-        places = {place for found in changed for place in found}
+    def __init__(
+        self, changed: Iterable[Iterable[str]], same: Iterable[Iterable[str]] = ()
+    ) -> None:
+        self._same = {place for found in same for place in found}
+        places = {place for found in changed for place in found} | self._same
         self._candidates = places | {place.partition(BETWEEN)[0] for place in places}
         self._having: Counter[str] = Counter()
         self._changed: Counter[str] = Counter()
+        self._shared: Counter[str] = Counter()
         self._long: set[str] = set()
 
-    def add(self, page: Page, before: Page | None, slot_of: Callable[[str], str]) -> None:
-        """Count a visited page by the places that it has, and those whose numbers are others than
-        *before* (None: it is as it was), whether they are kept or not.
+    @property
+    def needs_more(self) -> bool:
+        """Tell whether any page of the site may show more of who shares which place."""
+        return any(self._shared[place] < MIN_PAGES for place in self._same)
+
+    def share(self, page: Page, slot_of: Callable[[str], str]) -> None:
+        """Count a page, sent or not, by the places that it has."""
+        self._shared.update(self._lines(page, slot_of).keys() & self._same)
+
+    def add(self, page: Page, before: Page, slot_of: Callable[[str], str]) -> None:
+        """Count a visited page by the places that it had *before*, too, and by those whose numbers
+        are others now, whether they are kept or not.
         """
-        now = self._lines(page, slot_of)
-        old = self._lines(before, slot_of) if before is not None else now
+        now, old = self._lines(page, slot_of), self._lines(before, slot_of)
         for place in now.keys() & old.keys():
             self._having[place] += 1
             self._changed[place] += now[place] != old[place]
@@ -102,4 +116,5 @@ class Counters:
             place
             for place in self._candidates - self._long
             if self._changed[place] >= max(MIN_PAGES, MIN_SHARE * self._having[place])
+            or self._shared[place] >= MIN_PAGES
         }

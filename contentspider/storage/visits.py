@@ -155,13 +155,16 @@ class SQLiteVisits:
                     f"{self._database.name}: visit {number} is damaged: {error}"
                 ) from error
 
-    def numbered(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield the site and the `Visit.numbered` of the visits that have some."""
-        for site, slots in self._database.rows(
-            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered')"
-            " FROM visits WHERE json_array_length(visit, '$.numbered') > 0"
+    def numbered(self) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+        """Yield the site, the `Visit.numbered` and the `Answer.is_check` of visits that have the
+        former.
+        """
+        for site, places, is_check in self._database.rows(
+            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'), is_check"
+            " FROM visits LEFT JOIN answers ON answers.address = visits.address"
+            " WHERE json_array_length(visit, '$.numbered') > 0"
         ):
-            yield str(site), tuple(json.loads(str(slots)))
+            yield str(site), tuple(json.loads(str(places))), bool(is_check)
 
     def at(self, address_row: int) -> tuple[str, str] | None:
         """Return the id and the address of the page that was found at an address' row."""
