@@ -11,6 +11,7 @@ from scrapy.exceptions import DropItem, NotConfigured
 from contentspider.crawl.binding import Unbound
 from contentspider.crawl.collector import no_collection
 from contentspider.crawl.holder import Holder
+from contentspider.crawl.items import ContentItem
 from contentspider.crawl.recorder import Passing, UnchangedItem, passing
 from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sources import SiteState, Source
@@ -64,7 +65,8 @@ class ContentPipeline:
     async def process_item(self, item: Any) -> Any:
         """Fill an item, or pass it on if it asks for nothing."""
         passing.set(None)
-        if self.field_map.fields(item) is None:
+        names = self.field_map.fields(item)
+        if names is None:
             return item
         source = self.holder.sources.take(item)
         if source is None:
@@ -77,9 +79,10 @@ class ContentPipeline:
             if self.holder.hold(item, source):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
         with no_collection():
-            change = self._fill(item, source.page, source.page_row or source.row)
+            page_id, change = self._fill(item, source.page, source.page_row or source.row)
         key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
-        passing.set(Passing(item, key, source.held_row, source.row))
+        theirs = None if isinstance(item, ContentItem) else names
+        passing.set(Passing(item, key, source.held_row, source.row, page_id, theirs))
         if change == UNCHANGED:
             self.stats.inc_value("contentspider/items/unchanged")
             if self.options.only:
@@ -91,9 +94,9 @@ class ContentPipeline:
         if page is not None and not isinstance(page, Unbound):
             self._fill(item, page)
 
-    def _fill(self, item: Any, page: Page, row: int | None = None) -> str:
-        """Set the item's fields, and return how its page has changed; whatever fails, the
-        item is not lost.
+    def _fill(self, item: Any, page: Page, row: int | None = None) -> tuple[str | None, str]:
+        """Set the item's fields, and return its page's id and how that has changed; whatever
+        fails, the item is not lost.
         """
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
@@ -104,10 +107,10 @@ class ContentPipeline:
             self.field_map.fill(item, values)
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
             self._say_failed(page, error, "it passes as it is")
-            return ""
+            return None, ""
         self._count(page, extraction, str(values["page_type"]))
         self._keep(page, state)
-        return str(values["change"])
+        return str(values["id"]), str(values["change"])
 
     def _compare(
         self, values: dict[str, object], page: Page, row: int | None, state: SiteState

@@ -18,6 +18,8 @@ from contentspider.storage.database import LedgerFullError
 from contentspider.storage.takeover import UNCHANGED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -29,13 +31,15 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Passing:
     """The item that a task passes through the pipelines: its key, its row if it was held, its
-    address' row.
+    address' row, the id of its page, and the names of our fields in it if they are not ours.
     """
 
     item: Any
     key: str | None
     held_row: int | None
     address_row: int | None
+    page_id: str | None = None
+    names: Mapping[str, str] | None = None
 
 
 # An item may be replaced on its way through the pipelines; the task that carries it stays.
@@ -126,7 +130,13 @@ class Recorder:
             return not keeper.is_durable
         try:
             is_new = keeper.ledger.items.settle(
-                mark.held_row, mark.key, mark.address_row, line, reason
+                mark.held_row,
+                mark.key,
+                mark.address_row,
+                line,
+                reason,
+                mark.page_id,
+                mark.names,
             )
             if mark.address_row is not None:
                 state = "released" if reason is None else "failed"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.errors import ContentSpiderError
 from contentspider.page.document import Page
 from contentspider.site.difference import change_ratio
-from contentspider.site.record import UNFILTERED, page_fields
+from contentspider.site.record import UNFILTERED, page_fields, refilled
 from contentspider.storage.takeover import BY_MODEL, CHANGED, UNCHANGED
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ class Refilter:
             content_hash=new_hash,
             model=state.version,
         )
-        return replace(seen, visit=visit, content=found["content"])
+        item = refilled(seen.item, found) if seen.item is not None else None
+        return replace(seen, visit=visit, content=found["content"], item=item)
 
     def page(self, seen: Seen) -> Page | None:
         """Return the page of a visit; None if it cannot be read, or is not kept."""
@@ -97,8 +98,6 @@ class Refilter:
                 before = self._history.content(known.id) or ""
                 is_same = found["content_hash"] == known.content_hash
                 ratio = 0.0 if is_same else change_ratio(before, found["content"])
-                takeover.refilter(
-                    known, state.version, found["content_hash"], found["content"], ratio
-                )
+                takeover.refilter(known, state.version, found, ratio)
                 count += not is_same
         return count

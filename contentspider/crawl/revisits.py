@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
@@ -334,6 +335,8 @@ class Revisits:
             for place in places:
                 takeover.count(site, place)
         for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
+            is_settled, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
+            seen = replace(seen, is_settled=is_settled, item=item)
             found = without_counters(refilter.visit(seen), counters)
             visit = takeover.take(losses.as_moved(found, moves))
             counts[visit.change] += 1

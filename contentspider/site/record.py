@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime, timezone
 from hashlib import sha256
@@ -24,7 +25,7 @@ from contentspider.page.tidy import tidy
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from contentspider.page.blocks import Block
     from contentspider.page.document import Page
@@ -33,6 +34,19 @@ if TYPE_CHECKING:
 UNFILTERED = "unfiltered"
 MAX_HEADINGS = 500
 MAX_HEADING_CHARS = 300
+
+# What an item says of its content; and what is no property of the page: no two crawls say the same.
+CONTENT_FIELDS = frozenset(
+    ("content", "content_markdown", "content_html", "content_hash", "headings", "passages")
+)
+PASSING_FIELDS = frozenset(
+    (
+        *("crawled_at", "confidence", "model_version", "modified_at"),
+        *("change", "change_ratio", "first_seen", "changed_at"),
+    )
+)
+# The length of each of the two hashes that an `item_hash` is made of.
+HASH_PART = 16
 
 # Most addresses: nothing in them can be written otherwise, and to find that out takes w3lib longer
 # than all else that is said of a page's address.
@@ -135,4 +149,30 @@ def page_fields(
         "confidence": extraction.confidence if extraction else 0.0,
         "model_version": model_version if extraction else UNFILTERED,
         "crawled_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
+
+
+def item_hash(item: Mapping[str, object]) -> str:
+    """Return a hash of what an item says beside its content, and one of its content, each
+    `HASH_PART` hexadecimal digits.
+    """
+    content = {name: value for name, value in item.items() if name in CONTENT_FIELDS}
+    other = {
+        name: value
+        for name, value in item.items()
+        if name not in CONTENT_FIELDS and name not in PASSING_FIELDS
+    }
+    return "".join(
+        sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:HASH_PART]
+        for part in (other, content)
+    )
+
+
+def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
+    """Return an item as it is with other *fields* of its page: it has those that it had, and keeps
+    its identity.
+    """
+    kept = ("id", "url", "site")
+    return {
+        name: fields.get(name, value) if name not in kept else value for name, value in item.items()
     }

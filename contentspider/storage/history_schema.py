@@ -19,7 +19,9 @@ CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     missing INTEGER NOT NULL, missing_in INTEGER, fetches INTEGER NOT NULL,
     changes INTEGER NOT NULL, changed_days REAL NOT NULL DEFAULT 0,
     still_days REAL NOT NULL DEFAULT 0, previous_hash TEXT NOT NULL DEFAULT '', links BLOB,
-    content BLOB, previous BLOB, page BLOB);
+    content BLOB, previous BLOB, page BLOB, item BLOB, item_hash TEXT NOT NULL DEFAULT '',
+    seq INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX pages_by_seq ON pages (seq);
 CREATE INDEX live_by_text ON pages (text_hash, site) WHERE state = 'live';
 CREATE INDEX live_by_content ON pages (content_hash) WHERE state = 'live';
 CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, crawl INTEGER NOT NULL,
@@ -30,5 +32,11 @@ CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, crawl INTEGER NOT N
     previous_id TEXT NOT NULL DEFAULT '');
 CREATE INDEX unchanged ON changes (seq) WHERE change = 'unchanged';
 """
-# The version of a later one names here what makes it of the one before (as the ledger's do).
-HISTORY = Schema("history", 1, TABLES, 1)
+# What makes a version the next one. When TABLES change, these keep what they were.
+TO_2 = """
+ALTER TABLE pages ADD COLUMN item BLOB;
+ALTER TABLE pages ADD COLUMN item_hash TEXT NOT NULL DEFAULT '';
+ALTER TABLE pages ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX pages_by_seq ON pages (seq);
+"""
+HISTORY = Schema("history", 2, TABLES, 1, {1: TO_2})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from contentspider.page.document import Page
     from contentspider.storage.frontier import Address
@@ -92,7 +92,10 @@ class Items(Protocol):
         address_row: int | None = None,
         line: bytes | None = None,
         reason: str | None = None,
+        page_id: str | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> bool: ...
+    def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]: ...
     def has_item(self, key: str) -> bool: ...
     def lines(self) -> Iterator[bytes]: ...
     def count(self, reason: str | None = None) -> int: ...

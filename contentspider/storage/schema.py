@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping
 
-SCHEMA = 5
+SCHEMA = 6
 # Row numbers are never given out twice (AUTOINCREMENT): items are recorded under their page's.
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -34,7 +34,7 @@ CREATE TABLE held_items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQ
     page_address INTEGER);
 CREATE INDEX held_by_site ON held_items (site, number);
 CREATE TABLE items (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE,
-    address INTEGER, line BLOB, reason TEXT);
+    address INTEGER, line BLOB, reason TEXT, page TEXT, names TEXT);
 CREATE TABLE pages (site TEXT NOT NULL, place BLOB NOT NULL, url TEXT NOT NULL, page BLOB NOT NULL,
     PRIMARY KEY (site, place)) WITHOUT ROWID;
 CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT, links BLOB,
@@ -95,7 +95,11 @@ CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT
 CREATE TABLE visits (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
     address INTEGER, visit TEXT NOT NULL, content BLOB, page BLOB);
 """
-STEPS = {2: TO_3, 3: TO_4, 4: TO_5}
+TO_6 = """
+ALTER TABLE items ADD COLUMN page TEXT;
+ALTER TABLE items ADD COLUMN names TEXT;
+"""
+STEPS = {2: TO_3, 3: TO_4, 4: TO_5, 5: TO_6}
 
 
 @dataclass(frozen=True, slots=True)

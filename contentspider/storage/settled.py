@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import zlib
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from contentspider.page.document import Page
 from contentspider.storage.items import dump_item, load_item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from contentspider.storage.database import Database
     from contentspider.storage.protocols import Frontier
@@ -152,9 +153,12 @@ class SQLiteItems:
         address_row: int | None = None,
         line: bytes | None = None,
         reason: str | None = None,
+        page_id: str | None = None,
+        names: Mapping[str, str] | None = None,
     ) -> bool:
         """Note that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and
-        hold it no longer.
+        hold it no longer. *page_id* is that of its page; *names* are those that our fields have in
+        it (``{our field: its field}``), None if it has ours.
 
         False if the key's item was settled before: this one must not go out again.
         """
@@ -166,8 +170,9 @@ class SQLiteItems:
             return True
         packed = zlib.compress(line, 3) if line is not None else None
         added = self._do(
-            "INSERT OR IGNORE INTO items (key, address, line, reason) VALUES (?, ?, ?, ?)",
-            (key, address_row, packed, reason),
+            "INSERT OR IGNORE INTO items (key, address, line, reason, page, names)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (key, address_row, packed, reason, page_id, json.dumps(names) if names else None),
         )
         return added.rowcount > 0
 
@@ -178,6 +183,31 @@ class SQLiteItems:
             (key, key),
         )
         return found.fetchone() is not None
+
+    def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
+        """Return whether it is known what has become of a page's items, and the first that is out
+        by the names of our fields, its own beside them; None if all were dropped. Items that were
+        dropped for the reason *unless* say nothing.
+        """
+        # Only the end of a crawl asks.
+        self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
+        row = self._do(
+            "SELECT line, names FROM items WHERE page = ? AND reason IS NOT ?"
+            " ORDER BY line IS NULL, number LIMIT 1",
+            (page_id, unless),
+        ).fetchone()
+        if row is None:
+            return False, None
+        try:
+            return True, _by_our_names(row[0], row[1]) if row[0] is not None else None
+        except (zlib.error, ValueError) as error:
+            logger.error(
+                "%s: the item of page %s is damaged (%s): the history keeps the one before",
+                self._database.name,
+                page_id,
+                error,
+            )
+            return False, None
 
     def lines(self) -> Iterator[bytes]:
         """Yield every released item's JSON line, in the order of release; one that is damaged is
@@ -209,3 +239,16 @@ class SQLiteItems:
         if reason is not None:
             return self._database.count("SELECT count(*) FROM items WHERE reason = ?", (reason,))
         return self._database.count("SELECT count(*) FROM items WHERE line IS NOT NULL")
+
+
+def _by_our_names(line: bytes, names: str | None) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(zlib.decompress(line))
+    if names is None:
+        return record
+    ours: dict[str, str] = json.loads(names)
+    own = {name: record[theirs] for name, theirs in ours.items() if theirs in record}
+    return own | {
+        name: value
+        for name, value in record.items()
+        if name not in own and name not in ours.values()
+    }

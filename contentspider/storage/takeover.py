@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from contentspider.site.record import HASH_PART, item_hash, refilled
 from contentspider.storage.runs import days_between, now
 from contentspider.storage.visits import COMPRESSION, pack_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from contentspider.storage.database import Database
     from contentspider.storage.history import Known
     from contentspider.storage.visits import Seen, Visit
@@ -59,8 +63,6 @@ class Takeover:
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
         before = self._before(visit.previous_id or visit.id)
-        if visit.previous_id and visit.previous_id != visit.id:
-            self._do("UPDATE pages SET state = 'moved' WHERE id = ?", (visit.previous_id,))
         if visit.change == UNCHANGED:
             visit = replace(visit, changed_at=self._changed_at(visit.id) or visit.changed_at)
         elif seen.content is not None:
@@ -102,7 +104,7 @@ class Takeover:
             self._do("UPDATE pages SET last_fetched = ? WHERE id = ?", (visit.at, visit.id))
         if not seen.answer.is_orphan:
             self._do("UPDATE pages SET missing = 0 WHERE id = ?", (visit.id,))
-        self._record(
+        seq = self._record(
             at=visit.at,
             id=visit.id,
             url=visit.url,
@@ -116,7 +118,27 @@ class Takeover:
             reason=visit.reason,
             previous_id=visit.previous_id,
         )
+        if visit.previous_id and visit.previous_id != visit.id:
+            self._do(
+                "UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, visit.previous_id)
+            )
+        if seen.is_settled:
+            self._take_item(visit.id, seen.item, seq, visit.change != UNCHANGED)
         return visit
+
+    def _take_item(
+        self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
+    ) -> None:
+        """Take over the item of a page under the number of its record, unless all that it says
+        beside the content is as it was: numbers in the content of an *unchanged* page may differ.
+        """
+        new = item_hash(item) if item is not None else ""
+        (old,) = self._do("SELECT item_hash FROM pages WHERE id = ?", (page_id,)).fetchone()
+        if is_changed or new[:HASH_PART] != old[:HASH_PART]:
+            self._do(
+                "UPDATE pages SET item = ?, item_hash = ?, seq = ? WHERE id = ?",
+                (_packed(item) if item is not None else None, new, seq, page_id),
+            )
 
     def _days_since(self, visit: Visit) -> float:
         """Return for how many days a page had not been visited; 0 if it is new, or came back."""
@@ -139,11 +161,10 @@ class Takeover:
 
     def move(self, known: Known, new_id: str, new_url: str, reason: str) -> None:
         """Record that a known page is now at the address of another one."""
-        self._do("UPDATE pages SET state = 'moved' WHERE id = ?", (known.id,))
         target = self._do(
             "SELECT content_hash, changed_at FROM pages WHERE id = ?", (new_id,)
         ).fetchone() or ("", known.changed_at)
-        self._record(
+        seq = self._record(
             at=now(),
             id=new_id,
             url=new_url,
@@ -156,6 +177,7 @@ class Takeover:
             reason=reason,
             previous_id=known.id,
         )
+        self._do("UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, known.id))
 
     def lose(self, known: Known, reason: str) -> None:
         """Record that a page is gone; the reason names a new page that has its text, if there is
@@ -169,8 +191,7 @@ class Takeover:
         ).fetchone()
         if heir is not None:
             reason += f"; its text is at {heir[0]}"
-        self._do("UPDATE pages SET state = 'gone', changed_at = ? WHERE id = ?", (at, known.id))
-        self._record(
+        seq = self._record(
             at=at,
             id=known.id,
             url=known.url,
@@ -182,6 +203,10 @@ class Takeover:
             changed_at=at,
             reason=reason,
         )
+        self._do(
+            "UPDATE pages SET state = 'gone', changed_at = ?, seq = ? WHERE id = ?",
+            (at, seq, known.id),
+        )
 
     def miss(self, page_id: str) -> None:
         """Note that no page of a complete crawl linked to a page; each crawl counts once."""
@@ -191,12 +216,11 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
-    def refilter(
-        self, known: Known, model: str, content_hash: str, content: str, ratio: float
-    ) -> None:
-        """Take over what another model makes of a page that has not been visited; record it if
-        the content differs.
+    def refilter(self, known: Known, model: str, fields: Mapping[str, Any], ratio: float) -> None:
+        """Take over what another model makes of a page that has not been visited, its item's
+        *fields*; record it if the content differs.
         """
+        content_hash, content = fields["content_hash"], fields["content"]
         self._do("UPDATE pages SET model = ? WHERE id = ?", (model, known.id))
         if content_hash == known.content_hash:
             return
@@ -206,7 +230,7 @@ class Takeover:
             " content = ? WHERE id = ?",
             (content_hash, packed, known.id),
         )
-        self._record(
+        seq = self._record(
             at=now(),
             id=known.id,
             url=known.url,
@@ -218,6 +242,10 @@ class Takeover:
             first_seen=known.first_seen,
             changed_at=known.changed_at,
         )
+        (before,) = self._do("SELECT item FROM pages WHERE id = ?", (known.id,)).fetchone()
+        if before is not None:
+            item = refilled(json.loads(zlib.decompress(before)), fields)
+            self._take_item(known.id, item, seq, is_changed=True)
 
     def count(self, site: str, place: str) -> None:
         """Note that a place of a site holds a counter."""
@@ -227,15 +255,22 @@ class Takeover:
         """Note that a site's server says of pages that they have not changed which have."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
 
-    def _record(self, **values: object) -> None:
+    def _record(self, **values: object) -> int:
         names = ", ".join(["crawl", *values])
         marks = ", ".join("?" * (len(values) + 1))
-        self._do(
+        added = self._do(
             f"INSERT INTO changes ({names}) VALUES ({marks})",  # noqa: S608 - our own names
             (self._number, *values.values()),
         )
+        return added.lastrowid or 0
 
     def commit(self) -> None:
         """Keep all that was taken over."""
         self._database.commit()
         self._database.sync()
+
+
+def _packed(item: dict[str, Any]) -> bytes:
+    return zlib.compress(
+        json.dumps(item, ensure_ascii=False).encode("utf-8", "replace"), COMPRESSION
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contentspider.errors import StateError
 
@@ -67,7 +67,8 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A visit with its number, its answer, and what is new of the page: the main content, and all
-    of it as `Page.dump` writes it (None: as it was).
+    of it as `Page.dump` writes it (None: as it was); *item* is what is out of it, if *is_settled*
+    (else it is as it was).
     """
 
     number: int
@@ -75,6 +76,8 @@ class Seen:
     answer: Answer
     content: str | None
     page: bytes | None
+    is_settled: bool = False
+    item: dict[str, Any] | None = None
 
 
 class SQLiteVisits:
