@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
-from tests.sites import prose
+from contentspider.crawl.refilter import Refilter
+from contentspider.crawl.sources import SiteState
+from contentspider.page.document import Page
+from contentspider.site.learner import SiteLearner
+from contentspider.storage.visits import Answer, Seen, Visit
+from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
@@ -61,3 +67,18 @@ def test_pages_that_came_before_a_new_model_are_recorded_as_it_filters_them(
     again.changes()
     again.crawl()
     assert again.changes() == {}
+
+
+def test_what_differed_in_numbers_only_is_forgotten_when_the_page_is_cut_anew() -> None:
+    pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
+    state = SiteState("e.org")
+    state.use(SiteLearner("e.org").fit(pages))
+    history = SimpleNamespace(content=lambda _: "Posts: 4")
+    refilter = Refilter(cast("Any", history), {"e.org": state}, keep_teasers=False)
+    visit = Visit(
+        *("1", pages[1].url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
+        *("", "", "before", "", "", ("body/p\tPosts: 0",)),
+    )
+    found = refilter.visit(Seen(1, visit, Answer(), None, pages[1].dump())).visit
+    assert (found.change, found.model) == ("changed", state.version)
+    assert found.numbered == ()

@@ -23,8 +23,14 @@ ROW_META_KEY = "contentspider_row"
 MAX_ASKED_AGAIN = 10_000
 REASON_CHARS = 200
 NOT_MODIFIED_STATUS = 304
-# "Not found" and "gone".
+# "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
+PERMANENT = (301, 308)
+
+
+def status_reason(status: int) -> str:
+    """Return what an answer of that *status* is called as the reason for an address' state."""
+    return f"HTTP {status}"
 
 
 class Again(Enum):
@@ -156,7 +162,7 @@ class Addresses:
                 # That a page is gone is believed at the second look, at the end.
                 may_pass = may_pass or self._is_lost(request, response.status)
                 again = Again.AT_END if may_pass else Again.NEVER
-                self.note(row, "failed", f"HTTP {response.status}", again=again)
+                self.note(row, "failed", status_reason(response.status), again=again)
 
     def _is_lost(self, request: Request, status: int) -> bool:
         revisits = self._keeper.revisits

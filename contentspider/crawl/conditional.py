@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
 
+from contentspider.crawl.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.binding import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.keeper import Keeper
@@ -27,7 +28,6 @@ logger = logging.getLogger(__name__)
 
 # After (as an answer comes) it is tagged with its blocks: an answer of 304 has none.
 CONDITIONAL_ORDER = 535
-STATUS = 304
 # Of so many pages of a site that are said to be unchanged one is fetched all the same: some servers
 # say it of any page. The first is one of them.
 CHECKED_EACH = 50
@@ -86,7 +86,7 @@ class ConditionalMiddleware:
         """Take the page from the history if it has not changed."""
         known = request.meta.get(CONDITIONAL_META_KEY)
         revisits = self.keeper.revisits
-        if response.status != STATUS or known is None or revisits is None:
+        if response.status != NOT_MODIFIED_STATUS or known is None or revisits is None:
             return response
         page = revisits.stored(known)
         site = self.holder.keys.key(request.url)

@@ -127,12 +127,18 @@ def open_ledger(path: Path) -> Ledger | None:
     except StateError as error:
         if ledger is not None:
             ledger.close()
-        aside = path.with_name(path.name + ".broken")
+        aside = _set_aside(path)
         logger.warning("%s; it is set aside as %s and the crawl starts anew", error, aside.name)
-        for suffix in PARTS:
-            if (part := path.with_name(path.name + suffix)).exists():
-                part.replace(aside.with_name(aside.name + suffix))
         return None
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged database, with all that is beside it, and return its new path."""
+    aside = path.with_name(path.name + ".broken")
+    for suffix in PARTS:
+        if (part := path.with_name(path.name + suffix)).exists():
+            part.replace(aside.with_name(aside.name + suffix))
+    return aside
 
 
 def history_of(ledger: Path) -> Path:
@@ -152,16 +158,12 @@ def open_history(path: Path, max_bytes: int) -> SQLiteHistory:
     except StateError as error:
         if history is not None:
             history.close()
-        aside = path.with_name(path.name + ".broken")
         logger.error(
             "%s; it is set aside as %s, and all pages count as new: consumers of its change log"
             " begin anew",
             error,
-            aside.name,
+            _set_aside(path).name,
         )
-        for suffix in PARTS:
-            if (part := path.with_name(path.name + suffix)).exists():
-                part.replace(aside.with_name(aside.name + suffix))
         return SQLiteHistory(path, max_bytes=max_bytes)
 
 

@@ -10,6 +10,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.addresses import NOT_THERE, PERMANENT, status_reason
 from contentspider.crawl.ending import FINISHED, INCOMPLETE
 from contentspider.crawl.guard import OFFSITE
 from contentspider.site.record import page_id
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-NOT_THERE = ("HTTP 404", "HTTP 410")
-# Redirects that say that the page has moved for good.
-PERMANENT = ("HTTP 301", "HTTP 308")
+LOST_REASONS = tuple(map(status_reason, NOT_THERE))
+MOVE_REASONS = tuple(map(status_reason, PERMANENT))
 # What the site says itself: the page is not to be kept.
 WITHDRAWN = ("noindex",)
 MAX_HOPS = 10
@@ -103,7 +103,7 @@ class Losses:
         for _ in range(MAX_HOPS):
             if address is None or address.state != "redirected":
                 return address, reason
-            if address.reason not in PERMANENT or not address.target:
+            if address.reason not in MOVE_REASONS or not address.target:
                 return None, ""
             address = self._ledger.frontier.find(address.target)
         return None, ""
@@ -164,11 +164,11 @@ class Losses:
         target, how = self._end_of(address)
         if target is None or target.is_open:
             return ""
-        if target.state == "failed" and target.reason in NOT_THERE:
+        if target.state == "failed" and target.reason in LOST_REASONS:
             return target.reason
         if target.state == "skipped" and target.reason in WITHDRAWN:
             return target.reason
-        if target.state == "skipped" and how in PERMANENT and target.reason.startswith(OFFSITE):
+        if target.state == "skipped" and how in MOVE_REASONS and target.reason.startswith(OFFSITE):
             return f"{how} to {target.url}"
         return ""
 

@@ -69,6 +69,7 @@ class Refilter:
             ratio=ratio,
             content_hash=new_hash,
             model=state.version,
+            numbered=(),  # the content differed in them alone as it was cut before
         )
         item = refilled(seen.item, found) if seen.item is not None else None
         return replace(seen, visit=visit, content=found["content"], item=item)

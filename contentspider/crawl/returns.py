@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 
-from contentspider.crawl.addresses import ROW_META_KEY
+from contentspider.crawl.addresses import PERMANENT, ROW_META_KEY, status_reason
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.visits import Answer
 
@@ -26,8 +26,6 @@ ORPHAN_META_KEY = "contentspider_orphan"
 CONDITIONAL_META_KEY = "contentspider_conditional"
 CHECK_META_KEY = "contentspider_check"
 NOT_MODIFIED = "not modified"
-# Redirects that say that a page has moved for good.
-PERMANENT = (301, 308)
 MAX_VALIDATOR_CHARS = 500
 PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
 
@@ -64,7 +62,7 @@ def validator(response: Response, header: str) -> str:
 def redirect_reason(request: Request) -> str | None:
     """Return by which answer a request was redirected; None if it was not, or by its page."""
     reasons = request.meta.get("redirect_reasons")
-    return f"HTTP {reasons[-1]}" if reasons and isinstance(reasons[-1], int) else None
+    return status_reason(reasons[-1]) if reasons and isinstance(reasons[-1], int) else None
 
 
 def moved_from(response: Response) -> tuple[tuple[str, str], ...]:
@@ -73,7 +71,7 @@ def moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     if not all(reason in PERMANENT for reason in reasons):
         return ()
     return tuple(
-        (url, f"HTTP {reason}")
+        (url, status_reason(reason))
         for url, reason in zip(response.meta.get("redirect_urls", ()), reasons, strict=False)
     )
 

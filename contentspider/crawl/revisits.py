@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-from contentspider.crawl.counting import find_counters, without_counters
+from contentspider.crawl.counters import find_counters, without_counters
 from contentspider.crawl.due import due_pages
 from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
@@ -69,7 +69,7 @@ class Revisits:
         self._states: dict[str, SiteState] = {}
         self._counters = self._history.counters()
         self._keep_teasers = options.learning.keep_teasers
-        # The texts of the error pages that are answered with a success, by folder.
+        # The texts of the error pages, by folder.
         told = ledger.runs.fact(ERROR_FACT) or {}
         self._errors = {folder: frozenset(texts) for folder, texts in told.items()}
 

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.items import FieldMap
-from contentspider.crawl.setting import Setting, SettingError
+from contentspider.crawl.setting_type import Setting, SettingError
 from contentspider.site.generations import KEPT_GENERATIONS
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.storage.remote import RemoteError, check_url, is_url

@@ -62,9 +62,11 @@ class Takeover:
             " missing) VALUES (?, ?, ?, 'live', ?, 0, 0, 0)",
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
-        before = self._before(visit.previous_id or visit.id)
+        before = self._value("content", visit.previous_id or visit.id)
         if visit.change == UNCHANGED:
-            visit = replace(visit, changed_at=self._changed_at(visit.id) or visit.changed_at)
+            visit = replace(
+                visit, changed_at=self._value("changed_at", visit.id) or visit.changed_at
+            )
         elif seen.content is not None:
             self._do(
                 "UPDATE pages SET previous = ?, previous_hash = ? WHERE id = ?",
@@ -133,7 +135,7 @@ class Takeover:
         beside the content is as it was: numbers in the content of an *unchanged* page may differ.
         """
         new = item_hash(item) if item is not None else ""
-        (old,) = self._do("SELECT item_hash FROM pages WHERE id = ?", (page_id,)).fetchone()
+        old = self._value("item_hash", page_id)
         if is_changed or new[:HASH_PART] != old[:HASH_PART]:
             self._do(
                 "UPDATE pages SET item = ?, item_hash = ?, seq = ? WHERE id = ?",
@@ -142,17 +144,14 @@ class Takeover:
 
     def _days_since(self, visit: Visit) -> float:
         """Return for how many days a page had not been visited; 0 if it is new, or came back."""
-        row = self._do("SELECT last_seen FROM pages WHERE id = ?", (visit.id,)).fetchone()
-        if not row[0] or visit.change not in (CHANGED, UNCHANGED):
+        last_seen = self._value("last_seen", visit.id)
+        if not last_seen or visit.change not in (CHANGED, UNCHANGED):
             return 0.0
-        return max(days_between(row[0], visit.at), 0.0)
+        return max(days_between(last_seen, visit.at), 0.0)
 
-    def _changed_at(self, page_id: str) -> str:
-        row = self._do("SELECT changed_at FROM pages WHERE id = ?", (page_id,)).fetchone()
-        return str(row[0])
-
-    def _before(self, page_id: str) -> bytes | None:
-        row = self._do("SELECT content FROM pages WHERE id = ?", (page_id,)).fetchone()
+    def _value(self, column: str, page_id: str) -> Any:
+        """Return what a column has of a page, None if the page is not known."""
+        row = self._do(f"SELECT {column} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
         return row[0] if row else None
 
     def _has_room(self) -> bool:
@@ -242,7 +241,7 @@ class Takeover:
             first_seen=known.first_seen,
             changed_at=known.changed_at,
         )
-        (before,) = self._do("SELECT item FROM pages WHERE id = ?", (known.id,)).fetchone()
+        before = self._value("item", known.id)
         if before is not None:
             item = refilled(json.loads(zlib.decompress(before)), fields)
             self._take_item(known.id, item, seq, is_changed=True)

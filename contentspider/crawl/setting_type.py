@@ -1,4 +1,4 @@
-"""One setting: how its value is read and checked."""
+"""What a setting is: how its value is read and checked."""
 
 from __future__ import annotations
 
