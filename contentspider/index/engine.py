@@ -149,6 +149,7 @@ class Engine(Protocol):
 ENGINES: PlugIns[type[Engine]] = PlugIns(
     "contentspider.engines",
     {
+        "tantivy": "contentspider.index.tantivy:TantivyEngine",
         "sqlite": "contentspider.index.sqlite:SQLiteEngine",
     },
 )
