@@ -104,6 +104,19 @@ def test_a_counter_that_is_kept_changes_no_page(again: Recrawls) -> None:
     assert again.changes() == {}
 
 
+def test_counters_and_another_cut(again: Recrawls) -> None:
+    again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 13)}
+    again.articles["/4"] = counted(4, 9).replace(prose(4, 1), prose("edited"))
+    (folder,) = (again.folder / "models").iterdir()
+    (folder / "overrides.toml").write_text("keep = ['.views', 'nav']")
+    before = again.crawl()["/3"]
+    assert "Home" in str(before["content"])
+    records = {record["url"]: record for record in again.records() if record["url"] != "/"}
+    assert records.pop("/4")["change_cause"] == "page"
+    assert {record["change_cause"] for record in records.values()} == {"model"}
+    assert all(record["changed_at"] == record["first_seen"] for record in records.values())
+
+
 def test_new_pages_say_nothing_of_counters(again: Recrawls) -> None:
     again.articles = {f"/{number}": counted(number, 70 + number) for number in range(1, 31)}
     again.crawl()

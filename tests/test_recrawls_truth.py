@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contentspider.page.document import Page
-from contentspider.site.difference import is_recut
+from contentspider.site.difference import is_recut, without_recut
 from tests.sites import prose
 
 FIRST, SECOND, OTHER = prose(1), prose(2), prose(3)
@@ -23,3 +23,12 @@ def test_a_page_is_recut_if_all_that_differs_stands_on_both_versions() -> None:
     assert not is_recut(old, whole, page(FIRST), FIRST), "that is no more"
     assert not is_recut(old, whole, page(FIRST, OTHER), f"{FIRST}\n{OTHER}")
     assert not is_recut(old, whole, new, f"{SECOND}\n{FIRST}"), "another order is a change"
+
+
+def test_versions_without_what_only_their_cuts_differ_in() -> None:
+    old = Page.from_html("<p>Home</p><p>Posts: 1</p><table><tr><td>One<td>Two</table>")
+    new = Page.from_html("<p>Home</p><p>Posts: 2</p><table><tr><td>One<td>Two</table>")
+    assert without_recut(old, "Posts: 1\nOne\tTwo", new, "Home\nPosts: 2") == (
+        "Posts: 1",
+        "Posts: 2",
+    )

@@ -73,7 +73,7 @@ def test_what_differed_in_numbers_only_is_forgotten_when_the_page_is_cut_anew() 
     pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
     state = SiteState("e.org")
     state.use(SiteLearner("e.org").fit(pages))
-    history = SimpleNamespace(content=lambda _: "Posts: 4")
+    history = SimpleNamespace(content=lambda _: "Posts: 4", stored=lambda _: pages[2])
     refilter = Refilter(cast("Any", history), {"e.org": state}, keep_teasers=False)
     visit = Visit(
         *("1", pages[1].url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
@@ -81,4 +81,23 @@ def test_what_differed_in_numbers_only_is_forgotten_when_the_page_is_cut_anew() 
     )
     found = refilter.visit(Seen(1, visit, Answer(), None, pages[1].dump())).visit
     assert (found.change, found.model) == ("changed", state.version)
-    assert found.numbered == ()
+    assert (found.numbered, found.is_recut) == ((), False)
+
+
+def test_numbers_are_looked_at_again_when_a_page_is_cut_anew() -> None:
+    pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
+    state = SiteState("e.org")
+    state.use(SiteLearner("e.org").fit(pages))
+    before, now = (
+        Page.from_html(article(1).replace("Page 1", f"Page {number}"), pages[1].url)
+        for number in (7, 8)
+    )
+    history = SimpleNamespace(content=lambda _: "Page 7", stored=lambda _: before)
+    refilter = Refilter(cast("Any", history), {"e.org": state}, keep_teasers=False)
+    visit = Visit(
+        *("1", now.url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
+        *("", "", "before", "", "", ("body/p\tPage 0",)),
+    )
+    found = refilter.visit(Seen(1, visit, Answer(), None, now.dump())).visit
+    (place,) = found.numbered
+    assert place.endswith("\tPage 0") and found.is_recut

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from contentspider.site.counters import Counters, are_counters
-from contentspider.storage.takeover import BY_PAGE, CHANGED, UNCHANGED
+from contentspider.storage.takeover import BY_MODEL, BY_PAGE, CHANGED, UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -59,10 +59,15 @@ def find_counters(
 
 
 def without_counters(seen: Seen, counters: dict[str, set[str]]) -> Seen:
-    """Return a visit as that of an unchanged page if it differs in counters only."""
+    """Return a visit as that of a page that has not changed if it differs in counters only."""
     visit = seen.visit
-    if (visit.change, visit.cause) != (CHANGED, BY_PAGE) or not visit.numbered:
+    if visit.cause != BY_PAGE or not visit.numbered:
         return seen
     if not are_counters(visit.numbered, counters.get(visit.site, set())):
         return seen
-    return replace(seen, visit=replace(visit, change=UNCHANGED, cause="", ratio=0.0))
+    if visit.is_recut:
+        visit = replace(visit, cause=BY_MODEL)
+    else:
+        change = UNCHANGED if visit.change == CHANGED else visit.change
+        visit = replace(visit, change=change, cause="", ratio=0.0)
+    return replace(seen, visit=visit)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.errors import ContentSpiderError
 from contentspider.page.document import Page
+from contentspider.site.counters import numbered_places
 from contentspider.site.difference import change_ratio
 from contentspider.site.record import UNFILTERED, page_fields, refilled
 from contentspider.storage.takeover import BY_MODEL, CHANGED, UNCHANGED
@@ -62,6 +63,12 @@ class Refilter:
             cause = cause or BY_MODEL
             before = self._history.content(visit.id) or ""
             change, ratio = CHANGED, change_ratio(before, found["content"])
+        # What the content differed in as it was cut before says nothing.
+        old = self._history.stored(visit.previous_id or visit.id) if visit.numbered else None
+        places: tuple[str, ...] = ()
+        if old is not None and state.model is not None:
+            was = self.fields(state, old)["content"]
+            places = numbered_places(was, page, found["content"], state.model.slot_of)
         visit = replace(
             visit,
             change=change,
@@ -69,7 +76,8 @@ class Refilter:
             ratio=ratio,
             content_hash=new_hash,
             model=state.version,
-            numbered=(),  # the content differed in them alone as it was cut before
+            numbered=places,
+            is_recut=bool(places),
         )
         item = refilled(seen.item, found) if seen.item is not None else None
         return replace(seen, visit=visit, content=found["content"], item=item)

@@ -16,7 +16,13 @@ from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
 from contentspider.crawl.refilter import Refilter
 from contentspider.site.counters import are_counters, numbered_places
-from contentspider.site.difference import change_ratio, is_recut, text_hash
+from contentspider.site.difference import (
+    Difference,
+    change_ratio,
+    is_recut,
+    text_hash,
+    without_recut,
+)
 from contentspider.site.record import UNFILTERED, page_id
 from contentspider.site.standins import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.storage.takeover import (
@@ -94,20 +100,21 @@ class Revisits:
         if not _is_live(known):
             previous, how = self._moved_from(fields["id"], page, row)
         base = known if _is_live(known) else previous
-        change, cause, ratio = NEW, BY_PAGE, 1.0
-        places: tuple[str, ...] = ()
+        found = Difference(NEW, BY_PAGE, 1.0)
+        change = NEW
         content: str | None = fields["content"]
         if base is not None:
-            change, cause, ratio, places = self._difference(base, fields, page, whole, state)
+            found = self._difference(base, fields, page, whole, state)
+            change = found.change
             if change == UNCHANGED and base.content_hash == fields["content_hash"]:
                 content = None
             if previous is not None:
                 change, content = MOVED, fields["content"]
         # Counters are none of what a server's software takes for a change.
-        is_page = change == CHANGED and cause == BY_PAGE and not places
+        is_page = change == CHANGED and found.cause == BY_PAGE and not found.numbered
         if is_page and self._ledger.visits.answer_of(row).is_check:
             self._distrust(fields["site"], fields["url"])
-        is_same = change == UNCHANGED or (change == MOVED and not ratio)
+        is_same = found.change == UNCHANGED or found.cause == BY_MODEL
         before = base or known
         visit = Visit(
             id=fields["id"],
@@ -115,45 +122,50 @@ class Revisits:
             site=fields["site"],
             at=at,
             change=change,
-            ratio=ratio,
-            cause=cause if change != UNCHANGED else "",
+            ratio=found.ratio,
+            cause=found.cause,
             content_hash=fields["content_hash"],
             text_hash=whole,
             model=fields["model_version"],
             first_seen=before.first_seen if before else at,
-            changed_at=base.changed_at if base and (is_same or cause == BY_MODEL) else at,
+            changed_at=base.changed_at if base and is_same else at,
             previous_hash=base.content_hash if base else "",
             previous_id=previous.id if previous else "",
             reason=how,
-            numbered=places,
+            numbered=found.numbered,
+            is_recut=found.is_recut,
         )
         is_stored = base is known and base is not None and base.text_hash == whole
         self._ledger.visits.note(visit, row, content, None if is_stored else page.dump())
         fields |= {
             "change": change,
-            "change_ratio": ratio,
+            "change_ratio": found.ratio,
             "first_seen": visit.first_seen,
             "changed_at": visit.changed_at,
         }
 
     def _difference(
         self, base: Known, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
-    ) -> tuple[str, str, float, tuple[str, ...]]:
-        """Return how a page differs from what is known of it: the change, its cause and ratio, and
-        the places of the numbers in which it differs, if it does in these only.
-        """
+    ) -> Difference:
+        """Return how a page differs from what is known of it."""
+        content = fields["content"]
         if base.content_hash == fields["content_hash"]:
-            return UNCHANGED, "", 0.0, ()
+            return Difference(UNCHANGED)
         before = self._history.content(base.id) or ""
-        cause = BY_PAGE
-        if base.text_hash == whole or self._is_recut(base, before, fields, page, state):
-            cause = BY_MODEL
+        ratio = change_ratio(before, content)
+        old = self._history.stored(base.id)
+        if base.text_hash == whole or self._is_recut(base, before, fields, page, old, state):
+            return Difference(CHANGED, BY_MODEL, ratio)
         slot_of = partial(self._slot_of, state.key)
-        places = numbered_places(before, page, fields["content"], slot_of)
-        known = self._counters.get(state.key, set())
-        if places and cause == BY_PAGE and are_counters(places, known):
-            return UNCHANGED, "", 0.0, ()
-        return CHANGED, cause, change_ratio(before, fields["content"]), places
+        places = numbered_places(before, page, content, slot_of)
+        is_cut = False
+        if not places and old is not None:
+            was, is_now = without_recut(old, before, page, content)
+            places = numbered_places(was, page, is_now, slot_of)
+            is_cut = bool(places)
+        if places and are_counters(places, self._counters.get(state.key, set())):
+            return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
+        return Difference(CHANGED, BY_PAGE, ratio, places, is_cut)
 
     def _slot_of(self, site: str, path: str) -> str:
         model = self._states[site].model if site in self._states else None
@@ -165,12 +177,12 @@ class Revisits:
         before: str,
         fields: Mapping[str, Any],
         page: Page,
+        old: Page | None,
         state: SiteState,
     ) -> bool:
         """Tell whether the page says what it said, and only its content is cut differently: under
         another model, in another template, or beside other texts.
         """
-        old = self._history.stored(base.id)
         if old is None:
             return False
         if base.model != fields["model_version"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,20 @@ if TYPE_CHECKING:
 
 # Of longer texts the paragraphs are compared: words would take minutes.
 MAX_WORDS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a page differs from what was known of it: the *change*, its *cause* and *ratio* as in the
+    change log; the places of the numbers in which it differs, if it does in these only
+    (`contentspider.site.counters`), and whether it is cut differently, too.
+    """
+
+    change: str
+    cause: str = ""
+    ratio: float = 0.0
+    numbered: tuple[str, ...] = ()
+    is_recut: bool = False
 
 
 def text_hash(page: Page) -> str:
@@ -48,6 +63,24 @@ def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
         and now - before <= _lines(block.text for block in old.content.blocks)
         and before - now <= _lines(block.text for block in new.content.blocks)
     )
+
+
+def without_recut(old: Page, old_content: str, new: Page, new_content: str) -> tuple[str, str]:
+    """Return the contents of two versions of a page without what only one of them has though it
+    stands on the other page, too: each is cut as the other.
+    """
+    before, now = old_content.splitlines(), new_content.splitlines()
+    on_old, on_new = (_lines(block.text for block in page.content.blocks) for page in (old, new))
+    return (
+        "\n".join(_shared(before, frozenset(now), on_new)),
+        "\n".join(_shared(now, frozenset(before), on_old)),
+    )
+
+
+def _shared(lines: list[str], others: frozenset[str], texts: set[str]) -> Iterator[str]:
+    for line in lines:
+        if line in others or not texts.issuperset(line.split("\t")):
+            yield line
 
 
 def _lines(texts: Iterable[str]) -> set[str]:

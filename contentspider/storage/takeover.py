@@ -63,11 +63,10 @@ class Takeover:
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
         before = self._value("content", visit.previous_id or visit.id)
-        if visit.change == UNCHANGED:
-            visit = replace(
-                visit, changed_at=self._value("changed_at", visit.id) or visit.changed_at
-            )
-        elif seen.content is not None:
+        if visit.change != NEW and visit.cause != BY_PAGE:
+            changed_at = self._value("changed_at", visit.previous_id or visit.id)
+            visit = replace(visit, changed_at=changed_at or visit.changed_at)
+        if visit.change != UNCHANGED and seen.content is not None:
             self._do(
                 "UPDATE pages SET previous = ?, previous_hash = ? WHERE id = ?",
                 (before, visit.previous_hash, visit.id),

@@ -24,7 +24,8 @@ class Visit:
 
     *id* and *url* are the item's; *change*, *ratio* and *cause* are those of the change log.
     *previous_id* is that of the known page that moved here. *numbered* are the places where its
-    content differs, if it does in numbers only (`contentspider.site.counters`).
+    content differs, if it does in numbers only (`contentspider.site.counters`); *is_recut*: and is
+    cut differently.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Visit:
     previous_id: str = ""
     reason: str = ""
     numbered: tuple[str, ...] = ()
+    is_recut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
