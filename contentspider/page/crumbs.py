@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 
 MAX_CRUMBS = 10
 MAX_CRUMB_CHARS = 100
+HOME = frozenset(
+    "home homepage start startseite inicio início accueil главная 首页 首頁 ホーム トップ 홈 domů"
+    " stronagłówna hem hjem anasayfa".split()
+)
+# A step with more letters that the page's title has is the page.
+MAX_NAME_KEY = 25
+# "You are here:" may stand before the front page.
+MAX_LEAD = 3
+INDEX = re.compile(r"(?:^|/)(?:index|default)\.\w{3,5}$", re.IGNORECASE)
 
 
 def read_section(
@@ -49,18 +58,39 @@ def _crumbs(entry: Mapping[str, object], titles: Sequence[str], canonical: str) 
         if name:
             steps.append((place, name[0], str(address)))
     steps.sort(key=lambda step: step[0])
-    # The first is the front page and the last mostly this one: neither is a section.
-    if steps and (_is_front(steps[0][2]) or title_key(steps[0][1]) == "home"):
-        del steps[0]
+    return between([(name, address) for _, name, address in steps], titles, canonical)
+
+
+def between(steps: Sequence[tuple[str, str]], titles: Sequence[str], canonical: str) -> list[str]:
+    """Return the names of *steps* (names and addresses) behind the front page, which is among the
+    first, and before the page itself, which is mostly the last: it has one of the *titles*, no
+    address, or the *canonical* one.
+    """
+    fronts = [
+        number
+        for number, (name, address) in enumerate(steps[:MAX_LEAD])
+        if title_key(name) in HOME or (not number and _is_front(address))
+    ]
+    steps = steps[fronts[-1] + 1 if fronts else 0 :]
+    known = [title_key(title) for title in titles]
+    for number, (name, _) in enumerate(steps):
+        key = title_key(name)
+        # What follows the page's own name is no step, such as a button.
+        if any(
+            key in title and (len(key) > MAX_NAME_KEY or len(key) * 2 > len(title))
+            for title in known
+        ):
+            return [name for name, _ in steps[:number]]
     if steps:
-        _, last, address = steps[-1]
+        last, address = steps[-1]
         key = title_key(last)
-        if address in ("", canonical) or any(key in title_key(title) for title in titles):
-            del steps[-1]
-    return [name for _, name, _ in steps]
+        if address in ("", canonical) or any(key in title for title in known):
+            steps = steps[:-1]
+    return [name for name, _ in steps]
 
 
 def _is_front(address: str) -> bool:
     """Tell whether an address is a site's front page, maybe one of its languages'."""
-    path = re.sub(r"^(?:https?:)?//[^/?#]*", "", address[:MAX_ADDRESS_CHARS]).strip("/")
+    path = re.sub(r"^(?:https?:)?//[^/?#]*", "", address[:MAX_ADDRESS_CHARS])
+    path = INDEX.sub("", path).strip("/")
     return len(path) <= len("zh-hans") and (not path or bool(re.fullmatch(r"\w\w(-\w+)?", path)))

@@ -19,6 +19,7 @@ from contentspider.page.markdown import write_markdown
 from contentspider.page.markup import write_html
 from contentspider.page.names import HEADINGS
 from contentspider.page.output import to_text
+from contentspider.page.shown import beside_headline, shown_author, shown_dates, shown_section
 from contentspider.page.structure import parts
 from contentspider.page.text import MAX_ADDRESS_CHARS
 from contentspider.page.tidy import tidy
@@ -106,6 +107,12 @@ def absolute_url(page: Page, address: str) -> str:
     return whole if is_web and len(whole) <= MAX_ADDRESS_CHARS else ""
 
 
+def _first_picture(page: Page, blocks: Sequence[Block]) -> str:
+    """Return the address of the first picture in the content."""
+    addresses = (absolute_url(page, image[1]) for block in blocks for image in block.images)
+    return next(filter(None, addresses), "")
+
+
 def page_fields(
     page: Page, site: str, extraction: Extraction | None, model_version: str
 ) -> dict[str, object]:
@@ -120,15 +127,28 @@ def page_fields(
     metadata = page.metadata
     other = "document" if page.is_document else "other"
     page_type = extraction.page_type if extraction else other
-    published = page.corrections.published_at if page.corrections else ""
-    published = published or metadata.published_at
-    if not published and page_type != "listing":
-        published = date_in_address(page.url)
+    title = page_title(page)
+    published, modified = metadata.published_at, metadata.modified_at
+    author, section = metadata.author, metadata.section
+    if page.corrections and page.corrections.published_at:
+        published = page.corrections.published_at
+    if page_type != "listing":
+        published = published or date_in_address(page.url)
+        if not (published and author):
+            near = beside_headline(page.content.blocks, title)
+            if not published:
+                published, changed = shown_dates(page.content.blocks, near)
+                modified = modified or changed
+            author = author or shown_author(near)
+    section = section or shown_section(page.content, title, page.base, page.url)
+    image = absolute_url(page, metadata.image) or (
+        _first_picture(page, blocks) if extraction else ""
+    )
     return {
         "id": page_id(page.url),
         "url": page.url,
         "site": site,
-        "title": page_title(page),
+        "title": title,
         "description": tidy("".join(page.hints.descriptions[:1]), MAX_HINT_CHARS),
         "language": page_language(page, blocks),
         "content": content,
@@ -137,10 +157,10 @@ def page_fields(
         "headings": page_headings(blocks),
         "canonical": absolute_url(page, page.hints.canonical).partition("#")[0],
         "published_at": published,
-        "modified_at": metadata.modified_at if metadata.modified_at >= published[:10] else "",
-        "author": list(metadata.author),
-        "image": absolute_url(page, metadata.image),
-        "section": list(metadata.section),
+        "modified_at": modified if modified >= published[:10] else "",
+        "author": list(author),
+        "image": image,
+        "section": list(section),
         "keywords": list(metadata.keywords),
         "page_type": page_type,
         "content_hash": (
