@@ -197,7 +197,7 @@ def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
     hostile: HostileSite, tmp_path: Path, status: str
 ) -> None:
     numbers = range(1, 30)
-    hostile.add("/", article(0, "".join(f"<a href=/{number}>x</a>" for number in numbers)))
+    links = "".join(f"<a href=/{number}>x</a>" for number in numbers)
     times: list[float] = []
 
     def answer(exchange: Exchange) -> None:
@@ -205,10 +205,10 @@ def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
         if 5 <= len(times) <= 9:
             exchange.send("busy", "Retry-After: 1", status=status)
         else:
-            exchange.send(article(int(exchange.path[1:])))
+            exchange.send(article(int(exchange.path[1:] or 0), links))
 
-    for number in numbers:
-        hostile.handlers[f"/{number}"] = answer
+    for path in ("/", *(f"/{number}" for number in numbers)):
+        hostile.handlers[path] = answer
     options = ["--own-site", "--no-sitemaps", "-s", "RETRY_ENABLED=False"]
     options += ["-s", "CONCURRENT_REQUESTS=1"]
     run("crawl", hostile.url, *options, cwd=tmp_path)

@@ -29,6 +29,7 @@ class FakeKeeper:
             watch=self.flying.__setitem__,
             in_flight=lambda: len(self.flying),
             note=lambda *_, **__: None,
+            witnesses=self.ledger.frontier.queue.answered,
             forget=lambda row: self.flying.pop(row, None),
         )
 

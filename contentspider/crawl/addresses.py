@@ -9,6 +9,7 @@ from scrapy import signals
 
 from contentspider.crawl.engine import in_progress
 from contentspider.crawl.outage import Transient
+from contentspider.storage.schema import host_of
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -22,6 +23,8 @@ ROW_META_KEY = "contentspider_row"
 # Addresses that are asked again at the end of a crawl, once each.
 MAX_ASKED_AGAIN = 10_000
 REASON_CHARS = 200
+# Those of addresses that were answered with success.
+READ_STATES = ("fetched", "held", "released", "unchanged")
 NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
@@ -140,6 +143,21 @@ class Addresses:
         rows, self._ask_again, self.is_at_end = self._ask_again, [], True
         return self._keeper.ledger.frontier.ask_again(rows) if rows else 0
 
+    def witnesses(self, host: str, most: int) -> list[str]:
+        """Return addresses of a host that have answered (`Queue.answered`), or, if there is none
+        yet, whose answers are being read: the first links of a start page may be what fails.
+        """
+        self.finish_done()
+        found = self._keeper.ledger.frontier.queue.answered(host, most)
+        return found or [
+            request.url
+            for row, request in self._in_flight.items()
+            if row in self._answered
+            and self._outcomes.get(row, FETCHED).state in READ_STATES
+            and host_of(request.url) == host
+            and not request.url.endswith("/robots.txt")
+        ]
+
     def skipped(self, request: Request, exception: IgnoreRequest) -> None:
         """Note that a component does not want a request to be sent."""
         reason = str(exception)[:REASON_CHARS] or "ignored"
@@ -172,7 +190,7 @@ class Addresses:
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """Note that the spider's callback, or a spider middleware, failed."""
-        self.broke(self.row_of(response), f"the spider: {failure.value!r}")
+        self.broke(row_of(response), f"the spider: {failure.value!r}")
 
     def unanswered(self, request: Request, exception: Exception) -> bool:
         """Note why a request got no answer; tell whether there may be one later."""
@@ -190,7 +208,8 @@ class Addresses:
         """Note that something on our side failed on the page of an address."""
         self.note(row, "failed", reason[:REASON_CHARS], again=Again.LATER)
 
-    def row_of(self, response: Response | Failure | None) -> int | None:
-        """Return the row of the address that an answer is of."""
-        request = getattr(response, "request", None)
-        return request.meta.get(ROW_META_KEY) if request is not None else None
+
+def row_of(response: Response | Failure | None) -> int | None:
+    """Return the row of the address that an answer is of."""
+    request = getattr(response, "request", None)
+    return request.meta.get(ROW_META_KEY) if request is not None else None

@@ -58,12 +58,30 @@ class AnswersMiddleware:
         if status != TOO_MANY_REQUESTS and status not in NO_SERVER:
             self.keeper.hosts.let_go(host)  # it came from elsewhere
             return response
+        hosts = self.keeper.hosts
         seconds = retry_after(response) if status in (TOO_MANY_REQUESTS, UNAVAILABLE) else None
-        if status == TOO_MANY_REQUESTS or seconds is not None:
-            self.keeper.hosts.wait(host, seconds)
-        else:
+        if status == TOO_MANY_REQUESTS:
+            hosts.wait(host, seconds)
+        elif seconds is None:
             self._failed(host)
+        elif hosts.is_part(host):
+            # The address gets its pause, not the host; others of that part may be asked once each,
+            # since no address tells where it ends.
+            self._failed(host)
+            self.keeper.pauses.wait(request, seconds)
+            return response
+        else:
+            hosts.wait(host, seconds, self._has_witness(host))
         return self._waiting(request) or response
+
+    def _has_witness(self, host: str) -> bool:
+        if self.keeper.is_broken:
+            return False
+        try:
+            return bool(self.keeper.addresses.witnesses(host, 1))
+        except LedgerFullError as error:
+            self.keeper.fail(error)
+            return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Note why an address could not be fetched; if its host is down it waits in the queue."""

@@ -18,6 +18,7 @@ from contentspider.crawl.ending import OUTAGE, Ending
 from contentspider.crawl.engine import end_at_start, queue_length
 from contentspider.crawl.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
 from contentspider.crawl.outage import Hosts
+from contentspider.crawl.pauses import Pauses
 from contentspider.crawl.recorder import Recorder
 from contentspider.crawl.revisits import Revisits
 from contentspider.crawl.settings import CrawlOptions
@@ -73,6 +74,7 @@ class Keeper:
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
         self.addresses = Addresses(self)
+        self.pauses = Pauses(self.addresses, options.outage_secs)
         self.recorder = Recorder(self)
         if options.durable or options.output_file:
             self.recorder.listen()
@@ -172,6 +174,8 @@ class Keeper:
             return
         try:
             known = self._ask_known()
+            if not known and self.pauses.is_on:
+                raise DontCloseSpider  # it is idle again in some seconds
             asked = 0 if known else self.addresses.ask_again()
         except LedgerFullError as error:
             self.fail(error)

@@ -22,6 +22,9 @@ logger = logging.getLogger(__name__)
 
 # Requests in a row to a host that got no answer: fewer are a host that is not there, or bad luck.
 FAILURES = 8
+# Twice as many each time that the host turned out to live while these failed, up to this number: a
+# part of it that is down costs few pauses, and a host that is down after all few requests.
+MAX_FAILURES = 64
 # Until the next request to a host that is down; doubled each time that it gets no answer.
 FIRST_PAUSE_SECS = 1.0
 MAX_PAUSE_SECS = 60.0
@@ -50,12 +53,22 @@ class _Trouble:
     is_asked: bool = False
     # It asked for the pause: another answer does not end it.
     is_wanted: bool = False
+    # The next to be asked is a witness, an address that has answered; the request on its way is
+    # for one; how many have been asked.
+    is_doubted: bool = False
+    is_witness: bool = False
+    witnesses: int = 0
 
 
 class Hosts:
     """Which hosts may be asked now. One that did not answer gets one request at a time; one that
     did not in `FAILURES` requests in a row, one now and then, until there is an answer; one that
     asks for a pause, none until it is over.
+
+    What fails may be a part of the host only. Its queue does not tell, which may have nothing but
+    that part: a paused host is asked for a *witness*, an address that has answered in this crawl.
+    If that answers at once, the host lives: what fails is retried as anything is that fails, and
+    the next pause comes after twice as many failures.
 
     A host is *lost* if that takes longer than *limit_secs*: the crawl does not wait for it, but
     asks now and then while it waits for others. *clock* gives seconds. Hosts are the names and
@@ -69,6 +82,9 @@ class Hosts:
         self._troubles: dict[str, _Trouble] = {}
         self._closed: set[str] = set()
         self._openings: list[tuple[float, str]] = []
+        self._doubted: list[str] = []
+        # How many failures in a row are waited for, of hosts that lived while a part failed.
+        self._patience: dict[str, int] = {}
 
     def closed(self) -> set[str]:
         """Return the hosts that may not be asked now."""
@@ -79,9 +95,30 @@ class Hosts:
             if is_valid and until > self._clock():
                 break
             heappop(self._openings)
-            if is_valid:
+            if is_valid and trouble is not None:
                 self._closed.discard(host)
+                if trouble.is_doubted:
+                    self._doubted.append(host)
         return self._closed
+
+    def doubted(self) -> tuple[str, int] | None:
+        """Return, once, a host that may be asked now and is to be asked for a witness, and how many
+        it was asked for since it has been paused; None if there is none.
+        """
+        self.closed()
+        while self._doubted:
+            host = self._doubted.pop()
+            trouble = self._troubles.get(host)
+            if trouble is not None and trouble.is_doubted and host not in self._closed:
+                trouble.is_doubted = False
+                return host, trouble.witnesses
+        return None
+
+    def is_part(self, host: str) -> bool:
+        """Tell whether what failed last is a part of a host, which lived while others failed."""
+        trouble = self._troubles.get(host)
+        is_witness = trouble is not None and trouble.is_asked and trouble.is_witness
+        return host in self._patience and not is_witness
 
     def is_paused(self, host: str) -> bool:
         """Tell whether a host is down, or has asked for a pause."""
@@ -102,10 +139,11 @@ class Hosts:
         self.closed()
         return self._openings[0][0] - self._clock() if self._openings else None
 
-    def ask(self, host: str) -> None:
-        """Note that a request is sent to a host."""
+    def ask(self, host: str, is_witness: bool = False) -> None:
+        """Note that a request is sent to a host, for the next of its addresses or for a witness."""
         if (trouble := self._troubles.get(host)) is not None:
-            trouble.is_asked = True
+            trouble.is_asked, trouble.is_witness = True, is_witness
+            trouble.witnesses += is_witness
             self._close(host, trouble, self._clock() + ASKED_SECS)
 
     def answered(self, host: str) -> None:
@@ -119,8 +157,20 @@ class Hosts:
             return
         if trouble.since is not None:
             logger.info("%s: there is an answer again after %.0f s", host, now - trouble.since)
+            self._learn_patience(host, trouble)
         del self._troubles[host]
         self._closed.discard(host)
+
+    def _learn_patience(self, host: str, trouble: _Trouble) -> None:
+        if trouble.witnesses == 1 and trouble.is_witness:  # the first one answered
+            if host not in self._patience:
+                logger.warning("%s answers, but for a part of it: that is asked again later", host)
+                if len(self._patience) >= MAX_HOSTS:
+                    del self._patience[next(iter(self._patience))]
+            patience = self._patience.get(host, FAILURES)
+            self._patience[host] = min(2 * patience, MAX_FAILURES)
+        elif trouble.witnesses:
+            self._patience.pop(host, None)
 
     def let_go(self, host: str) -> None:
         """Note that a request that was to be sent to a host was not."""
@@ -139,10 +189,12 @@ class Hosts:
             return
         if trouble.since is None:
             # A host with few addresses is at its end soon enough.
-            if trouble.failures < FAILURES or waiting(FAILURES) < FAILURES:
+            patience = self._patience.get(host, FAILURES)
+            if trouble.failures < patience or waiting(FAILURES) < FAILURES:
                 self._open(host, trouble)
                 return
-            logger.warning(
+            logger.log(
+                logging.INFO if host in self._patience else logging.WARNING,
                 "%s: %d requests in a row got no answer. Its addresses wait until there is one, for"
                 " CONTENTSPIDER_OUTAGE_SECS=%g; those of other hosts go on",
                 host,
@@ -150,13 +202,22 @@ class Hosts:
                 self._limit_secs,
             )
         trouble.is_wanted = False
-        self._pause(host, trouble, 0)
+        self._pause(host, trouble, 0, is_doubted=True)
 
-    def wait(self, host: str, seconds: float | None) -> None:
-        """Note that a host asks for a pause, of as many *seconds* if it says so."""
+    def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
+        """Note that a host asks for a pause, of as many *seconds* if it says so.
+
+        With *has_witness* only a part of it may do so. A witness is asked when the second pause in
+        a row is over, since any address may answer after the first; and before a pause for which
+        the crawl would not wait.
+        """
         trouble = self._trouble(host)
         wanted = min(seconds or 0, MAX_RETRY_AFTER_SECS)
-        if wanted > self._limit_secs:
+        is_too_long = wanted > self._limit_secs
+        is_doubted = has_witness and (is_too_long or trouble.since is not None)
+        if is_doubted and is_too_long and not (trouble.is_asked and trouble.is_witness):
+            wanted = 0
+        elif is_too_long:
             logger.warning(
                 "%s asks for a pause of %.0f s, longer than CONTENTSPIDER_OUTAGE_SECS=%g: if its"
                 " addresses are all that is left, go on with --resume then",
@@ -168,7 +229,7 @@ class Hosts:
             logger.info("%s asks for a pause", host)
         trouble.is_wanted = True
         if self._is_over(trouble):
-            self._pause(host, trouble, wanted)
+            self._pause(host, trouble, wanted, is_doubted)
         else:  # it was sent before the pause
             self._close(host, trouble, max(trouble.until, self._clock() + wanted))
 
@@ -185,8 +246,9 @@ class Hosts:
         was_asked, trouble.is_asked = trouble.is_asked, False
         return was_asked or trouble.until <= self._clock()
 
-    def _pause(self, host: str, trouble: _Trouble, at_least: float) -> None:
+    def _pause(self, host: str, trouble: _Trouble, at_least: float, is_doubted: bool) -> None:
         now = self._clock()
+        trouble.is_doubted = is_doubted
         if trouble.since is None:
             trouble.since = now
         self._close(host, trouble, now + max(trouble.pause, at_least))

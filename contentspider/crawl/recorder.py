@@ -14,6 +14,7 @@ from scrapy import signals
 from scrapy.exceptions import DropItem
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
+from contentspider.crawl.addresses import row_of
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.takeover import UNCHANGED
 
@@ -121,7 +122,7 @@ class Recorder:
             if mark.held_row is not None:  # it stays held
                 logger.error("%s; it stays held, and a resumed crawl tries again", reason)
         else:
-            self._keeper.addresses.broke(self._keeper.addresses.row_of(response), reason)
+            self._keeper.addresses.broke(row_of(response), reason)
 
     def _settle(self, mark: Passing, line: bytes | None, reason: str | None) -> bool:
         """Record what has become of an item; False if it could not be, or had been before."""

@@ -8,6 +8,7 @@ import logging
 from itertools import count
 from typing import TYPE_CHECKING
 
+from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 
 from contentspider.crawl.addresses import ROW_META_KEY
@@ -23,7 +24,7 @@ from contentspider.storage.frontier import MAX_DEATHS
 from contentspider.storage.schema import host_of
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
     from typing_extensions import Self
 
@@ -32,6 +33,15 @@ logger = logging.getLogger(__name__)
 # After a process died, the first requests of the next are committed one by one: those in flight
 # when it dies, too, are known then, however fast that is.
 CAREFUL_REQUESTS = 100
+# Addresses of a host that are asked in turn to see whether it is down.
+WITNESSES = 8
+# Whatever the answer is it tells: it is neither retried, nor redirected, nor an error, nor a copy.
+WITNESS_META = {
+    "dont_retry": True,
+    "dont_redirect": True,
+    "dont_cache": True,
+    "handle_httpstatus_all": True,
+}
 
 
 class LedgerScheduler(BaseScheduler):
@@ -45,7 +55,8 @@ class LedgerScheduler(BaseScheduler):
     An address with which in flight processes died, again and again, is sent when nothing else is:
     if it kills this one, too, it is known.
 
-    Requests to a host that is down, or asks for a pause, wait in the queue; others pass them.
+    Requests to a host that is down, or asks for a pause, wait in the queue; others pass them. To
+    such a host addresses that have answered in this crawl are sent now and then (`Hosts`).
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -190,6 +201,8 @@ class LedgerScheduler(BaseScheduler):
                 return None
             self._is_alone = False
             self.keeper.commit()  # it did not kill
+        if (witness := self._witness()) is not None:
+            return witness
         closed = self.keeper.hosts.closed()
         frontier = self.keeper.ledger.frontier
         # No two have one order: requests are never compared.
@@ -218,6 +231,23 @@ class LedgerScheduler(BaseScheduler):
         self._hand_out(request, row)
         return request
 
+    def _witness(self) -> Request | None:
+        """Return the request of an address that tells, by any answer, that its host is not down:
+        another one each time, since what fails may be a part that has answered before.
+        """
+        while (doubted := self.keeper.hosts.doubted()) is not None:
+            host, number = doubted
+            if addresses := self.keeper.addresses.witnesses(host, WITNESSES):
+                self.keeper.hosts.ask(host, is_witness=True)
+                return Request(
+                    addresses[number % len(addresses)],
+                    callback=_drop,
+                    errback=_drop,
+                    dont_filter=True,
+                    meta=WITNESS_META,
+                )
+        return None
+
     def _hand_out(self, request: Request, row: int) -> None:
         assert self.crawler.stats
         if self._careful or self._is_alone:
@@ -227,3 +257,7 @@ class LedgerScheduler(BaseScheduler):
         self.keeper.addresses.watch(row, request)
         self.keeper.hosts.ask(host_of(request.url))
         self.crawler.stats.inc_value("scheduler/dequeued")
+
+
+def _drop(_: object) -> None:
+    """Do nothing with what a witness said: that it answered has been noted."""

@@ -46,6 +46,23 @@ class SQLiteQueue:
             (host, most),
         )
 
+    def answered(self, host: str, most: int) -> list[str]:
+        """Return addresses of a host that were answered with success in this crawl, the first ones,
+        up to a number: pages with items, else others. Not robots.txt: what stands before a server
+        that is down often has that.
+        """
+        # Only crawls with a host in trouble ask.
+        self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
+        for states in ("'released', 'held', 'unchanged'", "'fetched'"):
+            found = self._do(
+                f"SELECT url FROM addresses WHERE host = ? AND state IN ({states})"  # noqa: S608 - our own words
+                " AND url NOT LIKE '%/robots.txt' ORDER BY number LIMIT ?",
+                (host, most),
+            ).fetchall()
+            if found:
+                return [str(url) for (url,) in found]
+        return []
+
     def take(self, above: int | None = None, without: Collection[str] = ()) -> Taken | None:
         """Return row, address, request, priority and deaths of the next in the queue; None if none
         has a priority *above* this one. Addresses of hosts that are to be done *without* stay.

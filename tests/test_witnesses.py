@@ -1,0 +1,180 @@
+"""Hosts of which a part is down: the rest is read, and that part asked again as others are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.crawl.outage import FAILURES, MAX_FAILURES, Hosts
+from contentspider.crawl.outcome import Outcome
+from contentspider.storage.frontier import SQLiteFrontier
+from contentspider.storage.ledger import Ledger
+from tests.conftest import Site, run
+from tests.sites import article
+from tests.test_outage import Clock, fail, many
+from tests.test_robots import paths
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NUMBERS = range(1, 31)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def hosts(clock: Clock) -> Hosts:
+    return Hosts(300, clock)
+
+
+def ask_witness(hosts: Hosts, clock: Clock, after: float) -> int:
+    """Wait for the end of a pause, ask for a witness, and return how many were asked before."""
+    clock.now += after
+    doubted = hosts.doubted()
+    assert doubted is not None
+    hosts.ask(doubted[0], is_witness=True)
+    assert hosts.doubted() is None, "once"
+    return doubted[1]
+
+
+def test_a_host_that_lives_gets_twice_the_patience_each_time(hosts: Hosts, clock: Clock) -> None:
+    for failures in (FAILURES, 16, 32, MAX_FAILURES, MAX_FAILURES):
+        fail(hosts, "host", failures - 1)
+        assert not hosts.is_paused("host")
+        fail(hosts, "host", 1)
+        assert hosts.is_paused("host") and hosts.doubted() is None
+        assert ask_witness(hosts, clock, 1) == 0
+        assert not hosts.is_part("host"), "a witness stands for the host"
+        hosts.answered("host")
+        assert not hosts.is_paused("host") and hosts.is_part("host")
+
+
+def test_a_host_that_was_down_gets_no_patience(hosts: Hosts, clock: Clock) -> None:
+    fail(hosts, "host")
+    for number, pause in enumerate((1, 2, 4)):
+        assert ask_witness(hosts, clock, pause) == number, "another one each time"
+        hosts.failed("host", many)
+    ask_witness(hosts, clock, 8)
+    hosts.answered("host")
+    assert not hosts.is_part("host")
+    fail(hosts, "host")
+    assert hosts.is_paused("host")
+
+
+def test_a_pause_that_is_asked_for_is_kept_before_it_is_doubted(hosts: Hosts, clock: Clock) -> None:
+    hosts.wait("host", 20, has_witness=True)
+    clock.now = 20
+    assert hosts.closed() == set() and hosts.doubted() is None
+    hosts.ask("host")
+    hosts.wait("host", 20, has_witness=True)
+    assert ask_witness(hosts, clock, 20) == 0
+    hosts.answered("host")
+    assert hosts.is_part("host")
+
+
+def test_a_pause_too_long_to_wait_for_is_believed_from_a_witness(
+    hosts: Hosts, clock: Clock
+) -> None:
+    hosts.wait("host", 3_600, has_witness=True)
+    assert hosts.lost() == []
+    ask_witness(hosts, clock, 1)
+    hosts.wait("host", 3_600, has_witness=True)
+    assert hosts.lost() == ["host"]
+    clock.now = 3_600
+    assert hosts.closed() == {"host"}
+
+
+def test_witnesses_are_pages_of_the_host_that_were_read() -> None:
+    ledger = Ledger(None)
+    frontier = ledger.frontier
+    assert isinstance(frontier, SQLiteFrontier)
+    states = {"robots.txt": "fetched", "map.xml": "fetched", "bad": "failed", "a": "released"}
+    for host in ("x", "y"):
+        for name, state in states.items():
+            url = f"http://{host}/{name}"
+            row = frontier.enqueue(url.encode(), url, 0, "{}")
+            frontier.queue.take()
+            if host == "x" or state != "released":
+                frontier.finish(row, state)
+    assert frontier.queue.answered("x", 8) == ["http://x/a"]
+    assert frontier.queue.answered("y", 8) == ["http://y/map.xml"]
+    assert frontier.queue.answered("z", 8) == []
+
+
+class Parts:
+    """A site of pages in two parts, which are linked in turn; `down` says which answer 503."""
+
+    def __init__(self, site: Site, folder: Path) -> None:
+        self.site, self.folder = site, folder
+        self.header = ""
+        self.down = "/part/"
+        # Counts the requests to what is down; after *up_after* of them it is up again.
+        self.failed, self.up_after = 0, 10_000
+        self.names = ["/", *(f"/{n}" for n in NUMBERS), *(f"/part/{n}/x" for n in NUMBERS)]
+        self.links = "".join(f"<a href={name}>{name}</a> " for name in reversed(self.names))
+        site.answer = self._answer
+
+    def _answer(self, path: str) -> tuple[int, str, bytes]:
+        if path not in self.names:
+            return 404, "text/html", b""
+        if path.startswith(self.down) and self.failed < self.up_after:
+            self.failed += 1
+            return 503, f"text/html{self.header}", b"not now"
+        return 200, "text/html", article(self.names.index(path), self.links).encode()
+
+    def crawl(self, *options: str) -> tuple[list[str], str]:
+        """Return the paths of the items, and what was said."""
+        fixed = ("--own-site", "--no-sitemaps", "--log-level", "INFO", *options)
+        done = run("crawl", self.site.url, *fixed, cwd=self.folder, check=False)
+        self.code = done.returncode
+        return paths(self.folder, self.site.url), done.stderr
+
+
+@pytest.fixture
+def parts(site: Site, tmp_path: Path) -> Parts:
+    return Parts(site, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("header", "asked"), [("", (90, 150)), ("\r\nRetry-After: 3600", (30, 50))]
+)
+def test_a_part_that_is_down_ends_no_crawl(
+    parts: Parts, header: str, asked: tuple[int, int]
+) -> None:
+    parts.header = header
+    found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
+    assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
+    assert parts.code == Outcome.INCOMPLETE, "and what could not be read is said"
+    assert "answers, but for a part of it" in said
+    assert "addresses stay in the queue" not in said
+    assert asked[0] <= parts.failed <= asked[1]
+    parts.down = "none"
+    found, _ = parts.crawl("--resume")
+    assert found == sorted(parts.names)
+
+
+def test_a_part_that_asks_for_a_short_pause_is_read_when_it_is_over(parts: Parts) -> None:
+    parts.header, parts.up_after = "\r\nRetry-After: 2", 20
+    found, said = parts.crawl("-s", "RETRY_ENABLED=False")
+    assert found == sorted(parts.names)
+    assert "are asked again" in said
+    assert parts.code == Outcome.COMPLETE
+
+
+def test_a_host_that_is_wholly_down_is_asked_seldom(parts: Parts) -> None:
+    parts.down = "none"
+    parts.crawl("--max-pages", "10", "-s", "CONCURRENT_REQUESTS=1")
+    parts.down, before = "/", len(parts.site.requests)
+    quick = ("--resume", "--max-pages", "0", "-s", "CONTENTSPIDER_OUTAGE_SECS=4")
+    quick += ("-s", "CONCURRENT_REQUESTS=1")
+    parts.crawl(*quick)
+    assert parts.code == Outcome.INCOMPLETE
+    assert 9 <= parts.failed <= FAILURES + 4
+    assert "/" in parts.site.requests[before + 1 :], "a page that answered is asked"
+    parts.down = "none"
+    found, _ = parts.crawl(*quick)
+    assert found == sorted(parts.names)
