@@ -151,6 +151,7 @@ ENGINES: PlugIns[type[Engine]] = PlugIns(
     {
         "tantivy": "contentspider.index.tantivy:TantivyEngine",
         "sqlite": "contentspider.index.sqlite:SQLiteEngine",
+        "postgresql": "contentspider.index.postgresql:PostgreSQLEngine",
     },
 )
 

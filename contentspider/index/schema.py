@@ -94,17 +94,24 @@ class Manifest:
         return json.dumps(asdict(self))
 
     @classmethod
-    def load(cls, text: str, shown: str) -> Self:
-        """Return the manifest of the index that is *shown* as that, from its JSON; raises
-        `SchemaMismatchError` if it is none of ours, or of another schema.
+    def read(cls, text: str, shown: str) -> Self:
+        """Return the manifest of the index that is *shown* as that, of whatever schema, from its
+        JSON; raises `SchemaMismatchError` if it is none of ours.
         """
         try:
             record = json.loads(text)
-            found = cls(int(record["version"]), dict(record["fields"]), str(record["identity"]))
+            return cls(int(record["version"]), dict(record["fields"]), str(record["identity"]))
         except (ValueError, TypeError, KeyError) as error:
             raise SchemaMismatchError(
                 f"{shown} is there, but contentspider has not made it: name another index"
             ) from error
+
+    @classmethod
+    def load(cls, text: str, shown: str) -> Self:
+        """Return the manifest as `read` does; raises `SchemaMismatchError` if it is none of ours,
+        or of another schema.
+        """
+        found = cls.read(text, shown)
         wanted = {field.name: field.kind.value for field in FIELDS}
         differing = [
             f"{name} is {found.fields.get(name, 'missing')} there, {wanted.get(name, 'no field')}"
