@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import signal
@@ -9,8 +10,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from contextlib import closing, contextmanager
+import uuid
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
 KEY = "hidden-of-the-tests-4711"
 START_SECS = 60
@@ -74,6 +78,26 @@ def free_port() -> int:
     with closing(socket.socket()) as made:
         made.bind(("127.0.0.1", 0))
         return int(made.getsockname()[1])
+
+
+@cache
+def shared(server: Callable[[], AbstractContextManager[Server]]) -> Server:
+    """Return a server that runs until the tests end."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(server())
+
+
+@contextmanager
+def index_url(server: Callable[[], AbstractContextManager[Server]]) -> Iterator[str]:
+    """Give the URL of an index that is not there yet, on a server that lets in for now."""
+    running = shared(server)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(("PG", "TYPESENSE", "MEILI"))]:
+            patch.delenv(name)
+        for name, value in running.environment.items():
+            patch.setenv(name, value)
+        yield f"{running.url}/test-{uuid.uuid4().hex[:8]}"
 
 
 @contextmanager

@@ -6,7 +6,7 @@ The table's comment is the manifest, so that both get their name at once.
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -21,8 +21,15 @@ from contentspider.index.engine import (
     missing,
     shown,
 )
-from contentspider.index.schema import FACETS, FIELDS, TEXTS, Kind, Manifest
-from contentspider.index.words import words
+from contentspider.index.pairs import terms, words
+from contentspider.index.schema import (
+    FACETS,
+    FIELDS,
+    TEXTS,
+    Kind,
+    Manifest,
+    SchemaMismatchError,
+)
 
 try:
     import psycopg
@@ -52,8 +59,8 @@ CONNECTION: dict[str, str | int] = {
     "tcp_user_timeout": 30_000,
 }
 PAGE = 2000
-# PostgreSQL's bounds: a word's length, its places in a document, and the last place.
-MAX_WORD_CHARS, MAX_PLACES, LAST_PLACE = 500, 255, 16_383
+# PostgreSQL's bounds: of how many places of a word in a document it knows, and the last place.
+MAX_PLACES, LAST_PLACE = 255, 16_383
 # Words count by four letters: one a weight of the schema, A the largest.
 LETTERS = dict(zip(sorted({field.weight for field in TEXTS}, reverse=True), "ABCD", strict=False))
 WEIGHTS = [
@@ -102,7 +109,9 @@ class PostgreSQLEngine:
             if (comment := self._comment(connection)) is not None:
                 return Manifest.load(comment, self._shown).identity
             if not is_writer:
-                raise EngineError(f"{self._shown}: there is no such table")
+                raise EngineError(
+                    f"{self._shown}: there is no index; 'contentspider index sync' fills one"
+                )
             return self._make(connection)
 
     def _comment(self, connection: Connection) -> str | None:
@@ -194,45 +203,59 @@ class PostgreSQLEngine:
         return _record(rows[0]) if rows else None
 
     def search(self, query: Query) -> Results:
-        """See `Engine.search`."""
-        terms = [_lexeme(word) for word in words(query.words)]
+        """See `Engine.search`; if none holds all words, those that hold some are found."""
+        if unknown := query.filters.keys() - set(FACETS):
+            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
+        found = [f"({' <-> '.join(map(_lexeme, term))})" for term in terms(query.words)]
+        results = self._found(query, " & ".join(found))
+        if not results.total and len(found) > 1:
+            results = self._found(query, " | ".join(found))
+        return results
+
+    def _found(self, query: Query, words: str) -> Results:
         is_all = not query.words.strip()
         tests: list[sql.Composable] = [
-            sql.SQL("true") if is_all else sql.SQL("words @@ %(any)s::tsquery")
+            sql.SQL("true") if is_all else sql.SQL("words @@ %(words)s::tsquery")
         ]
         tests += [
-            sql.SQL("{} = {}").format(sql.Identifier(name), sql.Literal(value))
-            for name, value in query.filters.items()
+            sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name))
+            for name in query.filters
         ]
-        given = {"any": " | ".join(terms), "every": " & ".join(terms), "weights": WEIGHTS}
-        found = {"found": sql.SQL(" AND ").join(tests)}
-        sets = [sql.SQL("({})").format(sql.Identifier(name)) for name in FACETS]
-        facets = {"facets": sql.SQL(", ").join(map(sql.Identifier, FACETS))}
+        parts = {
+            "found": sql.SQL(" AND ").join(tests),
+            "facets": sql.SQL(", ").join(map(sql.Identifier, FACETS)),
+        }
+        # PostgreSQL takes no text with NUL in it: nothing has such a value either.
+        values = {name: value.replace("\0", "\ufffd") for name, value in query.filters.items()}
         counts = self._ask(
             "SELECT {facets}, grouping({facets}) AS other, count(*) AS documents FROM {table}"
-            " WHERE {found} GROUP BY GROUPING SETS ((), {sets})",
-            found | facets | {"sets": sql.SQL(", ").join(sets)},
-            **given,
+            " WHERE {found} GROUP BY GROUPING SETS ((), {facets})",
+            parts,
+            words=words,
+            **values,
         )
         rows = self._ask(
-            "SELECT {columns}, ts_rank(%(weights)s::real[], words, %(any)s::tsquery, 1)::float8"
-            " AS score FROM {table} WHERE {found}"
-            " ORDER BY words @@ %(every)s::tsquery DESC, score DESC, id"
+            "SELECT {columns}, ts_rank(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
+            " AS score FROM {table} WHERE {found} ORDER BY score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
-            found,
-            **given,
+            parts,
+            words=words,
+            weights=WEIGHTS,
             limit=query.limit,
             offset=query.offset,
+            **values,
         )
-        hits = [Hit(_record(row), row.pop("score")) for row in rows]
-        return Results(hits, *_counted(counts))
+        return Results([Hit(_record(row), row["score"]) for row in rows], *_counted(counts))
 
     @contextmanager
     def rebuild(self) -> Iterator[PostgreSQLEngine]:
         """See `Engine.rebuild`: it is a table beside this one until then."""
         with self._asked() as connection:
-            if (comment := self._comment(connection)) is not None:
-                Manifest.read(comment, self._shown)
+            comment = self._comment(connection)
+        # One of ours, of whatever schema: nobody else's table is dropped.
+        with suppress(SchemaMismatchError):
+            if comment is not None:
+                Manifest.load(comment, self._shown)
         new = copy(self)
         new._name = f"{self._name}__new"
         new._table = sql.Identifier(new._name)
@@ -313,15 +336,15 @@ def _vector(record: Mapping[str, Any]) -> str:
     place = 0
     for field in TEXTS:
         value = record.get(field.name, "")
-        for word in words(" ".join(value) if field.is_list else value):
-            place = min(place + 1, LAST_PLACE)
-            places.setdefault(_lexeme(word), []).append(f"{place}{LETTERS[field.weight]}")
-    return " ".join(f"{word}:{','.join(at[:MAX_PLACES])}" for word, at in places.items())
+        for word in words("\n".join(value) if field.is_list else value):
+            # Beyond the last one it begins again: words in a row are in a row there, too.
+            place = place % LAST_PLACE + 1
+            places.setdefault(word, []).append(f"{place}{LETTERS[field.weight]}")
+    return " ".join(f"{_lexeme(word)}:{','.join(at[:MAX_PLACES])}" for word, at in places.items())
 
 
 def _lexeme(word: str) -> str:
-    escaped = word[:MAX_WORD_CHARS].replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
+    return f"'{word}'"  # a word has nothing but letters and digits in it
 
 
 def _counted(rows: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, dict[str, int]]]:

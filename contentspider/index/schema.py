@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
+from contentspider.index.engine import EngineError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-class SchemaMismatchError(ContentSpiderError):
+class SchemaMismatchError(EngineError):
     """An index has other fields than this version of contentspider writes; it is left as it is."""
 
 
@@ -94,24 +94,17 @@ class Manifest:
         return json.dumps(asdict(self))
 
     @classmethod
-    def read(cls, text: str, shown: str) -> Self:
-        """Return the manifest of the index that is *shown* as that, of whatever schema, from its
-        JSON; raises `SchemaMismatchError` if it is none of ours.
+    def load(cls, text: str, shown: str) -> Self:
+        """Return the manifest of the index that is *shown* as that, from its JSON; raises
+        `EngineError` if it is none of ours, `SchemaMismatchError` if it is of another schema.
         """
         try:
             record = json.loads(text)
-            return cls(int(record["version"]), dict(record["fields"]), str(record["identity"]))
+            found = cls(int(record["version"]), dict(record["fields"]), str(record["identity"]))
         except (ValueError, TypeError, KeyError) as error:
-            raise SchemaMismatchError(
+            raise EngineError(
                 f"{shown} is there, but contentspider has not made it: name another index"
             ) from error
-
-    @classmethod
-    def load(cls, text: str, shown: str) -> Self:
-        """Return the manifest as `read` does; raises `SchemaMismatchError` if it is none of ours,
-        or of another schema.
-        """
-        found = cls.read(text, shown)
         wanted = {field.name: field.kind.value for field in FIELDS}
         differing = [
             f"{name} is {found.fields.get(name, 'missing')} there, {wanted.get(name, 'no field')}"
