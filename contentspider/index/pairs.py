@@ -1,16 +1,16 @@
-"""Words for engines that cut a text only at its spaces: of scripts without spaces, where nobody
-says where a word ends, each two characters that stand together are one.
+"""Words for engines whose own way to cut texts depends on the server's locale, or knows none of
+many languages: what they get has nothing but letters, digits and spaces in it.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from unicodedata import normalize
 
-from contentspider.page.text import UNSPACED
+from contentspider.index.words import LETTERS, RUN, UNIT, UNSEEN, is_cjk
 
-WORD = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
-IS_UNSPACED = re.compile(rf"[{UNSPACED}]")
+WORD = re.compile(rf"{RUN.pattern}|[^\W_{LETTERS}]+")
 ACCENT = re.compile(r"[\u0300-\u036f]")
 # Nobody writes longer words.
 MAX_CHARS = 100
@@ -19,8 +19,9 @@ MAX_TERMS = 64
 
 
 def words(text: str) -> list[str]:
-    """Return the words of *text* in their order, in small letters and without accents; the single
-    characters of scripts without spaces come at the end.
+    """Return the words of *text* in their order, in small letters and without accents; of scripts
+    without spaces pairs of characters (see `contentspider.index.words`), and at the end the single
+    ones.
 
     >>> words("L’été à 東京都")
     ['l', 'ete', 'a', '東京', '京都', '京', '東', '都']
@@ -28,9 +29,10 @@ def words(text: str) -> list[str]:
     found: list[str] = []
     single: set[str] = set()
     for word in WORD.findall(_folded(text)):
-        if IS_UNSPACED.match(word):
-            found += _pairs(word)
-            single.update(word)
+        if is_cjk(word):
+            units = UNIT.findall(word)
+            found += map("".join, pairwise(units))
+            single.update(units)
         else:
             found.append(word[:MAX_CHARS])
     return found + sorted(single)
@@ -44,14 +46,14 @@ def terms(query: str) -> list[tuple[str, ...]]:
     """
     found: dict[tuple[str, ...], None] = {}
     for word in WORD.findall(_folded(query)):
-        is_run = IS_UNSPACED.match(word) and len(word) > 1
-        found[tuple(_pairs(word)) if is_run else (word[:MAX_CHARS],)] = None
+        if is_cjk(word):
+            units = UNIT.findall(word)
+            found[tuple(map("".join, pairwise(units))) or tuple(units)] = None
+        else:
+            found[(word[:MAX_CHARS],)] = None
     return list(found)[:MAX_TERMS]
 
 
-def _pairs(run: str) -> list[str]:
-    return [run[start : start + 2] for start in range(len(run) - 1)]
-
-
 def _folded(text: str) -> str:
-    return normalize("NFC", ACCENT.sub("", normalize("NFKD", text))).casefold()
+    bare = ACCENT.sub("", normalize("NFKD", UNSEEN.sub("", text)))
+    return normalize("NFC", bare).casefold()
