@@ -49,11 +49,15 @@ def stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]:
 
 
 def extract_site(
-    root: Path, files: Sequence[Path], options: LearningOptions, models: Path | None = None
+    root: Path,
+    files: Sequence[Path],
+    options: LearningOptions,
+    models: Path | None = None,
+    passage_chars: int = 0,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files
     alone (a single one is judged by itself); with *models* filtered by a stored model
-    (`stored_model`) instead.
+    (`stored_model`) instead. Their passages have at most *passage_chars* characters (0: none).
 
     ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_KEPT`, so that memory
     stays bounded.
@@ -75,7 +79,7 @@ def extract_site(
         prior = Prior.chosen(options.prior_file)
         for page in pages():
             extraction = extract_page(page, site, prior)
-            yield page_fields(page, site, extraction, extraction.model_version)
+            yield page_fields(page, site, extraction, extraction.model_version, passage_chars)
         return
     if model is None:
         # Imported here: a page alone does not need its scikit-learn, which takes a second.
@@ -87,11 +91,15 @@ def extract_site(
         if not page.content.blocks:
             logger.warning("%s/%s holds no text; it is left out", root, page.url)
             continue
-        yield page_fields(page, site, model.extract(page, options.keep_teasers), version)
+        extraction = model.extract(page, options.keep_teasers)
+        yield page_fields(page, site, extraction, version, passage_chars)
 
 
 def extract_paths(
-    paths: Sequence[Path], options: LearningOptions | None = None, models: Path | None = None
+    paths: Sequence[Path],
+    options: LearningOptions | None = None,
+    models: Path | None = None,
+    passage_chars: int = 0,
 ) -> Iterator[dict[str, object]]:
     """Yield the items of every site in *paths*: a folder is a site, single files of one folder are
     one, too. With *models* they are filtered by stored models, see `extract_site`.
@@ -108,7 +116,7 @@ def extract_paths(
             singles.setdefault(path.parent, []).append(path)
     sites += singles.items()
     for root, files in sites:
-        for item in extract_site(root, files, options, models):
+        for item in extract_site(root, files, options, models, passage_chars):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

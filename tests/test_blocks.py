@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import time
 
 import pytest
 from lxml import etree
@@ -104,6 +105,12 @@ def test_deep_markup_does_not_exhaust_the_stack() -> None:
     # libxml2 drops what lies deeper than 2,048 levels (2.12 did not yet); what stands before stays.
     lost = ["lost"] if etree.LIBXML_VERSION < (2, 13) else []
     assert texts("<p>first</p>" + "<div>" * 10_000 + "lost") == ["first", *lost]
+
+
+def test_code_with_half_a_million_blank_lines_is_read_in_no_time() -> None:
+    started = time.process_time()
+    assert texts("<pre>" + "\n" * 500_000 + "x" + "\n" * 500_000 + "</pre>") == ["x"]
+    assert time.process_time() - started < 3
 
 
 def test_an_address_of_an_element_of_the_pages_own_is_a_link() -> None:

@@ -142,6 +142,17 @@ def test_what_a_model_cuts_differently_is_no_change_of_the_page(again: Recrawls)
     assert {record["change_cause"] for record in records} == {"model"}
 
 
+def test_items_of_unchanged_pages_have_their_passages(again: Recrawls) -> None:
+    option = ("-s", "CONTENTSPIDER_PASSAGES=120")
+    first, second = again.crawl(*option), again.crawl(*option)
+    assert len(first) == COUNT
+    for path, item in first.items():
+        assert item["passages"]
+        assert max(len(each["text"]) for each in item["passages"]) <= 120
+        assert second[path]["change"] == "unchanged"
+        assert second[path]["passages"] == item["passages"]
+
+
 def test_pages_that_moved(again: Recrawls) -> None:
     first = again.crawl()
     again.changes()

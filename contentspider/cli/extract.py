@@ -14,6 +14,7 @@ from contentspider.cli.arguments import (
     add_learning_options,
     chosen_learning,
     folder,
+    positive,
 )
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.formats import STDOUT, WRITERS, Output
@@ -64,6 +65,13 @@ def add_to(commands: Commands) -> None:
         action="store_true",
         help="keep the entries of listing pages in their content",
     )
+    extract.add_argument(
+        "--passages",
+        type=positive,
+        default=0,
+        metavar="CHARS",
+        help="add the content in passages of at most CHARS characters, for retrieval",
+    )
     extract.set_defaults(run=_extract)
 
 
@@ -73,7 +81,7 @@ def _extract(options: argparse.Namespace) -> int:
     missing = [str(path) for path in options.paths if not path.exists()]
     if missing:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
-    items = extract_paths(options.paths, chosen_learning(options), options.models)
+    items = extract_paths(options.paths, chosen_learning(options), options.models, options.passages)
     if options.output == STDOUT:
         written = WRITERS["jsonl"](lambda: items, sys.stdout.buffer)
     else:

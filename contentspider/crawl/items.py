@@ -27,6 +27,7 @@ class ContentItem(Bindable):
     content: str = ""
     content_markdown: str = ""
     content_html: str = ""
+    passages: list[dict[str, str | list[str]]] = field(default_factory=list)
     headings: list[str] = field(default_factory=list)
     canonical: str = ""
     published_at: str = ""

@@ -101,7 +101,7 @@ class ContentPipeline:
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
         try:
-            values = page_fields(page, state.key, extraction, state.version)
+            values = page_fields(page, state.key, extraction, state.version, self.options.passages)
             values |= self.field_map.identity(item)
             self._compare(values, page, row, state)
             self.field_map.fill(item, values)

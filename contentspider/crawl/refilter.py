@@ -16,6 +16,7 @@ from contentspider.storage.takeover import BY_MODEL, CHANGED, UNCHANGED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from contentspider.crawl.settings import CrawlOptions
     from contentspider.crawl.sources import SiteState
     from contentspider.storage.history import SQLiteHistory
     from contentspider.storage.takeover import Takeover
@@ -28,18 +29,18 @@ class Refilter:
     """Filters pages of a *history* by the models that *states* have at the end of a crawl."""
 
     def __init__(
-        self, history: SQLiteHistory, states: Mapping[str, SiteState], keep_teasers: bool
+        self, history: SQLiteHistory, states: Mapping[str, SiteState], options: CrawlOptions
     ) -> None:
         self._history = history
         self._states = {key: state for key, state in states.items() if state.model is not None}
-        self._keep_teasers = keep_teasers
+        self._options = options
 
     def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
         """Return the fields of a page under the model of its site."""
         extraction = None
         if state.model is not None:
-            extraction = state.model.extract(page, self._keep_teasers)
-        return page_fields(page, state.key, extraction, state.version)
+            extraction = state.model.extract(page, self._options.learning.keep_teasers)
+        return page_fields(page, state.key, extraction, state.version, self._options.passages)
 
     def visit(self, seen: Seen) -> Seen:
         """Return a visit as it is under the present model, if the page came before this was

@@ -74,7 +74,7 @@ class Revisits:
         self._distrusted = self._history.distrusted() | frozenset(distrusted)
         self._states: dict[str, SiteState] = {}
         self._counters = self._history.counters()
-        self._keep_teasers = options.learning.keep_teasers
+        self._options = options
         # The texts of the error pages, by folder.
         told = ledger.runs.fact(ERROR_FACT) or {}
         self._errors = {folder: frozenset(texts) for folder, texts in told.items()}
@@ -186,7 +186,7 @@ class Revisits:
         if old is None:
             return False
         if base.model != fields["model_version"]:
-            refilter = Refilter(self._history, self._states, self._keep_teasers)
+            refilter = Refilter(self._history, self._states, self._options)
             if refilter.fields(state, old)["content_hash"] == fields["content_hash"]:
                 return True
         return is_recut(old, before, page, fields["content"])
@@ -339,7 +339,7 @@ class Revisits:
         takeover = self._history.take_over(crawl, losses.is_complete)
         counts: Counter[str] = Counter()
         settled = set()
-        refilter = Refilter(self._history, self._states, self._keep_teasers)
+        refilter = Refilter(self._history, self._states, self._options)
         counters = find_counters(
             self._ledger, self._distrusted, refilter.page, self._before_visit, self._slot_of
         )

@@ -102,6 +102,13 @@ SETTINGS = (
         " 'body'}}.",
     ),
     Setting(
+        "CONTENTSPIDER_PASSAGES",
+        0,
+        "Characters that a passage of an item has at most (docs/items.md), such as 1000; 0 makes"
+        " none.",
+        minimum=0,
+    ),
+    Setting(
         "CONTENTSPIDER_MAX_BLOCKS",
         20_000,
         "Blocks of a page that are read; what follows is left out and logged.",
@@ -294,6 +301,7 @@ class CrawlOptions:
     learning: LearningOptions
     site_by: str
     item_fields: FieldMap
+    passages: int
     max_blocks: int
     durable: bool
     crawl: str

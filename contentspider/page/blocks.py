@@ -142,11 +142,11 @@ def clean_text(text: str) -> str:
 def clean_preformatted(text: str) -> str:
     """Return *text* with its lines and indentation, without blank first and last lines."""
     lines = [line.rstrip() for line in _without_invisible(text).splitlines()]
-    while lines and not lines[0]:
-        del lines[0]
     while lines and not lines[-1]:
         lines.pop()
-    return "\n".join(lines)
+    # To delete them one by one would take minutes where there are half a million.
+    first = next((number for number, line in enumerate(lines) if line), 0)
+    return "\n".join(lines[first:])
 
 
 def element_key(tag: str, id_: str, class_: str, role: str, itemprop: str) -> str:

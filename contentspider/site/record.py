@@ -19,6 +19,7 @@ from contentspider.page.markdown import write_markdown
 from contentspider.page.markup import write_html
 from contentspider.page.names import HEADINGS
 from contentspider.page.output import to_text
+from contentspider.page.passages import to_passages
 from contentspider.page.shown import beside_headline, shown_author, shown_dates, shown_section
 from contentspider.page.structure import parts
 from contentspider.page.text import MAX_ADDRESS_CHARS
@@ -113,10 +114,28 @@ def _first_picture(page: Page, blocks: Sequence[Block]) -> str:
     return next(filter(None, addresses), "")
 
 
+def _passages(
+    id_: str, blocks: Sequence[Block], max_chars: int
+) -> list[dict[str, str | list[str]]]:
+    return [
+        {
+            "id": f"{id_}-{passage.key}",
+            "heading_path": list(passage.heading_path),
+            "text": passage.text,
+        }
+        for passage in to_passages(blocks, max_chars)
+    ]
+
+
 def page_fields(
-    page: Page, site: str, extraction: Extraction | None, model_version: str
+    page: Page,
+    site: str,
+    extraction: Extraction | None,
+    model_version: str,
+    passage_chars: int = 0,
 ) -> dict[str, object]:
-    """Return the values of all fields of `ContentItem` for a page.
+    """Return the values of all fields of `ContentItem` for a page; its passages have at most
+    *passage_chars* characters (0: there are none).
 
     Without an *extraction* (nothing could be learned) the content is the page's whole text, and
     ``model_version`` is `UNFILTERED`.
@@ -144,8 +163,9 @@ def page_fields(
     image = absolute_url(page, metadata.image) or (
         _first_picture(page, blocks) if extraction else ""
     )
+    id_ = page_id(page.url)
     return {
-        "id": page_id(page.url),
+        "id": id_,
         "url": page.url,
         "site": site,
         "title": title,
@@ -154,6 +174,7 @@ def page_fields(
         "content": content,
         "content_markdown": write_markdown(written),
         "content_html": write_html(written),
+        "passages": _passages(id_, blocks, passage_chars) if passage_chars else [],
         "headings": page_headings(blocks),
         "canonical": absolute_url(page, page.hints.canonical).partition("#")[0],
         "published_at": published,
