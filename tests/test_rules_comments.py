@@ -95,6 +95,26 @@ def test_a_page_of_a_forum_with_a_text_of_500_characters_has_comments() -> None:
     assert set(site.pages[discussion].tolist()) == {0, 1, 2, 4}
 
 
+@pytest.mark.parametrize(
+    ("chars", "commented", "is_comment"),
+    [
+        pytest.param(100, 3, True, id="half of the texts have comments"),
+        pytest.param(99, 3, False, id="next to no text above them"),
+        pytest.param(100, 4, False, id="most texts have them"),
+    ],
+)
+def test_comments_of_few_pages_are_comments_below_a_short_text_too(
+    chars, commented, is_comment
+) -> None:
+    with_comments = [page_with_comments([chars], [125], number) for number in range(commented)]
+    without = [page_with_comments([100], [], number) for number in range(commented, 6)]
+    site = site_of(with_comments + without)
+    comments, discussion = split_comments(site, np.full(len(site.chars), 0.5, dtype=np.float32))
+    below = where(site, lambda slot: "comments" in slot)
+    assert comments.tolist() == (below & is_comment).tolist()
+    assert discussion.tolist() == (below & (not is_comment)).tolist()
+
+
 def test_text_that_the_prior_does_not_take_for_content_is_no_article() -> None:
     site = site_of(commented(6, 4))
     comments, discussion = split_comments(site, np.full(len(site.chars), 0.2, dtype=np.float32))

@@ -56,6 +56,10 @@ OWN_HEADLINE = 0.9
 OTHER_HEADLINE = 0.75
 # A page with this much text besides what is called comments is a text with comments below it.
 COMMENTED_CHARS = 500
+# And with this much, where fewer than half of the site's texts have comments: a forum's have posts.
+SHORT_COMMENTED_CHARS = 100
+# Characters of what is called comments from which on a page has some.
+COMMENT_CHARS = 125
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +238,9 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     """Tell which blocks are readers' comments below a text, and which are a discussion that is the
     page.
 
-    What is called comments is comments if most pages with them have a text besides. Where most have
-    none, as in a forum, it is the discussion, but for those pages that do have a text.
+    What is called comments is comments if most pages with them have a text besides: a long one, or
+    a short one, if most of the site's texts have no comments. Where most have none, as in a forum,
+    it is the discussion, but for those pages that do have a long text.
     """
     likely = comment_like(site)
     nothing = np.zeros_like(likely)
@@ -247,10 +252,12 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
         (share < 0.3) & (site.chars >= SENTENCE_CHARS), site.chars * (1 - site.link_share), 0
     )
     beside = np.bincount(site.pages, np.where(~likely & (prior >= 0.5), prose, 0))
-    commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= COMMENTED_CHARS / 4
+    commented = np.bincount(site.pages, np.where(likely, prose, 0)) >= COMMENT_CHARS
     if not commented.any():
         return likely, nothing
-    if np.median(beside[commented]) >= COMMENTED_CHARS:
+    texts = commented | (beside >= SHORT_COMMENTED_CHARS)
+    is_rare = commented.sum() <= texts.sum() / 2
+    if np.median(beside[commented]) >= (SHORT_COMMENTED_CHARS if is_rare else COMMENTED_CHARS):
         return likely, nothing
     has_text = (beside >= COMMENTED_CHARS)[site.pages]
     return likely & has_text, likely & ~has_text
