@@ -19,6 +19,7 @@ from contentspider.cli.arguments import (
     seconds,
 )
 from contentspider.crawl.outcome import MEANINGS
+from contentspider.index.engine import ENGINES
 from contentspider.storage.formats import Output
 from contentspider.terminal import printable
 
@@ -155,6 +156,14 @@ def _add_outputs(group: Group) -> None:
     )
     group.add_argument(
         "--history", metavar="URL", help="a store of histories that machines share (s3://...)"
+    )
+    group.add_argument(
+        "--index",
+        action="append",
+        metavar="ENGINE_URL",
+        help="bring a search index up to date at the end: "
+        + ", ".join(f"{name}:..." for name in ENGINES.shipped)
+        + " (docs/indexing.md); 'contentspider search' finds what is in it",
     )
     add_state_dir(group)
     group.add_argument(

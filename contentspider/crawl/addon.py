@@ -11,10 +11,11 @@ from contentspider.crawl.headers import HeadersMiddleware
 from contentspider.crawl.holder import Holder, ItemPipelines
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.middleware import BlocksMiddleware, PagesMiddleware
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.pipeline import ContentPipeline
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.scheduler import LedgerScheduler
-from contentspider.crawl.settings import DEFAULTS, CrawlOptions
+from contentspider.crawl.settings import DEFAULTS
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

@@ -12,12 +12,12 @@ from contentspider.crawl.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.binding import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.keeper import Keeper
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.returns import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
     NOT_MODIFIED,
 )
-from contentspider.crawl.settings import CrawlOptions
 
 if TYPE_CHECKING:
     from scrapy import Request

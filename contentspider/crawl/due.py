@@ -12,7 +12,7 @@ from contentspider.site.intervals import Bounds, intervals
 from contentspider.storage.runs import days_between, now
 
 if TYPE_CHECKING:
-    from contentspider.crawl.settings import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.storage.history import SQLiteHistory
 
 

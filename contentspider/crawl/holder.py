@@ -15,8 +15,8 @@ from contentspider.crawl.binding import Bindings
 from contentspider.crawl.engine import pass_item, wake
 from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.learners import Learners
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.overrides import CrawlOverrides
-from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.sources import ItemSources, SiteState, Source
 from contentspider.errors import NotEnoughTextError, StateError

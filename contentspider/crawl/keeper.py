@@ -16,12 +16,13 @@ from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_
 from contentspider.crawl.addresses import Addresses
 from contentspider.crawl.ending import OUTAGE, Ending
 from contentspider.crawl.engine import end_at_start, queue_length
+from contentspider.crawl.indexing import Indexing
 from contentspider.crawl.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.outage import Hosts
 from contentspider.crawl.pauses import Pauses
 from contentspider.crawl.recorder import Recorder
 from contentspider.crawl.revisits import Revisits
-from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sharing import Sharing
 from contentspider.errors import ContentSpiderError
 from contentspider.storage.database import LedgerBusyError, LedgerFullError
@@ -69,7 +70,9 @@ class Keeper:
         self.writer: JsonLinesWriter | None = None
         self.revisits: Revisits | None = None
         self.sharing = Sharing(options, crawler.stats)
+        self.indexing = Indexing(options, crawler.stats)
         self._asked_known = False
+        self._is_taken_over = False
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
@@ -150,6 +153,7 @@ class Keeper:
     def _begin(self) -> None:
         if not self.is_inspection:
             self.sharing.check()
+            self.indexing.check()
         for url in self.ledger.begin_run():
             logger.error(
                 "%s is set aside: the crawl died with it in flight, again and again; please report"
@@ -236,6 +240,8 @@ class Keeper:
                 self.revisits.close()
             self.ledger.close(delete=not self.is_durable)
         await self.sharing.send()
+        if self._is_taken_over and self.ledger.path:
+            await self.indexing.run(history_of(self.ledger.path))
 
     def _end(self, reason: str) -> None:
         ending = self._tell(reason)
@@ -244,6 +250,7 @@ class Keeper:
             # Before the run is ended: killed between the two, a resumed crawl does it again.
             for change, number in self.revisits.end(ending).items():
                 self.stats.set_value(f"contentspider/history/{change}", number)
+            self._is_taken_over = True
         self.ledger.end_run(ending.word)
         self._sync()
         if self.writer and ending.may_replace(self.writer.path.exists()):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.keeper import Keeper
     from contentspider.crawl.learning import Learned
-    from contentspider.crawl.settings import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.crawl.sources import SiteState
     from contentspider.site.model import SiteModel
 

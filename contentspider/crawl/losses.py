@@ -18,7 +18,7 @@ from contentspider.storage.takeover import MOVED, NEW
 
 if TYPE_CHECKING:
     from contentspider.crawl.ending import Ending
-    from contentspider.crawl.settings import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.storage.frontier import Address
     from contentspider.storage.history import Known, SQLiteHistory
     from contentspider.storage.ledger import Ledger

@@ -20,9 +20,9 @@ from contentspider.crawl.binding import (
 from contentspider.crawl.bodies import THREAD_BYTES
 from contentspider.crawl.collector import no_collection
 from contentspider.crawl.holder import Holder
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.overrides import CrawlOverrides
 from contentspider.crawl.returns import CHECK_META_KEY, CONDITIONAL_META_KEY, ORPHAN_META_KEY
-from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sharing import open_models
 from contentspider.crawl.sources import Source
 from contentspider.page.blocks import new_walker

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.settings import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.page.overrides import Overrides
     from contentspider.storage.models import ModelStore
 

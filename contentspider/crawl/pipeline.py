@@ -12,8 +12,8 @@ from contentspider.crawl.binding import Unbound
 from contentspider.crawl.collector import no_collection
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.items import ContentItem
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.recorder import Passing, UnchangedItem, passing
-from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sources import SiteState, Source
 from contentspider.site.counts import outline
 from contentspider.site.record import page_fields

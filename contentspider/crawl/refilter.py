@@ -16,7 +16,7 @@ from contentspider.storage.takeover import BY_MODEL, CHANGED, UNCHANGED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from contentspider.crawl.settings import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.crawl.sources import SiteState
     from contentspider.storage.history import SQLiteHistory
     from contentspider.storage.takeover import Takeover

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from contentspider.crawl.ending import Ending
-    from contentspider.crawl.settings import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.crawl.sources import SiteState
     from contentspider.page.document import Page
     from contentspider.storage.history import Known, SQLiteHistory

@@ -21,10 +21,10 @@ from contentspider.crawl.ending import Ending
 from contentspider.crawl.export import LinesToStdout, export_items
 from contentspider.crawl.headers import ANONYMOUS
 from contentspider.crawl.ledgers import crawl_ledger, state_folder
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.outcome import Left, Outcome, decide
 from contentspider.crawl.overrides import check_overrides
 from contentspider.crawl.scope import crawl_name, with_scheme
-from contentspider.crawl.settings import CrawlOptions
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.spider import SiteSpider
 from contentspider.crawl.summary import summary
@@ -59,6 +59,7 @@ OPTION_SETTINGS = {
     "log_file": "LOG_FILE",
     "state_dir": "CONTENTSPIDER_STATE_DIR",
     "history": "CONTENTSPIDER_HISTORY_URL",
+    "index": "CONTENTSPIDER_INDEX",
 }
 
 

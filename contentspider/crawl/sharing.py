@@ -22,7 +22,7 @@ from contentspider.storage.shared_models import SharedModels
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.settings import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
 
 logger = logging.getLogger(__name__)
 

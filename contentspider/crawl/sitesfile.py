@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy.settings import Settings
 
 from contentspider.crawl import project
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.run import is_address
 from contentspider.crawl.scope import SCOPES, with_scheme
-from contentspider.crawl.settings import CrawlOptions
 from contentspider.errors import ContentSpiderError
 from contentspider.page.patterns import compile_pattern
 from contentspider.storage.formats import PAGE_KINDS, STDOUT, Output

@@ -91,6 +91,14 @@ def _counts_of_items(
         if (count := stats.get(f"contentspider/history/{change}"))
     ]:
         lines.append(f"pages:  {', '.join(compared)} (contentspider changes tells which)")
+    if (upserted := stats.get("contentspider/index/upserted")) is not None:
+        deleted, refused = (
+            stats.get(f"contentspider/index/{name}", 0) for name in ("deleted", "refused")
+        )
+        lines.append(
+            f"index:  {upserted:,} documents in, {deleted:,} out"
+            + (f", {refused:,} refused (contentspider index verify tells which)" if refused else "")
+        )
     if traps := _by_kind(stats, "contentspider/links/"):
         lines.append(f"links taken for traps: {traps} (docs/stats.md says what these are)")
     return lines

@@ -99,7 +99,7 @@ class Engine(Protocol):
 
     def open(self, is_writer: bool) -> str:
         """Connect, and return the identity of the index (`Manifest.identity`). A writer makes it if
-        it is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`.
+        it is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`. One that is open is closed before.
         """
         ...
 

@@ -81,6 +81,7 @@ class TantivyEngine:
 
     def open(self, is_writer: bool) -> str:
         """Open the folder; see `Engine.open`. A second writer gets an `EngineDownError`."""
+        self.close()
         if not is_writer:
             self._attach_present()
             return self._identity

@@ -1,0 +1,90 @@
+"""The search indexes of a crawl: brought up to date when it has ended, from the site's history."""
+
+from __future__ import annotations
+
+import logging
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import run_in_thread
+
+from contentspider.errors import ContentSpiderError
+from contentspider.index.engine import connect, shown
+from contentspider.index.operations import sync
+from contentspider.index.sync import Limits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy.statscollectors import StatsCollector
+
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.index.sync import Report
+
+logger = logging.getLogger(__name__)
+
+
+class Indexing:
+    """Brings the indexes that ``CONTENTSPIDER_INDEX`` names up to date.
+
+    It begins when the crawl has ended, in a thread: an engine that is slow or dead keeps no page
+    waiting. What does not get in is in the history, and gets in the next time.
+    """
+
+    def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
+        self._urls = options.index
+        self._limits = Limits(options.index_secs, options.max_gone_share, options.force)
+        self._progress_secs = options.progress_secs
+        self._stats = stats
+
+    def check(self) -> None:
+        """Raise `EngineError` if a URL is none of an index, or its engine's package is missing."""
+        for url in self._urls:
+            connect(url)
+
+    async def run(self, history: Path) -> None:
+        """Bring in what changed; what fails is said and counted, and the crawl none the worse."""
+        for url in self._urls:
+            await self._sync(history, url)
+
+    async def _sync(self, history: Path, url: str) -> None:
+        teller = Teller(shown(url), self._progress_secs)
+        try:
+            report = await run_in_thread(partial(sync, history, url, self._limits, teller))
+        except ContentSpiderError as error:
+            self._stats.inc_value("contentspider/index/failed")
+            logger.error(
+                "%s. What is missing there is in the history: 'contentspider index sync %s %s'"
+                " brings it in, and so does the next crawl",
+                error,
+                history.stem,
+                shown(url),
+            )
+        else:
+            self._count(url, report)
+
+    def _count(self, url: str, report: Report) -> None:
+        logger.info("%s: %s", shown(url), report)
+        for name, number in (
+            ("upserted", report.upserted),
+            ("deleted", report.deleted),
+            ("refused", len(report.refused)),
+            ("retries", report.retries),
+        ):
+            self._stats.inc_value(f"contentspider/index/{name}", number)
+
+
+class Teller:
+    """Says in the log every some *seconds* how far an index, shown as *url*, is."""
+
+    def __init__(self, url: str, seconds: float) -> None:
+        self._url = url
+        self._seconds = seconds
+        self._told = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        """Say it, if it is time."""
+        if self._seconds and time.monotonic() - self._told >= self._seconds:
+            self._told = time.monotonic()
+            logger.info("%s: %d of %d changes are in", self._url, done, total)

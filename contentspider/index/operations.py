@@ -1,0 +1,130 @@
+"""What is done to an index as a whole: brought up to date, compared, made anew."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from contentspider.errors import ContentSpiderError
+from contentspider.index.cursors import Cursors
+from contentspider.index.engine import EngineError, connect, shown
+from contentspider.index.retries import Retries
+from contentspider.index.schema import SchemaMismatchError
+from contentspider.index.sync import Sync
+from contentspider.storage.documents import SQLiteDocuments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from contentspider.index.engine import Engine
+    from contentspider.index.sync import Differences, Limits, Report
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def opened(url: str, is_writer: bool, patience: float = 0.0) -> Iterator[tuple[Engine, str]]:
+    """Open the index at *url* and give its engine and its identity; an engine that is down is asked
+    again for *patience* seconds.
+    """
+    engine = connect(url)
+    try:
+        yield engine, Retries(patience)(lambda: engine.open(is_writer))
+    finally:
+        engine.close()
+
+
+@contextmanager
+def _syncing(
+    history: Path, url: str, limits: Limits, tell: Callable[[int, int], object]
+) -> Iterator[Sync]:
+    with _alone(history), opened(url, True, limits.patience) as (engine, identity):
+        documents = SQLiteDocuments(history)
+        try:
+            yield Sync(documents, engine, url, identity, Cursors(history), limits, tell)
+        finally:
+            documents.close()
+
+
+@contextmanager
+def _alone(history: Path) -> Iterator[None]:
+    """Keep other processes from bringing the same history into indexes."""
+    try:
+        with FileLock(history.with_suffix(".indexes.lock"), blocking=False):
+            yield
+    except Timeout:
+        raise ContentSpiderError(
+            f"{history.stem} is being indexed by another process: wait for it"
+        ) from None
+
+
+def sync(
+    history: Path,
+    url: str,
+    limits: Limits,
+    tell: Callable[[int, int], object] = lambda done, total: None,
+) -> Report:
+    """Bring the index at *url* to what a history has; see `Sync.run`."""
+    with _syncing(history, url, limits, tell) as syncing:
+        return syncing.run()
+
+
+def verify(history: Path, url: str, limits: Limits, is_mending: bool) -> Differences:
+    """Compare the index at *url* with a history, document by document, mend what differs if that is
+    wanted, and return what differed.
+    """
+    with _syncing(history, url, limits, lambda done, total: None) as syncing:
+        found = syncing.differences()
+        if is_mending and (found or found.refused):
+            syncing.mend(found)
+        return found
+
+
+def rebuild(
+    histories: Sequence[Path],
+    url: str,
+    limits: Limits,
+    tell: Callable[[int, int], object] = lambda done, total: None,
+) -> list[Report]:
+    """Make the index at *url* anew from *histories*, beside the present one, which is searched
+    until the new one takes its place.
+
+    Raises `EngineError` if the present one has documents of crawls that none of the histories is
+    of: they would be lost (but not if `Limits.force` says so).
+    """
+    reports = []
+    engine = connect(url)
+    with closing(engine):
+        lost = _crawls(engine, limits) - {history.stem for history in histories}
+        if lost and not limits.force:
+            raise EngineError(
+                f"{shown(url)} has documents of {', '.join(sorted(lost))}, of which there is no"
+                " history here: they would be lost. If they are to go, say --force"
+            )
+        with engine.rebuild() as fresh:
+            identity = Retries(limits.patience)(lambda: fresh.open(True))
+            for history in histories:
+                with _alone(history):
+                    documents = SQLiteDocuments(history)
+                    try:
+                        new = Sync(documents, fresh, url, identity, Cursors(history), limits, tell)
+                        reports.append(new.run())
+                    finally:
+                        documents.close()
+    return reports
+
+
+def _crawls(engine: Engine, limits: Limits) -> set[str]:
+    """Return of which crawls an index has documents; none if it is of another schema, which is why
+    it is made anew.
+    """
+    try:
+        Retries(limits.patience)(lambda: engine.open(True))
+    except SchemaMismatchError as error:
+        logger.info("%s", error)
+        return set()
+    return {stored.crawl for stored in engine.documents()}

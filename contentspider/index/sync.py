@@ -1,0 +1,309 @@
+"""Bringing an index to what a history has: what changed since the last time goes in, what is gone
+goes out.
+
+The history is the buffer: nothing is lost while an engine is down, and what is done twice leaves
+the same index.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NoReturn
+
+from contentspider.errors import ContentSpiderError
+from contentspider.index.document import Document, document_fields
+from contentspider.index.engine import EngineDownError, EngineError, Refused, shown
+from contentspider.index.retries import Retries
+from contentspider.storage.runs import now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from contentspider.index.cursors import Cursor, Cursors
+    from contentspider.index.engine import Engine
+    from contentspider.storage.documents import Entry, SQLiteDocuments
+
+logger = logging.getLogger(__name__)
+
+# What was written is made safe after so long, and the cursor moved on.
+FLUSH_SECS = 10.0
+# Fewer pages may go whatever their share.
+FEW = 5
+MAX_NAMED = 3
+
+
+class GuardError(ContentSpiderError):
+    """More documents would be deleted than `Limits` allow: none is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long an engine that is down is asked again (seconds), and the largest share of a crawl's
+    documents that is deleted unless *force* says so.
+    """
+
+    patience: float = 60.0
+    max_gone_share: float = 0.3
+    force: bool = False
+
+
+@dataclass
+class Report:
+    """What was done to an index: documents put in, taken out, and left, since they were as they are
+    to be, are *newer* than the history, or of another crawl (*foreign*); those that the engine
+    *refused* (by id, and why); and how often it was asked again (*retries*).
+    """
+
+    upserted: int = 0
+    deleted: int = 0
+    left: int = 0
+    newer: int = 0
+    foreign: int = 0
+    retries: int = 0
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        parts = [f"{self.upserted} documents in, {self.deleted} out"]
+        if self.foreign:
+            parts.append(f"{self.foreign} are of another crawl and left alone")
+        if self.newer:
+            parts.append(f"{self.newer} are newer than the history and left alone")
+        if self.refused:
+            parts.append(f"{len(self.refused)} refused by the engine")
+        return ", ".join(parts)
+
+
+class Sync:
+    """Brings the index that an opened *engine* holds, shown as *url*, to what *documents* has.
+
+    Its cursor, by the index's *identity*, is moved on in *cursors* only when what is before it is
+    safe in the index. *tell* hears how many of how many changes are through.
+    """
+
+    def __init__(
+        self,
+        documents: SQLiteDocuments,
+        engine: Engine,
+        url: str,
+        identity: str,
+        cursors: Cursors,
+        limits: Limits,
+        tell: Callable[[int, int], object] = lambda done, total: None,
+    ) -> None:
+        self._documents = documents
+        self._engine = engine
+        self._url = shown(url)
+        self._crawl = documents.path.stem
+        self._cursors = cursors
+        self._cursor: Cursor = cursors.of(identity, self._url)
+        self._limits = limits
+        self._ask = Retries(limits.patience)
+        self._tell = tell
+        self.report = Report()
+
+    def run(self) -> Report:
+        """Bring in what has changed since the cursor; all of the history if there is none, or the
+        history is older than the cursor.
+
+        Raises `EngineDownError` when the engine stays down, `EngineError` if it can take nothing,
+        `GuardError` if too much would be deleted: the cursor stays where it is then, and the next
+        run goes on from there.
+        """
+        cursor, documents = self._cursor, self._documents
+        if cursor.seq > documents.last:
+            logger.warning(
+                "%s has more than %s, which may be an older copy: what is newer there stays. If the"
+                " history is right, mend the index with 'contentspider index verify --mend'",
+                self._url,
+                documents.path.name,
+            )
+            cursor.seq = 0
+        is_first = not cursor.seq
+        gone = 0 if is_first else documents.gone_count(cursor.seq)
+        # What an index without a cursor has too much is found at the end.
+        may_delete = not is_first and self._may_delete(gone)
+        total, done, flushed = documents.count(cursor.seq), 0, time.monotonic()
+        try:
+            for batch in batches(documents.after(cursor.seq), self._engine):
+                self._apply(batch, may_delete)
+                done += len(batch)
+                self._tell(done, total)
+                if time.monotonic() - flushed > FLUSH_SECS:
+                    # Before all is compared, and if something is left undone, it stays.
+                    self._keep(batch[-1].seq if may_delete else cursor.seq)
+                    flushed = time.monotonic()
+            if is_first:
+                self._delete_extra(self.differences().extra)
+            elif not may_delete:
+                self._ask(self._engine.flush)
+                self._refuse(gone)
+            self._keep(documents.last)
+        finally:
+            self.report.retries = self._ask.count
+        return self.report
+
+    def _refuse(self, number: int) -> NoReturn:
+        raise GuardError(
+            f"{self._url}: {number} documents of {self._crawl} would be deleted, a larger share"
+            f" than CONTENTSPIDER_MAX_GONE_SHARE={self._limits.max_gone_share:g}: none is. If they"
+            " are to go, say --force"
+        )
+
+    def _may_delete(self, gone: int) -> bool:
+        if self._limits.force or gone <= FEW:
+            return True
+        return gone <= self._limits.max_gone_share * (gone + self._documents.live_count())
+
+    def _keep(self, seq: int) -> None:
+        """Make safe what is in, and move the cursor on."""
+        self._ask(self._engine.flush)
+        self._cursor.seq, self._cursor.at = seq, now()
+        self._cursors.save()
+
+    def _apply(self, batch: Sequence[Entry], may_delete: bool, is_mending: bool = False) -> None:
+        """Put what is to be there of a batch into the index, and take out the rest, unless it is of
+        another crawl, as it is to be, or newer; what is newer is wrong where the index *is mended*.
+        """
+        stored = self._ask(lambda: self._engine.find([entry.id for entry in batch]))
+        wanted: list[Document] = []
+        unwanted: list[str] = []
+        newer: list[str] = []
+        for entry in batch:
+            there = stored.get(entry.id)
+            if there is not None and there.crawl != self._crawl:
+                self.report.foreign += 1
+            elif there is not None and there.version > entry.seq and not is_mending:
+                self.report.newer += 1
+            elif entry.item is None:
+                if there is not None and may_delete:
+                    unwanted.append(entry.id)
+            elif there is not None and (there.version, there.hash) == (entry.seq, entry.hash):
+                self.report.left += 1
+            else:
+                wanted.append(self._document(entry))
+                if there is not None and there.version > entry.seq:
+                    newer.append(entry.id)
+        if newer or unwanted:
+            # An engine that knows versions would keep the newer ones.
+            self._ask(lambda: self._engine.delete([*newer, *unwanted]))
+            self.report.deleted += len(unwanted)
+        for page_id in unwanted:
+            self._cursor.refused.pop(page_id, None)
+        if wanted:
+            self._upsert(wanted)
+
+    def _document(self, entry: Entry) -> Document:
+        fields = document_fields(entry.item or {})
+        for name in ("id", "crawl", "version", "hash"):
+            fields.pop(name, None)
+        return Document(entry.id, self._crawl, entry.seq, entry.hash, fields)
+
+    def _upsert(self, wanted: Sequence[Document]) -> None:
+        refused = self._put(wanted)
+        if len(refused) == len(wanted) > 1 and len({entry.reason for entry in refused}) == 1:
+            # Not the documents: a key without rights, a disk that is full.
+            raise EngineError(f"{self._url} takes no document: {refused[0].reason}")
+        for entry in refused[:MAX_NAMED]:
+            logger.error("%s refused document %s: %s", self._url, entry.id, entry.reason)
+        if len(refused) > MAX_NAMED:
+            logger.error("%s refused %d documents more", self._url, len(refused) - MAX_NAMED)
+        reasons = {entry.id: entry.reason for entry in refused}
+        for document in wanted:
+            self._cursor.refused.pop(document.id, None)
+        self.report.refused |= reasons
+        self._cursor.refused |= reasons
+        self.report.upserted += len(wanted) - len(reasons)
+
+    def _put(self, wanted: Sequence[Document]) -> Sequence[Refused]:
+        """Put documents in; of a batch that fails as a whole those that are to blame are found."""
+        try:
+            return self._ask(lambda: self._engine.upsert(wanted))
+        except EngineDownError:
+            raise
+        except EngineError as error:
+            if len(wanted) == 1:
+                return [Refused(wanted[0].id, str(error))]
+        half = len(wanted) // 2
+        return [*self._put(wanted[:half]), *self._put(wanted[half:])]
+
+    def differences(self) -> Differences:
+        """Compare the index with the history, document by document."""
+        self._ask(self._engine.flush)
+        there = {
+            stored.id: (stored.version, stored.hash)
+            for stored in self._engine.documents(self._crawl)
+        }
+        found = Differences()
+        for page_id, seq, item_hash in self._documents.live():
+            state = there.pop(page_id, None)
+            if state == (seq, item_hash):
+                found.same += 1
+            elif page_id in self._cursor.refused:
+                found.refused.append(page_id)
+            elif state is None:
+                found.missing.append(page_id)
+            else:
+                found.stale.append(page_id)
+        found.extra = list(there)
+        return found
+
+    def mend(self, found: Differences) -> Report:
+        """Put in what is missing or stale, and take out what is too much."""
+        wrong = [*found.missing, *found.stale, *found.refused]
+        for ids in slices(wrong, self._engine.max_documents):
+            self._apply(list(self._documents.of(ids)), may_delete=True, is_mending=True)
+        self._delete_extra(found.extra)
+        self._keep(self._documents.last)
+        return self.report
+
+    def _delete_extra(self, extra: Sequence[str]) -> None:
+        """Take out what the index has of the crawl and the history has not."""
+        if not self._may_delete(len(extra)):
+            self._refuse(len(extra))
+        for part in slices(extra, self._engine.max_documents):
+            self._ask(lambda part=part: self._engine.delete(part))  # type: ignore[misc]
+            self.report.deleted += len(part)
+
+
+@dataclass
+class Differences:
+    """Ids of documents by how an index differs from the history: *missing* there, *stale*, *extra*
+    (in no history), *refused* by the engine; and how many are the *same*.
+    """
+
+    same: int = 0
+    missing: list[str] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.stale or self.extra)
+
+
+def batches(entries: Iterable[Entry], engine: Engine) -> Iterator[list[Entry]]:
+    """Yield entries in batches of at most the number and the bytes that an engine takes."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in entries:
+        # In characters: close enough, and each is counted once a field.
+        length = sum(len(str(value)) for value in (entry.item or {}).values())
+        if batch and (len(batch) == engine.max_documents or size + length > engine.max_bytes):
+            yield batch
+            batch, size = [], 0
+        batch.append(entry)
+        size += length
+    if batch:
+        yield batch
+
+
+def slices(ids: Sequence[str], length: int) -> Iterator[Sequence[str]]:
+    """Yield *ids* in slices of a *length*.
+
+    >>> list(slices("abc", 2))
+    ['ab', 'c']
+    """
+    for start in range(0, len(ids), length):
+        yield ids[start : start + length]

@@ -1,0 +1,396 @@
+"""Indexes are brought to what a history has: whatever the engine does, nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.index.cursors import Cursors
+from contentspider.index.engine import (
+    EngineDownError,
+    EngineError,
+    Query,
+    Refused,
+    Results,
+    Stored,
+    connect,
+    shown,
+)
+from contentspider.index.retries import LONGEST_WAIT, Retries
+from contentspider.index.schema import Manifest, SchemaMismatchError
+from contentspider.index.sync import GuardError, Limits, Sync
+from contentspider.storage.documents import SQLiteDocuments
+from contentspider.storage.history import SQLiteHistory
+from contentspider.storage.visits import Answer, Seen, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from contentspider.index.document import Document
+    from contentspider.index.engine import Engine
+
+URL = "memory:index"
+AT = "2026-01-02T03:04:05+00:00"
+
+
+class Memory:
+    """An engine in memory, which fails as it is told: *down* for so many calls, *refusing* the
+    documents with these titles one by one, or with a whole batch that has one of them (*failing*).
+    """
+
+    max_documents = 4
+    max_bytes = 1_000_000
+
+    def __init__(self, url: str = URL) -> None:
+        self.there: dict[str, Document] = {}
+        self.down = 0
+        self.refusing: set[str] = set()
+        self.failing: set[str] = set()
+        self.calls: list[str] = []
+
+    def open(self, is_writer: bool) -> str:
+        return "identity"
+
+    def _called(self, name: str) -> None:
+        self.calls.append(name)
+        if self.down:
+            self.down -= 1
+            raise EngineDownError("it does not answer")
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        self._called("upsert")
+        titles = {document.fields["title"] for document in documents}
+        if titles & self.failing:
+            raise EngineError("HTTP 400")
+        refused = [one for one in documents if one.fields["title"] in self.refusing]
+        self.there |= {one.id: one for one in documents if one not in refused}
+        return [Refused(one.id, "no such title") for one in refused]
+
+    def delete(self, ids: Sequence[str]) -> None:
+        self._called("delete")
+        for document_id in ids:
+            self.there.pop(document_id, None)
+
+    def flush(self) -> None:
+        self._called("flush")
+
+    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
+        self._called("find")
+        return {state.id: state for state in self.documents() if state.id in ids}
+
+    def documents(self, crawl: str = "") -> Iterator[Stored]:
+        for one in self.there.values():
+            if not crawl or one.crawl == crawl:
+                yield Stored(one.id, one.crawl, one.version, one.hash)
+
+    def get(self, document_id: str) -> Mapping[str, object] | None:
+        raise NotImplementedError
+
+    def search(self, query: Query) -> Results:
+        raise NotImplementedError
+
+    def rebuild(self) -> AbstractContextManager[Engine]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+class Crawls:
+    """A history in *folder* that crawls write: pages by number, with a title each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "e.org.sqlite"
+        self.number = 0
+        self.titles: dict[int, str] = {}
+        self.opened: list[SQLiteDocuments] = []
+
+    def close(self) -> None:
+        """Close what was opened to be read."""
+        while self.opened:
+            self.opened.pop().close()
+
+    def crawl(self, changed: dict[int, str], gone: Sequence[int] = ()) -> None:
+        """Take over a crawl that found these titles, and that pages are gone."""
+        self.number += 1
+        history = SQLiteHistory(self.path)
+        takeover = history.take_over(f"crawl {self.number}", True)
+        for place, (number, title) in enumerate(changed.items()):
+            change = "changed" if number in self.titles else "new"
+            content = f"The text of {title}."
+            visit = Visit(
+                id=f"{number:032x}",
+                url=f"http://e.org/{number}",
+                site="e.org",
+                at=AT,
+                change=change,
+                ratio=0.5,
+                cause="page",
+                content_hash=content,
+                text_hash=content,
+                model="m",
+                first_seen=AT,
+                changed_at=AT,
+            )
+            item = {"id": visit.id, "url": visit.url, "title": title, "content": content}
+            takeover.take(Seen(place + 1, visit, Answer(), content, None, True, item))
+        for number in gone:
+            known = history.page(f"{number:032x}")
+            assert known is not None
+            takeover.lose(known, "HTTP 404")
+            self.titles.pop(number)
+        takeover.commit()
+        history.close()
+        self.titles |= changed
+
+    def sync(self, engine: Memory, **limits: float) -> Sync:
+        """Return what brings an index up to date."""
+        documents = SQLiteDocuments(self.path)
+        self.opened.append(documents)
+        allowed = Limits(patience=0, **limits)  # type: ignore[arg-type]
+        return Sync(documents, engine, URL, "identity", Cursors(self.path), allowed)
+
+    def assert_in(self, engine: Memory) -> None:
+        """Fail unless the index has what the history has."""
+        assert {int(one, 16): doc.fields["title"] for one, doc in engine.there.items()} == (
+            self.titles
+        )
+        assert not self.sync(engine).differences()
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Iterator[Crawls]:
+    """Give a history of twenty pages."""
+    found = Crawls(tmp_path)
+    found.crawl({number: f"title {number}" for number in range(20)})
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def engine(crawls: Crawls) -> Memory:
+    """Return an index that is up to date."""
+    engine = Memory()
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted) == (20, 0)
+    crawls.assert_in(engine)
+    return engine
+
+
+def test_only_what_changed_goes_in_and_what_is_gone_goes_out(
+    crawls: Crawls, engine: Memory
+) -> None:
+    crawls.crawl({3: "third", 30: "new"}, gone=[4, 5])
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted, report.left) == (2, 2, 0)
+    crawls.assert_in(engine)
+    engine.calls.clear()
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted, set(engine.calls)) == (0, 0, {"flush"})
+
+
+def test_an_index_that_was_down_for_weeks_catches_up(crawls: Crawls, engine: Memory) -> None:
+    for week in range(5):
+        crawls.crawl({1: f"week {week}", 40 + week: "new"}, gone=[10 + week])
+        engine.down = 1
+        with pytest.raises(EngineDownError):
+            crawls.sync(engine).run()
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted) == (6, 5)
+    crawls.assert_in(engine)
+
+
+def test_a_run_that_breaks_anywhere_is_gone_on_with(crawls: Crawls) -> None:
+    engine = Memory()
+    for calls in range(1, 13):
+        engine.calls.clear()
+        whole = engine._called
+
+        def broken(name: str, calls: int = calls, whole: Callable[[str], None] = whole) -> None:
+            whole(name)
+            if len(engine.calls) == calls:
+                raise EngineDownError("killed")
+
+        engine._called = broken  # type: ignore[method-assign]
+        with pytest.raises(EngineDownError):
+            crawls.sync(engine).run()
+        del engine._called  # type: ignore[method-assign]
+        gone = [49 + calls] if calls > 1 else []  # what the crawl before found new
+        crawls.crawl({calls: f"again {calls}", 50 + calls: "new"}, gone)
+    crawls.sync(engine).run()
+    crawls.assert_in(engine)
+
+
+def test_an_index_that_lost_its_cursor_is_compared(crawls: Crawls, engine: Memory) -> None:
+    crawls.crawl({}, gone=[7])
+    crawls.path.with_suffix(".indexes.json").unlink()
+    report = crawls.sync(engine).run()
+    assert (report.upserted, report.deleted, report.left) == (0, 1, 19)
+    crawls.assert_in(engine)
+
+
+def test_cursors_that_are_broken_are_said(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = crawls.path.with_suffix(".indexes.json")
+    for text in ("{", "[]", '{"a": {"b": 1}}', '{"a": 3}'):
+        path.write_text(text)
+        caplog.clear()
+        assert crawls.sync(engine).run().left == 20
+        assert "compared with the whole history" in caplog.text
+
+
+def test_other_crawls_documents_are_left_alone(crawls: Crawls, engine: Memory) -> None:
+    other = Crawls(crawls.path.parent)
+    other.path = other.path.with_name("f.org.sqlite")
+    other.crawl({3: "theirs", 99: "theirs"})
+    report = other.sync(engine).run()
+    assert (report.upserted, report.foreign, report.deleted) == (1, 1, 0)
+    other.crawl({}, gone=[3])
+    assert other.sync(engine).run().deleted == 0
+    other.close()
+    assert engine.there[f"{3:032x}"].crawl == "e.org"
+    assert not crawls.sync(engine).differences()
+
+
+def test_a_mass_deletion_is_refused(crawls: Crawls, engine: Memory) -> None:
+    crawls.crawl({1: "first"}, gone=range(5, 15))
+    with pytest.raises(GuardError, match=r"10 documents of e\.org would be deleted.*--force"):
+        crawls.sync(engine).run()
+    assert len(engine.there) == 20
+    assert engine.there[f"{1:032x}"].fields["title"] == "first"
+    with pytest.raises(GuardError):
+        crawls.sync(engine).run()
+    assert crawls.sync(engine, force=True).run().deleted == 10
+    crawls.assert_in(engine)
+
+
+def test_a_mass_deletion_is_refused_without_a_cursor(crawls: Crawls, engine: Memory) -> None:
+    crawls.crawl({}, gone=range(5, 15))
+    crawls.path.with_suffix(".indexes.json").unlink()
+    with pytest.raises(GuardError):
+        crawls.sync(engine).run()
+    assert len(engine.there) == 20
+    sync = crawls.sync(engine)
+    with pytest.raises(GuardError):
+        sync.mend(sync.differences())
+    assert crawls.sync(engine, force=True).run().deleted == 10
+
+
+@pytest.mark.parametrize("way", ["refusing", "failing"])
+def test_a_bad_document_is_named_and_kept_aside(
+    crawls: Crawls, engine: Memory, way: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    setattr(engine, way, {"bad"})
+    crawls.crawl({1: "good", 2: "bad", 3: "good too", 60: "bad"})
+    report = crawls.sync(engine).run()
+    assert (report.upserted, len(report.refused)) == (2, 2)
+    assert f"refused document {2:032x}" in caplog.text
+    told = json.loads(crawls.path.with_suffix(".indexes.json").read_text())
+    assert set(told["identity"]["refused"]) == {f"{2:032x}", f"{60:032x}"}
+    found = crawls.sync(engine).differences()
+    assert not found
+    assert sorted(found.refused) == [f"{2:032x}", f"{60:032x}"]
+    setattr(engine, way, set())
+    sync = crawls.sync(engine)
+    assert sync.mend(sync.differences()).upserted == 2
+    crawls.assert_in(engine)
+
+
+def test_an_engine_that_takes_nothing_is_an_error(crawls: Crawls, engine: Memory) -> None:
+    engine.refusing = {"a", "b", "c"}
+    crawls.crawl({1: "a", 2: "b", 3: "c"})
+    with pytest.raises(EngineError, match="takes no document: no such title"):
+        crawls.sync(engine).run()
+    engine.refusing = set()
+    crawls.sync(engine).run()
+    crawls.assert_in(engine)
+
+
+def test_what_is_newer_than_the_history_stays_until_it_is_mended(
+    crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawls.close()
+    old = crawls.path.read_bytes()
+    titles = dict(crawls.titles)
+    crawls.crawl({1: "newer"})
+    crawls.sync(engine).run()
+    crawls.close()
+    for suffix in ("-wal", "-shm"):
+        crawls.path.with_name(crawls.path.name + suffix).unlink(missing_ok=True)
+    crawls.path.write_bytes(old)
+    assert crawls.sync(engine).run().newer == 1
+    assert "older copy" in caplog.text
+    assert engine.there[f"{1:032x}"].fields["title"] == "newer"
+    crawls.titles = titles
+    sync = crawls.sync(engine)
+    sync.mend(sync.differences())
+    crawls.assert_in(engine)
+
+
+def test_what_somebody_else_did_to_an_index_is_mended(crawls: Crawls, engine: Memory) -> None:
+    del engine.there[f"{1:032x}"]
+    stranger = engine.there[f"{2:032x}"]
+    engine.there["f" * 32] = type(stranger)("f" * 32, "e.org", 1, "", stranger.fields)
+    engine.there[stranger.id] = type(stranger)(stranger.id, "e.org", 1, "x", {"title": "x"})
+    sync = crawls.sync(engine)
+    found = sync.differences()
+    assert (found.missing, found.stale, found.extra) == (
+        [f"{1:032x}"],
+        [stranger.id],
+        ["f" * 32],
+    )
+    assert found.same == 18
+    sync.mend(found)
+    crawls.assert_in(engine)
+
+
+def test_an_engine_that_is_down_is_asked_again() -> None:
+    slept: list[float] = []
+    asked = iter([EngineDownError("no"), EngineDownError("no", wait=7.0), "answer"])
+
+    def ask() -> str:
+        found = next(asked)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    retries = Retries(60, sleep=slept.append, clock=lambda: sum(slept))
+    assert retries(ask) == "answer"
+    assert retries.count == 2
+    assert 0.1 <= slept[0] <= 0.3
+    assert slept[1] == 7.0
+
+    def never() -> str:
+        raise EngineDownError("still down")
+
+    slept.clear()
+    with pytest.raises(EngineDownError, match="still down"):
+        retries(never)
+    assert 20 < sum(slept) <= 60, "with longer and longer waits"
+    assert max(slept) <= 1.5 * LONGEST_WAIT
+
+
+def test_urls_hold_no_secrets() -> None:
+    assert shown("opensearch://me:secret@host:9200/pages?key=s") == "opensearch://host:9200/pages"
+    for url in ("opensearch://me:secret@host/pages", "sqlite:a b", "sqlite:x?key=secret"):
+        with pytest.raises(EngineError, match="credentials in the environment") as raised:
+            connect(url)
+        assert "secret" not in str(raised.value)
+    for url in ("pages", "sqlite:", "nowhere://x", ""):
+        with pytest.raises(EngineError, match="sqlite"):
+            connect(url)
+
+
+def test_manifests_of_others_are_refused() -> None:
+    with pytest.raises(EngineError, match="has not made it"):
+        Manifest.load("{}", "it")
+    manifest = Manifest.new()
+    del manifest.fields["title"]
+    manifest.fields["colour"] = "keyword"
+    with pytest.raises(SchemaMismatchError, match="title is missing there, text here; colour is"):
+        Manifest.load(manifest.dump(), "it")
