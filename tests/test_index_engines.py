@@ -195,8 +195,7 @@ def test_a_new_index_takes_the_place_of_the_old_one_at_once(engine: Engine, url:
     identity = engine.open(is_writer=True)
     engine.upsert([document(1)])
     engine.flush()
-    with engine.rebuild() as fresh:
-        new = fresh.open(is_writer=True)
+    with engine.rebuild() as (fresh, new):
         assert not list(fresh.documents())
         fresh.upsert([document(2)])
         fresh.flush()
@@ -214,8 +213,7 @@ def test_a_rebuild_that_fails_leaves_the_old_index(engine: Engine, url: str) -> 
     identity = engine.open(is_writer=True)
     engine.upsert([document(1)])
     engine.flush()
-    with pytest.raises(ZeroDivisionError), engine.rebuild() as fresh:
-        fresh.open(is_writer=True)
+    with pytest.raises(ZeroDivisionError), engine.rebuild() as (fresh, _):
         fresh.upsert([document(2)])
         raise ZeroDivisionError
     reader = connect(url)

@@ -93,7 +93,7 @@ class Memory:
     def search(self, query: Query) -> Results:
         raise NotImplementedError
 
-    def rebuild(self) -> AbstractContextManager[Engine]:
+    def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
         raise NotImplementedError
 
     def close(self) -> None:

@@ -211,7 +211,7 @@ def test_readers_live_through_a_rebuild(path: Path, engine: TantivyEngine) -> No
 
     thread = threading.Thread(target=read)
     thread.start()
-    with engine.rebuild() as fresh:
+    with engine.rebuild() as (fresh, _):
         fresh.upsert([document("new", content="tea")])
         assert found(engine, "tea") == ["old"]
     ended.set()
@@ -227,7 +227,7 @@ def test_readers_live_through_a_rebuild(path: Path, engine: TantivyEngine) -> No
 def test_a_rebuild_that_fails_leaves_what_was_there(path: Path, engine: TantivyEngine) -> None:
     engine.upsert([document("old", content="tea")])
     engine.flush()
-    with pytest.raises(ZeroDivisionError), engine.rebuild() as fresh:
+    with pytest.raises(ZeroDivisionError), engine.rebuild() as (fresh, _):
         fresh.upsert([document("new", content="tea")])
         raise ZeroDivisionError
     assert found(engine, "tea") == ["old"]
@@ -241,7 +241,7 @@ def test_an_index_of_another_schema_is_made_anew_only_when_asked(path: Path) -> 
     engine = TantivyEngine(f"tantivy:{path}")
     with pytest.raises(SchemaMismatchError, match="99"):
         engine.open(is_writer=True)
-    with engine.rebuild() as fresh:
+    with engine.rebuild() as (fresh, _):
         fresh.upsert([document("one", content="tea")])
     engine.close()
     assert found(engine_at(path, is_writer=False), "tea") == ["one"]

@@ -99,7 +99,8 @@ class Engine(Protocol):
 
     def open(self, is_writer: bool) -> str:
         """Connect, and return the identity of the index (`Manifest.identity`). A writer makes it if
-        it is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`. One that is open is closed before.
+        it is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`. An
+        engine that is open is closed before.
         """
         ...
 
@@ -135,9 +136,10 @@ class Engine(Protocol):
         """
         ...
 
-    def rebuild(self) -> AbstractContextManager[Engine]:
-        """Return a new, empty index to fill. It takes the place of this one at once, under the same
-        name, when the context ends without an exception; until then this one is searched.
+    def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
+        """Return a new, empty index to fill, opened, and its identity. It takes the place of this
+        one at once, under the same name, when the context ends without an exception; until then
+        this one is searched.
         """
         ...
 

@@ -105,8 +105,7 @@ def rebuild(
                 f"{shown(url)} has documents of {', '.join(sorted(lost))}, of which there is no"
                 " history here: they would be lost. If they are to go, say --force"
             )
-        with engine.rebuild() as fresh:
-            identity = Retries(limits.patience)(lambda: fresh.open(True))
+        with engine.rebuild() as (fresh, identity):
             for history in histories:
                 with _alone(history):
                     documents = SQLiteDocuments(history)

@@ -229,12 +229,12 @@ class SQLiteEngine:
         return Results([Hit(_record(record), score) for record, score in rows], total, facets)
 
     @contextmanager
-    def rebuild(self) -> Iterator[SQLiteEngine]:
+    def rebuild(self) -> Iterator[tuple[SQLiteEngine, str]]:
         """Give a new index to fill, in a file beside, which takes the place of this one."""
         beside = self._path.with_name(f".{self._path.name}.{os.getpid()}.rebuilding")
         fresh = SQLiteEngine(f"sqlite:{beside}")
         try:
-            yield fresh
+            yield fresh, fresh.open(is_writer=True)
             fresh.flush()
             fresh._do("COMMIT")
             # All in one file: only that can take another one's place at once.

@@ -194,7 +194,7 @@ class TantivyEngine:
         return Results(hits[: query.limit], total, facets)
 
     @contextmanager
-    def rebuild(self) -> Iterator[TantivyEngine]:
+    def rebuild(self) -> Iterator[tuple[TantivyEngine, str]]:
         """Return an empty index in a folder beside this one's; at the end the manifest names it."""
         if not self._lock.is_locked:
             self._claim()
@@ -202,7 +202,7 @@ class TantivyEngine:
         fresh._is_writer = True
         fresh._attach(manifest, is_new=True)
         try:
-            yield fresh
+            yield fresh, manifest.identity
             fresh.flush()
             fresh.close()
             self._publish(manifest)
