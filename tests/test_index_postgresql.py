@@ -164,12 +164,12 @@ def test_names_and_words_are_no_commands(engine: Engine) -> None:
 
 def test_an_index_that_failed_to_be_made_anew_is_as_it_was(engine: Engine, url: str) -> None:
     engine.upsert([document("old")])
-    with pytest.raises(KeyError), engine.rebuild() as new:
+    with pytest.raises(KeyError), engine.rebuild() as (new, _):
         new.upsert([document("new")])
         raise KeyError
     assert titles(engine, "") == ["old"]
     for name in ("second", "third"):
-        with engine.rebuild() as new:
+        with engine.rebuild() as (new, _):
             new.upsert([document(name)])
         assert titles(engine, "") == [name]
 

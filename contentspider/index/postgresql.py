@@ -248,7 +248,7 @@ class PostgreSQLEngine:
         return Results([Hit(_record(row), row["score"]) for row in rows], *_counted(counts))
 
     @contextmanager
-    def rebuild(self) -> Iterator[PostgreSQLEngine]:
+    def rebuild(self) -> Iterator[tuple[PostgreSQLEngine, str]]:
         """See `Engine.rebuild`: it is a table beside this one until then."""
         with self._asked() as connection:
             comment = self._comment(connection)
@@ -262,8 +262,7 @@ class PostgreSQLEngine:
         new._open = None
         try:
             new._ask("DROP TABLE IF EXISTS {table}")
-            new.open(is_writer=True)
-            yield new
+            yield new, new.open(is_writer=True)
             with self._asked() as connection:
                 connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(self._table))
                 connection.execute(

@@ -10,11 +10,10 @@ import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import normalize
 
 from contentspider.index.engine import EngineDownError, EngineError, Hit, Results, Stored
+from contentspider.index.pairs import terms, words
 from contentspider.index.schema import FACETS, TEXTS, Manifest
-from contentspider.page.text import TOKEN, UNSPACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
 
-# Diacritics are folded; what has no spaces between its words is cut before (`segmented`).
+# What is searched are words as `contentspider.index.pairs` makes them.
 TABLES = f"""
 CREATE TABLE manifest (manifest TEXT NOT NULL);
 CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, crawl TEXT NOT NULL,
@@ -145,7 +144,7 @@ class SQLiteEngine:
         names = ", ".join(field.name for field in TEXTS)
         self._do(
             f"INSERT INTO words (rowid, {names}) VALUES (?{', ?' * len(TEXTS)})",  # noqa: S608
-            (added.lastrowid, *(segmented(_joined(record.get(field.name))) for field in TEXTS)),
+            (added.lastrowid, *(_words(record.get(field.name)) for field in TEXTS)),
         )
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -187,14 +186,14 @@ class SQLiteEngine:
 
     def search(self, query: Query) -> Results:
         """Return the documents that hold all of the words; if none does, those that hold some."""
-        terms = [f'"{segmented(word)}"' for word in query.words.split() if TOKEN.search(word)]
-        if not terms:
+        wanted = [f'"{" ".join(term)}"' for term in terms(query.words)]
+        if not wanted:
             if query.words.strip():
                 return Results([], 0, {name: {} for name in FACETS})
             return self._found("", query)
-        results = self._found(" AND ".join(terms), query)
-        if not results.total and len(terms) > 1:
-            results = self._found(" OR ".join(terms), query)
+        results = self._found(" AND ".join(wanted), query)
+        if not results.total and len(wanted) > 1:
+            results = self._found(" OR ".join(wanted), query)
         return results
 
     def _found(self, match: str, query: Query) -> Results:
@@ -258,23 +257,12 @@ class SQLiteEngine:
             self._connection = None
 
 
-UNSPACED_CHARACTER = re.compile(rf"([{UNSPACED}])")
 STATES = "SELECT id, crawl, version, hash FROM documents"
 
 
-def segmented(text: str) -> str:
-    """Return text with a space around each character of scripts that have none between words: as
-    words of their own, and searched in a row, they are found wherever they stand.
-
-    >>> segmented('A 東京"')
-    'A  東  京  '
-    """
-    text = normalize("NFKC", text).replace('"', " ").replace("\0", " ")
-    return UNSPACED_CHARACTER.sub(r" \1 ", text).encode("utf-8", "replace").decode()
-
-
-def _joined(value: object) -> str:
-    return "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
+def _words(value: object) -> str:
+    text = "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
+    return " ".join(words(text))
 
 
 def _record(packed: bytes) -> dict[str, Any]:
