@@ -139,7 +139,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("out.parquet", "names no format"),
+        ("out.xlsx", "names no format"),
         ("none/out.csv", "its folder does not exist"),
         ("folder.csv", "it is a folder"),
     ],

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 OUTPUT_HELP = (
-    "write items to FILE, in the format of its ending (jsonl, json, csv, xml, md, txt), or one file"
-    " a page to FOLDER/; what was there is replaced when there are items"
+    "write items to FILE, in the format of its ending (jsonl, json, csv, xml, md, txt, parquet), or"
+    " one file a page to FOLDER/; what was there is replaced when there are items"
 )
 CRAWL_HELP = "what it crawls (an address), its name (--name), or its ledger's file"
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# By its path: only a feed of that format needs it.
+PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
 # Below 550, so that responses come decompressed and redirected; above the cache, so that it stays
 # lean.
 BLOCKS_ORDER = 540
@@ -50,6 +52,8 @@ class Addon:
         options = CrawlOptions.from_settings(settings)
         if not options.enabled:
             return
+        # Not in FEED_EXPORTERS, which is the project's own.
+        settings["FEED_EXPORTERS_BASE"].setdefault("parquet", PARQUET_EXPORTER)
         if options.durable:
             settings.set("SCHEDULER", LedgerScheduler, "addon")
             if settings["SCHEDULER"] is not LedgerScheduler:

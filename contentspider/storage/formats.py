@@ -18,6 +18,7 @@ from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape as escape_xml
 
 from contentspider.errors import ContentSpiderError
+from contentspider.storage.parquet import check_parquet, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,6 +36,7 @@ KINDS = {
     ".xml": "xml",
     ".md": "md",
     ".txt": "txt",
+    ".parquet": "parquet",
 }
 PAGE_KINDS = ("md", "txt", "html", "json")
 STDOUT = "-"
@@ -69,6 +71,8 @@ class Output:
                 f"-o {text}: its ending names no format; use one of {', '.join(KINDS)}, - for"
                 " standard output, or a folder/ for one file a page"
             )
+        if kind == "parquet" and not is_folder:
+            check_parquet()
         parent = path.resolve().parent
         if not parent.is_dir():
             raise ContentSpiderError(f"-o {text}: its folder does not exist")
@@ -264,4 +268,5 @@ WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
     "xml": _write_xml,
     "md": _all_pages("md", "\n---\n\n"),
     "txt": _all_pages("txt", "\n" + "=" * 80 + "\n\n"),
+    "parquet": write_parquet,
 }

@@ -1,0 +1,36 @@
+"""Parquet as a format of Scrapy's feeds: ``FEEDS = {"pages.parquet": {"format": "parquet"}}``."""
+
+from __future__ import annotations
+
+import json
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from scrapy.exporters import JsonLinesItemExporter
+
+from contentspider.storage.parquet import check_parquet, write_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class ParquetItemExporter(JsonLinesItemExporter):
+    """Writes a feed's items as Parquet when the feed is closed; until then they are lines of a
+    temporary file. Raises `ContentSpiderError` if pyarrow is missing.
+    """
+
+    def __init__(self, file: BinaryIO, **options: Any) -> None:
+        check_parquet()
+        # UTF-8 cannot hold half of a surrogate pair, as the escapes of ASCII can.
+        lines: Any = TemporaryFile()  # noqa: SIM115 - closed with the feed
+        super().__init__(lines, **options | {"encoding": None})
+        self._output = file
+
+    def finish_exporting(self) -> None:
+        """Write the file."""
+        with self.file:
+            write_parquet(self._records, self._output)
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        self.file.seek(0)
+        return map(json.loads, self.file)

@@ -1,0 +1,133 @@
+"""Items as Parquet: their types, whatever the items hold, and what a kill leaves."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider import ContentItem
+from contentspider.errors import ContentSpiderError
+from contentspider.storage.formats import Output
+from contentspider.storage.parquet import OWN
+from tests.conftest import Site, run
+from tests.sites import small_site
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def written(items: list[dict[str, Any]], folder: Path) -> Any:
+    assert Output.parse(f"{folder}/out.parquet").write(lambda: items) == len(items)
+    return parquet.read_table(folder / "out.parquet")
+
+
+def test_our_fields_have_the_same_types_in_every_file(tmp_path: Path) -> None:
+    assert list(OWN) != [], "and they are those of our items:"
+    assert set(OWN) == {field.name for field in fields(ContentItem)}
+    empty = written([], tmp_path).schema
+    item = asdict(ContentItem("https://e.org/"))
+    full = item | {"headings": ["# A"], "author": ["B"], "confidence": 1}
+    full["passages"] = [{"id": "a#0", "heading_path": ["# A"], "text": "B"}]
+    for items in ([item], [full], [full, item]):
+        schema = written(items, tmp_path).schema
+        assert {field.name: field.type for field in schema} == {
+            field.name: field.type for field in empty
+        }
+    assert empty.field("headings").type == pyarrow.list_(pyarrow.string())
+    assert empty.field("confidence").type == pyarrow.float64()
+    assert written([full], tmp_path).to_pylist() == [full]
+
+
+def test_fields_of_ones_own_have_the_type_of_their_values(tmp_path: Path) -> None:
+    items: list[dict[str, Any]] = [
+        {"n": 1, "x": 1, "flag": True, "tags": ["a"], "more": {"a": [1]}, "mixed": 1, "none": None},
+        {"n": None, "x": 0.5, "tags": [], "mixed": "b", "half": "\ud83d", "big": 2**64},
+        {"author": "one of the user's own", "truth": [1]},
+    ]
+    table = written(items, tmp_path)
+    kinds = {field.name: str(field.type) for field in table.schema}
+    assert kinds == {
+        "n": "int64",
+        "x": "double",
+        "flag": "bool",
+        "tags": "list<element: string>",
+        "more": "string",
+        "mixed": "string",
+        "none": "string",
+        "half": "string",
+        "big": "string",
+        "author": "string",
+        "truth": "string",
+    }
+    rows = table.to_pylist()
+    assert (rows[0]["x"], rows[1]["x"]) == (1.0, 0.5)
+    assert json.loads(rows[0]["more"]) == {"a": [1]}
+    assert [json.loads(row["mixed"]) for row in rows[:2]] == [1, "b"]
+    assert rows[1]["half"] == "?"
+    assert rows[2]["tags"] is None
+
+
+def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.storage.parquet.MAX_ROWS", 4)
+    monkeypatch.setattr("contentspider.storage.parquet.MAX_CHARS", 100)
+    items = [{"url": str(n), "content": "x" * (60 if n > 8 else 1)} for n in range(13)]
+    assert written(items, tmp_path).to_pylist() == items
+    groups = parquet.ParquetFile(tmp_path / "out.parquet").metadata
+    sizes = [groups.row_group(n).num_rows for n in range(groups.num_row_groups)]
+    assert sizes == [4, 4, 3, 2]
+    assert groups.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_a_missing_extra_is_said_before_the_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setattr("contentspider.storage.parquet.find_spec", lambda _: None)
+    with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[parquet\]'"):
+        Output.parse(f"{tmp_path}/out.parquet")
+
+
+def test_a_crawl_that_is_killed_has_all_pages_in_the_end(site: Site, tmp_path: Path) -> None:
+    small_site(site, 12)
+    (tmp_path / "out.parquet").write_bytes(b"yesterday's")
+    crawl = ["crawl", "--own-site", "--no-sitemaps", "--resume", site.url, "-o", "out.parquet"]
+    command = [sys.executable, "-m", "contentspider", *crawl]
+    answer, asked = site.answer, []
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+
+        def killing(path: str) -> tuple[int, str, bytes]:
+            asked.append(path)
+            if len(asked) == 6:
+                process.kill()
+            return answer(path)
+
+        site.answer = killing
+        assert process.wait(60) == -signal.SIGKILL
+    assert (tmp_path / "out.parquet").read_bytes() == b"yesterday's"
+    site.answer = answer
+    run(*crawl, cwd=tmp_path)
+    table = parquet.read_table(tmp_path / "out.parquet")
+    urls = table["url"].to_pylist()
+    assert sorted(urls) == sorted(set(urls))
+    assert len(urls) == 12
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_a_feed_of_scrapys(tmp_path: Path, site: Site) -> None:
+    small_site(site, 3)
+    feed = (tmp_path / "feed.parquet").as_uri()
+    run("crawl", "--own-site", "--no-sitemaps", site.url, "-o", feed, cwd=tmp_path)
+    table = parquet.read_table(tmp_path / "feed.parquet")
+    assert table.num_rows == 3
+    assert {field.name: field.type for field in table.schema} == {
+        field.name: field.type for field in written([], tmp_path).schema
+    }
