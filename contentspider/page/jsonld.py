@@ -32,7 +32,7 @@ NO_LETTERS = re.compile(r"[\W_]+")
 
 def read_json_ld(text: str) -> list[dict[str, object]]:
     """Return the objects of a script of JSON-LD that may describe the page: those on top, in a
-    graph, and main entities. What is broken (half of the web's is) has none.
+    graph, and main entities. What is broken (one in eighty is) has none.
     """
     try:
         value = json.loads(text, strict=False)

@@ -38,9 +38,9 @@ MAX_KEYWORD_CHARS = 100
 NAMES = {
     "published": "article:published_time og:article:published_time og:published_time datepublished"
     " article.published parsely-pub-date sailthru.date originalpublicationdate publishdate"
-    " publish-date publish_date publication_date publicationdate pubdate dc.date.issued"
-    " dcterms.issued dcterms.created dc.date.created dcterms.date dc.date date ptime displaydate"
-    " citation_publication_date date.created created datecreated",
+    " publish-date publish_date published-date published_date publication_date publicationdate"
+    " pubdate dc.date.issued dcterms.issued dcterms.created dc.date.created dcterms.date dc.date"
+    " date ptime displaydate citation_publication_date date.created created datecreated",
     "modified": "article:modified_time og:article:modified_time og:updated_time datemodified"
     " article.updated dcterms.modified dc.date.modified last-modified lastmod last_modified"
     " modified revised utime",

@@ -54,7 +54,7 @@ NO_NAME = re.compile(
 )
 CRUMB_STEP = re.compile(r"[cC]rumb|\[itemListElement\]")
 CRUMB_MARKS = re.compile(r"^[^\w(]+|[^\w)!?.+#]+$")
-MAX_PATHS = 600
+MAX_PATHS = 400
 
 
 def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
