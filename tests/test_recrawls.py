@@ -25,6 +25,8 @@ class Recrawls:
     them but those in *unlinked*.
     """
 
+    has_sitemap = False
+
     def __init__(self, site: Site, folder: Path) -> None:
         self.site, self.folder = site, folder
         self.articles = {f"/{number}": article(number) for number in range(1, COUNT)}
@@ -53,7 +55,8 @@ class Recrawls:
     def crawl(self, *options: str, code: int = 0) -> dict[str, Record]:
         """Crawl, and return the items by the paths of their pages."""
         done = run(
-            *("crawl", self.site.url, "--own-site", "-o", "pages.jsonl", "--no-sitemaps"),
+            *("crawl", self.site.url, "--own-site", "-o", "pages.jsonl"),
+            *(() if self.has_sitemap else ("--no-sitemaps",)),
             *options,
             cwd=self.folder,
             check=False,

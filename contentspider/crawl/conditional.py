@@ -12,6 +12,7 @@ from contentspider.crawl.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.binding import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.holder import Holder
 from contentspider.crawl.keeper import Keeper
+from contentspider.crawl.lastmods import CHECKED_EACH
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.returns import (
     CHECK_META_KEY,
@@ -28,9 +29,6 @@ logger = logging.getLogger(__name__)
 
 # After (as an answer comes) it is tagged with its blocks: an answer of 304 has none.
 CONDITIONAL_ORDER = 535
-# Of so many pages of a site that are said to be unchanged one is fetched all the same: some servers
-# say it of any page. The first is one of them.
-CHECKED_EACH = 50
 ASKING = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 

@@ -22,6 +22,7 @@ from contentspider.crawl.sitemaps import (
     read_sitemap,
 )
 from contentspider.page.document import Page
+from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,12 +112,21 @@ class FindingSpider(Spider):
     def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
         """Follow a sitemap's pages, and the sitemaps of an index."""
         addresses, is_index = read_sitemap(response)
-        for address in addresses:
+        for address, lastmod in addresses:
             if not is_index:
                 if self.scope.has(address):
+                    self._note_lastmod(address, lastmod)
                     yield from self.page_requests(address, 1)
             elif level < SITEMAP_DEPTH:
                 yield from self._sitemap_requests(address, level + 1)
+
+    def _note_lastmod(self, address: str, lastmod: str) -> None:
+        if not lastmod or self.revisits is None or self.keeper.is_broken:
+            return
+        try:
+            self.revisits.lastmods.note(address, lastmod)
+        except LedgerFullError as error:
+            self.keeper.fail(error)
 
     def parse_feed(self, response: Response) -> Iterator[Request]:
         """Follow the pages that a feed names."""

@@ -185,7 +185,7 @@ class Keeper:
             self.fail(error)
             return
         if known:
-            logger.info("%d known pages to which no page linked are asked for", known)
+            logger.info("%d known pages that have not come yet are asked for", known)
             raise DontCloseSpider
         if asked:
             logger.info("%d addresses that could not be read are asked again", asked)

@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 
 from contentspider.crawl.counters import find_counters, without_counters
 from contentspider.crawl.due import due_pages
+from contentspider.crawl.lastmods import Lastmods
 from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
 from contentspider.crawl.refilter import Refilter
@@ -72,6 +73,7 @@ class Revisits:
             ledger.runs.set_fact(CRAWL_FACT, uuid.uuid4().hex)
         distrusted = ledger.runs.fact(DISTRUSTED_FACT) or []
         self._distrusted = self._history.distrusted() | frozenset(distrusted)
+        self.lastmods = Lastmods(self._history, ledger.visits)
         self._states: dict[str, SiteState] = {}
         self._counters = self._history.counters()
         self._options = options
@@ -297,15 +299,9 @@ class Revisits:
         """Tell whether an address is that of a known page that is not gone."""
         return _is_live(self._history.page(page_id(url)))
 
-    def due(self) -> list[str]:
-        """Return the addresses of the known pages that this crawl is to ask, if it asks only those
-        that are due: see `due_pages`.
-        """
-        return due_pages(self._history, self._options) if self._options.due else []
-
     def may_wait(self, url: str) -> bool:
         """Tell whether a link need not be followed: it leads to a known page, or to where one was
-        before it moved, and this crawl asks of those only the ones that are `due`.
+        before it moved, and this crawl asks of those only the ones that are due.
         """
         if not self._options.due:
             return False
@@ -314,9 +310,11 @@ class Revisits:
 
     def unseen(self) -> Iterator[str]:
         """Yield the addresses of known pages that have not come in this crawl, but those that were
-        missing so often that they are taken to be gone; none if it asks only those that are due.
+        missing so often that they are taken to be gone. If the crawl asks only those that are
+        due, yield these (`due_pages`), as far as sitemaps say nothing else.
         """
         if self._options.due:
+            yield from self.lastmods.choose(due_pages(self._history, self._options))
             return
         for known in self._history.live():
             enough = known.missing + 1 >= self._options.missing_crawls > 0
@@ -351,12 +349,14 @@ class Revisits:
             seen = replace(seen, is_settled=is_settled, item=item)
             found = without_counters(refilter.visit(seen), counters)
             visit = takeover.take(losses.as_moved(found, moves))
+            self.lastmods.judge(visit)
             counts[visit.change] += 1
             settled.add(visit.previous_id)
         counts.update(losses.take(takeover, moves, settled))
         counts[CHANGED] += refilter.others(takeover, self._ledger.visits.has)
         for site in self._distrusted:
             takeover.distrust(site)
+        self.lastmods.take(takeover)
         takeover.commit()
         return counts
 

@@ -31,9 +31,11 @@ MAX_ENTRIES = 20_000
 
 
 class SitemapEntries(NamedTuple):
-    """The addresses that a sitemap names; of an index these are sitemaps, too."""
+    """The addresses that a sitemap names, each with its ``lastmod`` (empty if it has none); of an
+    index these are sitemaps, too.
+    """
 
-    addresses: list[str]
+    addresses: list[tuple[str, str]]
     is_index: bool = False
 
 
@@ -53,8 +55,11 @@ def read_sitemap(response: Response) -> SitemapEntries:
         return SitemapEntries([])
     if entries is None or entries.type not in ("urlset", "sitemapindex"):
         return SitemapEntries([])
-    addresses = [absolute(response.url, entry.get("loc", "")) for entry in entries]
-    return SitemapEntries([one for one in addresses if one], entries.type == "sitemapindex")
+    addresses = [
+        (absolute(response.url, entry.get("loc", "")), entry.get("lastmod") or "")
+        for entry in entries
+    ]
+    return SitemapEntries([one for one in addresses if one[0]], entries.type == "sitemapindex")
 
 
 def is_feed(response: Response) -> bool:

@@ -62,8 +62,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 START_META_KEY = "contentspider_start"
-# New pages come before known ones that are due: they are not current at all.
-DUE_PRIORITY = -1
+# New pages come before known ones, which are asked for when the first links and the sitemaps have
+# been read: they are not current at all.
+KNOWN_PRIORITY = -1
 MAX_RECENT = 50_000
 # Feeds that a start page names: its own, its sections', and one in each language.
 MAX_FEEDS = 20
@@ -199,9 +200,6 @@ class SiteSpider(FindingSpider):
                 seen.add(root)
                 for request in self.robots_requests(root):
                     yield request
-        for address in self.revisits.due() if self.revisits else ():
-            if (known := self.known_request(address, DUE_PRIORITY)) is not None:
-                yield known
 
     def is_own(self, address: str) -> bool:
         """Tell whether the page of an address belongs to the crawl."""
@@ -302,13 +300,13 @@ class SiteSpider(FindingSpider):
         item.url, item.id = address, page_id(address)
         yield item
 
-    def known_request(self, address: str, priority: int = 0) -> Request | None:
+    def known_request(self, address: str) -> Request | None:
         """Return the request of a page that earlier crawls knew, and to which no link led in this
         one; None if it does not belong to the crawl any more.
         """
         if not self.is_own(address):
             return None
-        return self._page_request(address, priority, {ORPHAN_META_KEY: True})
+        return self._page_request(address, KNOWN_PRIORITY, {ORPHAN_META_KEY: True})
 
     def _move(self, address: str, moved_from: str) -> None:
         """Let where a start address has moved belong to the crawl, now and when it goes on."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.errors import ContentSpiderError
 from contentspider.page.document import Page
 from contentspider.site.intervals import Spell, kind_of
+from contentspider.site.lastmod import Truth
 from contentspider.storage.database import Database
 from contentspider.storage.history_schema import HISTORY
 from contentspider.storage.takeover import Takeover
@@ -45,6 +46,7 @@ class Known:
     etag: str
     last_modified: str
     missing: int
+    site: str = ""
 
 
 class SQLiteHistory:
@@ -60,6 +62,11 @@ class SQLiteHistory:
         self._database = database = Database(path, True, read_only, HISTORY)
         self._do = database.do
         self._max_bytes = max_bytes
+        # How often the sitemaps of each site told the truth.
+        self.lastmods = {
+            str(site): Truth(*counts)  # type: ignore[arg-type]
+            for site, *counts in database.rows("SELECT * FROM lastmods")
+        }
         self.check, self.close = database.check, database.close
 
     def page(self, page_id: str) -> Known | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping
 
-SCHEMA = 6
+SCHEMA = 7
 # Row numbers are never given out twice (AUTOINCREMENT): items are recorded under their page's.
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -42,6 +42,7 @@ CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT
     is_unsent INTEGER NOT NULL);
 CREATE TABLE visits (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
     address INTEGER, visit TEXT NOT NULL, content BLOB, page BLOB);
+CREATE TABLE lastmods (id TEXT PRIMARY KEY, has_changed INTEGER NOT NULL) WITHOUT ROWID;
 """
 OLDEST = 2
 # What makes a version the next one. When TABLES change, these keep what they were.
@@ -99,7 +100,10 @@ TO_6 = """
 ALTER TABLE items ADD COLUMN page TEXT;
 ALTER TABLE items ADD COLUMN names TEXT;
 """
-STEPS = {2: TO_3, 3: TO_4, 4: TO_5, 5: TO_6}
+TO_7 = """
+CREATE TABLE lastmods (id TEXT PRIMARY KEY, has_changed INTEGER NOT NULL) WITHOUT ROWID;
+"""
+STEPS = {2: TO_3, 3: TO_4, 4: TO_5, 5: TO_6, 6: TO_7}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.site.record import HASH_PART, item_hash, refilled
@@ -14,6 +14,7 @@ from contentspider.storage.visits import COMPRESSION, pack_lines
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from contentspider.site.lastmod import Truth
     from contentspider.storage.database import Database
     from contentspider.storage.history import Known
     from contentspider.storage.visits import Seen, Visit
@@ -252,6 +253,10 @@ class Takeover:
     def distrust(self, site: str) -> None:
         """Note that a site's server says of pages that they have not changed which have."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
+
+    def judge(self, site: str, truth: Truth) -> None:
+        """Keep how often a site's sitemaps told the truth."""
+        self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(truth)))
 
     def _record(self, **values: object) -> int:
         names = ", ".join(["crawl", *values])

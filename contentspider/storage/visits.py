@@ -160,6 +160,26 @@ class SQLiteVisits:
                     f"{self._database.name}: visit {number} is damaged: {error}"
                 ) from error
 
+    def say(self, page_id: str, has_changed: bool) -> None:
+        """Note whether a sitemap says that a page has changed since it was visited last; of several
+        that say it of one page one is enough.
+        """
+        self._do(
+            "INSERT INTO lastmods VALUES (?, ?)"
+            " ON CONFLICT DO UPDATE SET has_changed = max(has_changed, excluded.has_changed)",
+            (page_id, has_changed),
+        )
+
+    def said(self, page_id: str) -> bool | None:
+        """Return whether a page has changed, by sitemaps; None if none says."""
+        row = self._do("SELECT has_changed FROM lastmods WHERE id = ?", (page_id,)).fetchone()
+        return bool(row[0]) if row else None
+
+    def said_changed(self) -> Iterator[str]:
+        """Yield the ids of the pages that have changed, by sitemaps."""
+        for (page_id,) in self._database.rows("SELECT id FROM lastmods WHERE has_changed"):
+            yield str(page_id)
+
     def numbered(self) -> Iterator[tuple[str, tuple[str, ...], bool]]:
         """Yield the site, the `Visit.numbered` and the `Answer.is_check` of visits that have the
         former.
