@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Keeper:
     """What `Duplicates` asks of a keeper."""
 
+    revisits = None
+
     def __init__(self, path: Path) -> None:
         self.ledger = Ledger(path)
 

@@ -21,6 +21,8 @@ from tests.test_storage import HTML
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from contentspider.storage.history import SQLiteHistory
+
 
 @pytest.mark.parametrize("version", [schema.OLDEST - 1, schema.SCHEMA + 1])
 def test_a_ledger_of_another_version_is_not_touched(path: Path, version: int) -> None:
@@ -255,7 +257,7 @@ def test_of_a_ledger_of_version_3_what_is_held_and_kept_is_there(path: Path) -> 
     assert sorted(entry.name for entry in path.parent.iterdir()) == [path.name, path.name + ".lock"]
 
 
-def shape_of(ledger: Ledger) -> dict[object, list[object]]:
+def shape_of(ledger: Ledger | SQLiteHistory) -> dict[object, list[object]]:
     """Return the columns of the tables and of the indexes."""
     named = [*ledger._database.rows("SELECT type, name FROM sqlite_master WHERE sql > ''")]
     return {

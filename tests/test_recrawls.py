@@ -197,10 +197,16 @@ def test_a_page_that_moved_without_a_redirect_is_gone_and_says_where_its_text_is
     again: Recrawls,
 ) -> None:
     again.articles["/elsewhere"] = again.articles.pop("/9")
+    again.articles["/edited"] = again.articles.pop("/8").replace("</p>", " A word more.</p>", 1)
+    del again.articles["/7"]
+    again.articles["/another"] = article(77)
     again.crawl()
     found = {record["url"]: record for record in again.records()}
-    assert (found["/elsewhere"]["change"], found["/9"]["change"]) == ("new", "gone")
-    assert found["/9"]["reason"] == f"HTTP 404; its text is at {again.site.url}/elsewhere"
+    for before, now in (("/9", "/elsewhere"), ("/8", "/edited")):
+        assert (found[now]["change"], found[before]["change"]) == ("new", "gone")
+        assert found[before]["reason"] == f"HTTP 404; its text is at {again.site.url}{now}"
+        assert found[now]["reason"] == f"its text was at {again.site.url}{before}"
+    assert (found["/7"]["reason"], found["/another"]["reason"]) == ("HTTP 404", "")
 
 
 def test_what_nothing_links_to_is_gone_after_three_complete_crawls(again: Recrawls) -> None:

@@ -13,6 +13,7 @@ from w3lib.url import canonicalize_url
 
 from contentspider.crawl.addresses import Again
 from contentspider.crawl.links import clean_address
+from contentspider.crawl.owners import MIN_TEXT_CHARS
 from contentspider.site.record import page_id
 from contentspider.storage.database import LedgerFullError
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A shorter text ("Not found", a menu alone) says nothing of which page it is.
-MIN_TEXT_CHARS = 200
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
 # Parameters that say where a visitor came from, of the usual analytics and mail services.
 TRACKING = re.compile(
@@ -53,11 +52,12 @@ class Duplicates:
         address that the page names, where this is a form of its own (see `plain_form`). A page has
         come out if one with its text and title has: any of its site, if there are `MIN_TEXT_CHARS`
         of text; a form of its address or one that names the same canonical address, if there are
-        less. *row* is that of the page's address in the ledger.
+        less; or one of which it was a copy in earlier crawls, and is (see `Owners`). *row* is that
+        of the page's address in the ledger.
         """
         named = self._canonical(address, page)
         owner = row or -next(self._anonymous)
-        shown = named if named and plain_form(named) == plain_form(address) else address
+        shown = _shown(address, named)
         text = "\n".join(block.text for block in page.content.blocks)
         said = "\n".join([*page.hints.titles[:1], text])
         if len(text) >= MIN_TEXT_CHARS:
@@ -65,7 +65,11 @@ class Duplicates:
         else:
             claims = [f"{plain_form(one)} {said}" for one in (address, named) if one]
         try:
-            wanted = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims])]
+            revisits = self._keeper.revisits
+            if revisits is not None and not revisits.is_first:
+                # Its owner has claimed its own id.
+                claims.append(revisits.owners.copied(page, shown, self._site_of(address)))
+            wanted = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims]) if claim]
             canonical = named if named != address else ""
             is_new = self._keeper.ledger.frontier.claim(wanted, owner, canonical)
         except LedgerFullError as error:
@@ -79,11 +83,14 @@ class Duplicates:
         page does not depend on which comes first.
         """
         keeper = self._keeper
-        if keeper.revisits is None or row is None or keeper.addresses.is_at_end:
+        if keeper.revisits is None or keeper.revisits.is_first:
+            return False
+        if row is None or keeper.addresses.is_at_end:
             return False
         if sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS:
             return False
-        if not keeper.revisits.owner(page, address, self._site_of(address)):
+        shown = _shown(address, self._canonical(address, page))
+        if not keeper.revisits.owners.awaited(page, shown, self._site_of(address)):
             return False
         keeper.addresses.note(row, "failed", "a copy of a known page", again=Again.AT_END)
         return True
@@ -99,6 +106,11 @@ class Duplicates:
             logger.debug("%s names %r canonical: no address", address, page.hints.canonical)
             return ""
         return named if on_site and named.startswith(("http://", "https://")) else ""
+
+
+def _shown(address: str, named: str) -> str:
+    """Return the form of an address that is shown: the one *named* canonical, if it is one."""
+    return named if named and plain_form(named) == plain_form(address) else address
 
 
 def _key(claim: str) -> bytes:

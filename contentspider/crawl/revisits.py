@@ -15,6 +15,7 @@ from contentspider.crawl.due import due_pages
 from contentspider.crawl.lastmods import Lastmods
 from contentspider.crawl.ledgers import open_history
 from contentspider.crawl.losses import Losses
+from contentspider.crawl.owners import Owners
 from contentspider.crawl.refilter import Refilter
 from contentspider.site.counters import are_counters, numbered_places
 from contentspider.site.difference import (
@@ -76,7 +77,7 @@ class Revisits:
         self.lastmods = Lastmods(self._history, ledger.visits)
         self._states: dict[str, SiteState] = {}
         self._counters = self._history.counters()
-        self._options = options
+        self.owners = Owners(ledger, self._history, self._content)
         # The texts of the error pages, by folder.
         told = ledger.runs.fact(ERROR_FACT) or {}
         self._errors = {folder: frozenset(texts) for folder, texts in told.items()}
@@ -169,6 +170,13 @@ class Revisits:
             return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
         return Difference(CHANGED, BY_PAGE, ratio, places, is_cut)
 
+    def _content(self, page: Page, site: str) -> str:
+        """Return a page's main content, empty if its site has no item yet."""
+        if site not in self._states:
+            return ""
+        refilter = Refilter(self._history, self._states, self._options)
+        return str(refilter.fields(self._states[site], page)["content"])
+
     def _slot_of(self, site: str, path: str) -> str:
         model = self._states[site].model if site in self._states else None
         return model.slot_of(path) if model is not None else path
@@ -246,16 +254,6 @@ class Revisits:
             site,
         )
 
-    def owner(self, page: Page, url: str, site: str) -> str:
-        """Return the id of the known page, not yet seen in this crawl, that has the text of a page
-        which is not known; empty if there is none: a copy does not take a page's place because it
-        came first.
-        """
-        if self.is_first or self.is_known(url):
-            return ""
-        owner = self._history.owner(site, text_hash(page))
-        return "" if not owner or self._ledger.visits.has(owner) else owner
-
     def learn_error_page(self, page: Page) -> None:
         """Learn how the error page looks that is answered, as a success, in a folder of a site,
         from the answer to a random address there.
@@ -300,13 +298,15 @@ class Revisits:
         return _is_live(self._history.page(page_id(url)))
 
     def may_wait(self, url: str) -> bool:
-        """Tell whether a link need not be followed: it leads to a known page, or to where one was
-        before it moved, and this crawl asks of those only the ones that are due.
+        """Tell whether a link need not be followed: it leads to a known page, a copy of one, or to
+        where one was before it moved, and this crawl asks of those only the ones that are due.
         """
         if not self._options.due:
             return False
         known = self._history.page(page_id(url))
-        return known is not None and known.state in (LIVE, MOVED)
+        if known is not None and known.state in (LIVE, MOVED):
+            return True
+        return bool(self._history.owner(page_id(url)))
 
     def unseen(self) -> Iterator[str]:
         """Yield the addresses of known pages that have not come in this crawl, but those that were
@@ -353,6 +353,7 @@ class Revisits:
             counts[visit.change] += 1
             settled.add(visit.previous_id)
         counts.update(losses.take(takeover, moves, settled))
+        self.owners.take(takeover)
         counts[CHANGED] += refilter.others(takeover, self._ledger.visits.has)
         for site in self._distrusted:
             takeover.distrust(site)

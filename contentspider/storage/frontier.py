@@ -188,7 +188,8 @@ class SQLiteFrontier:
             return
         self._do(
             "UPDATE addresses"
-            " SET state = ?, reason = ?, target = ?, request = iif(?, request, NULL)"
+            " SET state = ?, reason = ?, target = coalesce(?, target),"
+            " request = iif(?, request, NULL)"
             " WHERE number = ? AND state IN ('taken', 'remembered')",
             (state, reason, target, may_pass, row),
         )
@@ -215,7 +216,8 @@ class SQLiteFrontier:
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
         """Claim keys for an address; False, and nothing is claimed, if another address has one of
-        them. Which address its page names *canonical* is noted in any case.
+        them: that is its target then. Which address its page names *canonical* is noted in any
+        case.
 
         The same address may claim again: it was fetched before the crawl was killed.
         """
@@ -225,6 +227,11 @@ class SQLiteFrontier:
         for claim in wanted:
             owner = self._do("SELECT address FROM claims WHERE claim = ?", (claim,)).fetchone()
             if owner is not None and owner[0] != row:
+                self._do(
+                    "UPDATE addresses SET target = (SELECT url FROM addresses WHERE number = ?)"
+                    " WHERE number = ?",
+                    (owner[0], row),
+                )
                 return False
         for claim in wanted:
             self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))

@@ -74,13 +74,23 @@ class SQLiteHistory:
         row = self._do(f"SELECT {KNOWN} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
         return Known(*row) if row else None
 
-    def owner(self, site: str, text_hash: str) -> str:
-        """Return the id of the live page of a site that had a text; empty if none had."""
+    def owner(self, page_id: str, text_hash: str = "", site: str = "") -> str:
+        """Return the id of the live page of which another one was a copy, or of that of the *site*
+        that had a text; empty if none had.
+        """
         row = self._do(
-            "SELECT id FROM pages WHERE text_hash = ? AND site = ? AND state = 'live'"
-            " ORDER BY first_seen, id LIMIT 1",
-            (text_hash, site),
+            "SELECT pages.id FROM copies JOIN pages ON pages.id = owner AND state = 'live'"
+            " WHERE copies.id = ?",
+            (page_id,),
         ).fetchone()
+        row = (
+            row
+            or self._do(
+                "SELECT id FROM pages WHERE text_hash = ? AND site = ? AND state = 'live'"
+                " ORDER BY first_seen, id LIMIT 1",
+                (text_hash, site),
+            ).fetchone()
+        )
         return str(row[0]) if row else ""
 
     def live(self) -> Iterator[Known]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
+
+from contentspider.site.fingerprint import fingerprint
 from contentspider.storage.schema import Schema
 
 TABLES = """
@@ -22,10 +25,11 @@ CREATE TABLE pages (id TEXT PRIMARY KEY, url TEXT NOT NULL, site TEXT NOT NULL,
     changes INTEGER NOT NULL, changed_days REAL NOT NULL DEFAULT 0,
     still_days REAL NOT NULL DEFAULT 0, previous_hash TEXT NOT NULL DEFAULT '', links BLOB,
     content BLOB, previous BLOB, page BLOB, item BLOB, item_hash TEXT NOT NULL DEFAULT '',
-    seq INTEGER NOT NULL DEFAULT 0);
+    seq INTEGER NOT NULL DEFAULT 0, fingerprint TEXT NOT NULL DEFAULT '');
+CREATE TABLE copies (id TEXT PRIMARY KEY, owner TEXT NOT NULL,
+    crawl INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX pages_by_seq ON pages (seq);
 CREATE INDEX live_by_text ON pages (text_hash, site) WHERE state = 'live';
-CREATE INDEX live_by_content ON pages (content_hash) WHERE state = 'live';
 CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, crawl INTEGER NOT NULL,
     at TEXT NOT NULL, id TEXT NOT NULL, url TEXT NOT NULL, change TEXT NOT NULL,
     change_ratio REAL NOT NULL DEFAULT 0, change_cause TEXT NOT NULL DEFAULT '',
@@ -45,4 +49,22 @@ TO_3 = """
 CREATE TABLE lastmods (site TEXT PRIMARY KEY, still REAL NOT NULL, missed REAL NOT NULL,
     said REAL NOT NULL, needless REAL NOT NULL) WITHOUT ROWID;
 """
-HISTORY = Schema("history", 3, TABLES, 1, {1: TO_2, 2: TO_3})
+TO_4 = """
+DROP INDEX live_by_content;
+ALTER TABLE pages ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';
+UPDATE pages SET fingerprint = fingerprint_of(content) WHERE content IS NOT NULL;
+CREATE TABLE copies (id TEXT PRIMARY KEY, owner TEXT NOT NULL,
+    crawl INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+def _fingerprint_of(content: bytes) -> str:
+    try:
+        return fingerprint(zlib.decompress(content).decode("utf-8", "surrogatepass"))
+    except (zlib.error, ValueError):  # damaged: its reader says so
+        return ""
+
+
+HISTORY = Schema(
+    "history", 4, TABLES, 1, {1: TO_2, 2: TO_3, 3: TO_4}, {"fingerprint_of": _fingerprint_of}
+)

@@ -7,7 +7,9 @@ import zlib
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.site.fingerprint import fingerprint
 from contentspider.site.record import HASH_PART, item_hash, refilled
+from contentspider.storage.heirs import Heirs
 from contentspider.storage.runs import days_between, now
 from contentspider.storage.visits import COMPRESSION, pack_lines
 
@@ -23,6 +25,8 @@ LIVE, GONE, MOVED = "live", "gone", "moved"
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
 BY_PAGE, BY_MODEL = "page", "model"
+# Copies that no complete crawl found, so many in a row, are forgotten.
+COPIES_KEPT = 3
 
 
 class Takeover:
@@ -37,6 +41,8 @@ class Takeover:
         self._do = database.do
         self._max_bytes = max_bytes
         self._begin(crawl, is_complete)
+        self._first = database.count("SELECT max(seq) FROM changes") + 1
+        self._heirs: Heirs | None = None
 
     def _begin(self, crawl: str, is_complete: bool) -> None:
         known = self._database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
@@ -73,8 +79,7 @@ class Takeover:
                 (before, visit.previous_hash, visit.id),
             )
         if seen.content is not None:
-            packed = zlib.compress(seen.content.encode("utf-8", "surrogatepass"), COMPRESSION)
-            self._do("UPDATE pages SET content = ? WHERE id = ?", (packed, visit.id))
+            self._set_content(visit.id, seen.content)
         if seen.page is not None:
             page = seen.page if self._has_room() else None
             self._do("UPDATE pages SET page = ? WHERE id = ?", (page, visit.id))
@@ -142,6 +147,13 @@ class Takeover:
                 (_packed(item) if item is not None else None, new, seq, page_id),
             )
 
+    def _set_content(self, page_id: str, content: str) -> None:
+        packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
+        self._do(
+            "UPDATE pages SET content = ?, fingerprint = ? WHERE id = ?",
+            (packed, fingerprint(content), page_id),
+        )
+
     def _days_since(self, visit: Visit) -> float:
         """Return for how many days a page had not been visited; 0 if it is new, or came back."""
         last_seen = self._value("last_seen", visit.id)
@@ -179,17 +191,20 @@ class Takeover:
         self._do("UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, known.id))
 
     def lose(self, known: Known, reason: str) -> None:
-        """Record that a page is gone; the reason names a new page that has its text, if there is
-        one: it moved, and no redirect says so.
+        """Record that a page is gone, after all visits are taken over; the reason names a new page
+        that has its text, and that one's names it, if there is one: it moved, and no redirect says
+        so.
         """
         at = now()
-        heir = self._do(
-            "SELECT url FROM pages WHERE content_hash = ? AND state = 'live'"
-            " AND first_seen = last_seen AND id != ? ORDER BY url LIMIT 1",
-            (known.content_hash, known.id),
-        ).fetchone()
-        if heir is not None:
-            reason += f"; its text is at {heir[0]}"
+        if self._heirs is None:
+            self._heirs = Heirs(self._database, self._number)
+        if (heir := self._heirs.of(known.id)) is not None:
+            reason += f"; its text is at {heir.url}"
+            self._do(  # not what an earlier take-over has recorded: that was read
+                "UPDATE changes SET reason = ?"
+                " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
+                (f"its text was at {known.url}", self._first, heir.id),
+            )
         seq = self._record(
             at=at,
             id=known.id,
@@ -223,12 +238,12 @@ class Takeover:
         self._do("UPDATE pages SET model = ? WHERE id = ?", (model, known.id))
         if content_hash == known.content_hash:
             return
-        packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
         self._do(
-            "UPDATE pages SET content_hash = ?, previous_hash = content_hash, previous = content,"
-            " content = ? WHERE id = ?",
-            (content_hash, packed, known.id),
+            "UPDATE pages SET content_hash = ?, previous_hash = content_hash, previous = content"
+            " WHERE id = ?",
+            (content_hash, known.id),
         )
+        self._set_content(known.id, content)
         seq = self._record(
             at=now(),
             id=known.id,
@@ -250,6 +265,10 @@ class Takeover:
         """Note that a place of a site holds a counter."""
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
+    def copy(self, page_id: str, owner: str) -> None:
+        """Note that a page was a copy of another one, its *owner*, which stands for both."""
+        self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", (page_id, owner, self._number))
+
     def distrust(self, site: str) -> None:
         """Note that a site's server says of pages that they have not changed which have."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
@@ -269,6 +288,11 @@ class Takeover:
 
     def commit(self) -> None:
         """Keep all that was taken over."""
+        self._do(
+            "DELETE FROM copies WHERE crawl <"
+            " (SELECT number FROM crawls WHERE is_complete ORDER BY number DESC LIMIT 1 OFFSET ?)",
+            (COPIES_KEPT - 1,),
+        )
         self._database.commit()
         self._database.sync()
 

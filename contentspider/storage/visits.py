@@ -130,6 +130,11 @@ class SQLiteVisits:
         """Tell whether a page has been visited."""
         return self._do("SELECT 1 FROM visits WHERE id = ?", (page_id,)).fetchone() is not None
 
+    def content(self, page_id: str) -> str | None:
+        """Return the main content of a visited page, None if it is as it was."""
+        row = self._do("SELECT content FROM visits WHERE id = ?", (page_id,)).fetchone()
+        return _text(row[0]) if row else None
+
     def count(self) -> int:
         """Return how many pages have been visited."""
         return self._database.count("SELECT count(*) FROM visits")
@@ -151,10 +156,8 @@ class SQLiteVisits:
         ).fetchone():
             number, visit, content, page, *answer = row
             try:
-                text = (
-                    zlib.decompress(content).decode("utf-8", "surrogatepass") if content else None
-                )
-                yield Seen(number, Visit(**json.loads(visit)), _answer(answer), text, page)
+                found = Visit(**json.loads(visit))
+                yield Seen(number, found, _answer(answer), _text(content), page)
             except (zlib.error, ValueError, TypeError) as error:
                 raise StateError(
                     f"{self._database.name}: visit {number} is damaged: {error}"
@@ -193,9 +196,26 @@ class SQLiteVisits:
 
     def at(self, address_row: int) -> tuple[str, str] | None:
         """Return the id and the address of the page that was found at an address' row."""
+        self._index()
+        return self._found("address = ?", address_row)
+
+    def _index(self) -> None:
         # Only the end of a crawl asks.
         self._do("CREATE INDEX IF NOT EXISTS by_address ON visits (address)")
-        return self._found("address = ?", address_row)
+
+    def copies(self) -> Iterator[tuple[str, str]]:
+        """Yield the addresses whose pages were copies, each with the id of the page that came
+        out.
+        """
+        self._index()
+        self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
+        for url, owner in self._database.rows(
+            "SELECT copy.url, visits.id FROM addresses AS copy"
+            " JOIN addresses AS original ON original.url = copy.target"
+            " JOIN visits ON visits.address = original.number"
+            " WHERE copy.state = 'skipped' AND copy.reason = 'duplicate'"
+        ):
+            yield str(url), str(owner)
 
     def of(self, page_id: str) -> tuple[str, str] | None:
         """Return the id and the address of a page, if it was visited."""
@@ -204,6 +224,10 @@ class SQLiteVisits:
     def _found(self, which: str, value: object) -> tuple[str, str] | None:
         row = self._do(f"SELECT id, visit FROM visits WHERE {which} LIMIT 1", (value,)).fetchone()  # noqa: S608
         return (str(row[0]), str(json.loads(row[1])["url"])) if row else None
+
+
+def _text(packed: bytes | None) -> str | None:
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass") if packed else None
 
 
 def _answer(row: tuple[object, ...] | list[object]) -> Answer:

@@ -1,0 +1,59 @@
+"""Fingerprints of texts: of near-equal ones they differ in few bits."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WORD = re.compile(r"\w+")
+SHINGLE = 3
+# Of 600 texts in which a tenth of the words had been replaced, and of half of those with a fifth,
+# no more bits differ; of two pages of one site they do in one of 2,500 pairs. That these are
+# near-equal is to be checked.
+MAX_BITS = 14
+
+
+def fingerprint(text: str) -> str:
+    """Return the fingerprint of a text, 16 hexadecimal digits: the simhash of its runs of three
+    words, whatever their case and what stands between them. Empty if it has no words.
+    """
+    words = WORD.findall(text.casefold())
+    if not words:
+        return ""
+    known = {word: crc32(word.encode("utf-8", "surrogatepass")) for word in set(words)}
+    hashes = np.array([known[word] for word in words], dtype=np.uint64)
+    for _ in range(SHINGLE - 1):
+        if len(hashes) > 1:
+            hashes = hashes[1:] + hashes[:-1] * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((31, 0x7FB5D329728EA185), (27, 0x81DADEF4BC2DD44D), (33, 1)):
+        hashes = (hashes ^ (hashes >> np.uint64(shift))) * np.uint64(factor)
+    hashes = np.unique(hashes)
+    bits = np.unpackbits(hashes.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
+    ones = bits.sum(axis=0, dtype=np.int64)
+    return np.packbits(2 * ones > len(hashes)).tobytes().hex()
+
+
+class Fingerprints:
+    """Fingerprints, to be looked through for those that are near another."""
+
+    def __init__(self, fingerprints: Sequence[str]) -> None:
+        self._bits = np.unpackbits(
+            np.array([list(bytes.fromhex(one)) for one in fingerprints], dtype=np.uint8).reshape(
+                -1, 8
+            ),
+            axis=1,
+        )
+
+    def near(self, one: str) -> list[int]:
+        """Return the places of those of which *one* differs in `MAX_BITS` at most, the nearest
+        first.
+        """
+        own = np.unpackbits(np.frombuffer(bytes.fromhex(one), dtype=np.uint8))
+        distances = (self._bits != own).sum(axis=1)
+        return [int(at) for at in np.argsort(distances, kind="stable") if distances[at] <= MAX_BITS]

@@ -1,0 +1,27 @@
+"""Fingerprints of texts: near-equal ones are found, others are not."""
+
+from __future__ import annotations
+
+from contentspider.site.fingerprint import Fingerprints, fingerprint
+from tests.sites import prose
+
+
+def text(*seed: object) -> str:
+    return "\n".join(prose(*seed, number) for number in range(5))
+
+
+def test_a_fingerprint_is_that_of_the_words_and_their_order() -> None:
+    assert fingerprint("Tea, and a cup!") == fingerprint("tea and\n a CUP")
+    assert len({fingerprint(one) for one in ("tea and a cup", "a cup and tea", "tea")}) == 3
+    assert fingerprint("") == fingerprint(" - ") == ""
+    assert fingerprint("The ferry leaves at nine \ud800") == "2806fb91f3e796f5", "it is stored"
+
+
+def test_near_equal_texts_are_found_the_nearest_first() -> None:
+    others = [text("page", number) for number in range(50)]
+    edited = others[7].replace(prose("page", 7, 2), prose("page", 7, 2) + " One sentence more.")
+    one = fingerprint(others[7])
+    known = Fingerprints([fingerprint(each) for each in [*others[:7], edited, *others[7:]]])
+    assert known.near(one) == [8, 7]
+    assert known.near(fingerprint(text("another"))) == []
+    assert Fingerprints([]).near(one) == []
