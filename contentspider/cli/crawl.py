@@ -143,6 +143,11 @@ def _add_outputs(group: Group) -> None:
     )
     add_format(group)
     group.add_argument(
+        "--warc",
+        metavar="FILE",
+        help="append what is asked and answered to FILE (.warc.gz), as it was received",
+    )
+    group.add_argument(
         "--only",
         choices=["changed"],
         default="",

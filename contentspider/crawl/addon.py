@@ -16,6 +16,7 @@ from contentspider.crawl.pipeline import ContentPipeline
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.scheduler import LedgerScheduler
 from contentspider.crawl.settings import DEFAULTS
+from contentspider.crawl.warc import WarcArchive
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -90,3 +91,4 @@ class Addon:
             "ITEM_PIPELINES", ContentPipeline, PIPELINE_ORDER
         )
         settings.setdefault_in_component_priority_dict("EXTENSIONS", Progress, 500)
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", WarcArchive, 510)

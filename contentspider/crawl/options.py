@@ -56,6 +56,7 @@ class CrawlOptions:
     index: list[str]
     index_secs: float
     output_file: str
+    warc_file: str
     outage_secs: float
     progress_secs: float
 

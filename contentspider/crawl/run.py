@@ -33,6 +33,7 @@ from contentspider.storage.database import LedgerBusyError, is_in_use
 from contentspider.storage.formats import STDOUT, Output, replacing
 from contentspider.storage.ledger import Ledger
 from contentspider.storage.remote import is_url
+from contentspider.storage.warc import check_warc
 from contentspider.terminal import SafeFormatter, printable
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ OPTION_SETTINGS = {
     "log_file": "LOG_FILE",
     "state_dir": "CONTENTSPIDER_STATE_DIR",
     "history": "CONTENTSPIDER_HISTORY_URL",
+    "warc": "CONTENTSPIDER_WARC_FILE",
     "index": "CONTENTSPIDER_INDEX",
 }
 
@@ -240,6 +242,8 @@ def _check(settings: Settings) -> None:
             "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"
             " scrapy crawl site does without the latter"
         )
+    if warc := settings.get("CONTENTSPIDER_WARC_FILE"):
+        check_warc(Path(warc))
     if not is_url(settings["CONTENTSPIDER_MODELS_DIR"]):
         _check_folder("--models", Path(settings["CONTENTSPIDER_MODELS_DIR"]))
     _check_folder("--state-dir", state_folder(settings.get("CONTENTSPIDER_STATE_DIR", "")))

@@ -247,6 +247,11 @@ SETTINGS = (
         " the crawl.",
     ),
     Setting(
+        "CONTENTSPIDER_WARC_FILE",
+        "",
+        "WARC file (.warc.gz) to which what is asked and answered is appended, as it was received.",
+    ),
+    Setting(
         "CONTENTSPIDER_OUTAGE_SECS",
         300.0,
         "Seconds that a crawl waits for a host that is down, when nothing else is left to fetch;"

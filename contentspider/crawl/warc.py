@@ -1,0 +1,91 @@
+"""The extension that writes what a crawl fetches to a WARC file."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from contentspider import __version__
+from contentspider.crawl.options import CrawlOptions
+from contentspider.storage.warc import Exchange, WarcFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers, Response
+
+logger = logging.getLogger(__name__)
+
+
+class WarcArchive:
+    """Writes each answer with its request to ``CONTENTSPIDER_WARC_FILE`` as it comes from the
+    server, before any middleware unpacks or replaces it, and before it is parsed: what a kill
+    leaves has every page that is known to be done.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        path = CrawlOptions.from_settings(crawler.settings).warc_file
+        if not path:
+            raise NotConfigured
+        assert crawler.stats
+        self.stats = crawler.stats
+        self.warc: WarcFile | None = WarcFile(Path(path), f"contentspider/{__version__}")
+        crawler.signals.connect(self.downloaded, signal=signals.response_downloaded)
+        crawler.signals.connect(self.closed, signal=signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> WarcArchive:
+        """Return the extension of a crawler."""
+        return cls(crawler)
+
+    def downloaded(self, response: Response, request: Request) -> None:
+        """Write an answer with its request."""
+        parts = urlsplit(response.url)
+        if self.warc is None or parts.scheme not in ("http", "https"):
+            return
+        exchange = Exchange(
+            url=response.url,
+            method=request.method,
+            target=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+            request_headers=[("Host", parts.netloc.rpartition("@")[2]), *_pairs(request.headers)],
+            request_body=request.body,
+            status=_status(response.status),
+            response_headers=list(_pairs(response.headers)),
+            body=response.body,
+            address=str(response.ip_address or ""),
+        )
+        try:
+            self.warc.write(exchange)
+            self.stats.inc_value("contentspider/warc/written")
+        except OSError as error:
+            logger.error(
+                "%s cannot be written (%s): what is fetched from here on is not in it",
+                self.warc.path,
+                error.strerror,
+            )
+            self.closed()
+
+    def closed(self) -> None:
+        """Close the file."""
+        if self.warc is not None:
+            self.warc.close()
+            self.warc = None
+
+
+def _status(status: int) -> str:
+    known = {entry.value: entry.phrase for entry in HTTPStatus}
+    return f"{status} {known.get(status, 'Unknown')}"
+
+
+def _pairs(headers: Headers) -> Iterator[tuple[str, str]]:
+    for name, values in headers.items():
+        for value in values:
+            yield name.decode("latin-1"), value.decode("latin-1")

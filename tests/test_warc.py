@@ -1,0 +1,130 @@
+"""WARC files of a crawl: what is in them, and what a kill and other files do to them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.errors import ContentSpiderError
+from contentspider.storage import warc
+from contentspider.storage.warc import Exchange, WarcFile, whole_bytes
+from tests.conftest import Site, run
+from tests.sites import small_site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+archive = pytest.importorskip("warcio.archiveiterator")
+
+BODY = gzip.compress(b"<p>caf\xc3\xa9")
+EXCHANGE = Exchange(
+    "http://e.org/a?b",
+    "GET",
+    "/a?b",
+    [("Host", "e.org"), ("Cookie", "secret"), ("Authorization", "secret")],
+    b"",
+    "200 OK",
+    [
+        ("Content-Encoding", "gzip"),
+        ("Transfer-Encoding", "chunked"),
+        ("Content-Length", "7"),
+        ("Content-Type", "text/html"),
+    ],
+    BODY,
+    "192.0.2.1",
+)
+
+
+def records(path: Path) -> list[tuple[str, str, bytes]]:
+    """Return the type, address and decoded body of each record, whose digests are right."""
+    with path.open("rb") as file:
+        found = []
+        for record in archive.ArchiveIterator(file, check_digests="raise"):
+            body = record.content_stream().read()
+            uri = record.rec_headers.get_header("WARC-Target-URI") or ""
+            found.append((record.rec_type, uri, body))
+        return found
+
+
+def write(path: Path, count: int = 1) -> None:
+    file = WarcFile(path, "test")
+    for _ in range(count):
+        file.write(EXCHANGE)
+    file.close()
+
+
+def test_answers_are_as_received_and_secrets_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "out.warc.gz"
+    write(path)
+    assert [(kind, uri) for kind, uri, _ in records(path)] == [
+        ("warcinfo", ""),
+        ("response", EXCHANGE.url),
+        ("request", EXCHANGE.url),
+    ]
+    assert records(path)[1][2] == "<p>café".encode()
+    plain = gzip.decompress(path.read_bytes())
+    assert BODY in plain
+    assert f"Content-Length: {len(BODY)}\r\n\r\n".encode() + BODY in plain
+    assert b"chunked" not in plain
+    assert b"secret" not in plain
+    assert b"WARC-IP-Address: 192.0.2.1" in plain
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_what_a_kill_leaves_is_cut_off_at_any_byte(tmp_path: Path) -> None:
+    path = tmp_path / "out.warc.gz"
+    write(path, 2)
+    whole = path.read_bytes()
+    for cut in range(1, len(whole), 37):
+        path.write_bytes(whole[:-cut])
+        left = whole_bytes(io.BytesIO(whole[:-cut]))
+        write(path)
+        assert path.read_bytes()[:left] == whole[:left]
+        kinds = [kind for kind, _, _ in records(path)]
+        assert kinds[-3:] == ["warcinfo", "response", "request"]
+
+
+def test_another_file_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "out.warc.gz"
+    path.write_bytes(b"something of the user's")
+    with pytest.raises(ContentSpiderError, match="is no compressed WARC file"):
+        WarcFile(path, "test")
+    assert path.read_bytes() == b"something of the user's"
+    first = WarcFile(tmp_path / "two.warc.gz", "test")
+    with pytest.raises(ContentSpiderError, match="by another crawl"):
+        WarcFile(tmp_path / "two.warc.gz", "test")
+    first.close()
+    with pytest.raises(ContentSpiderError, match="cannot be written"):
+        WarcFile(tmp_path / "none" / "out.warc.gz", "test")
+
+
+def test_a_missing_extra_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warc, "find_spec", lambda _: None)
+    with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[warc\]'"):
+        WarcFile(tmp_path / "out.warc.gz", "test")
+
+
+def test_a_crawl_keeps_what_was_fetched(site: Site, tmp_path: Path) -> None:
+    small_site(site, 4)
+    crawl = ["crawl", "--own-site", site.url, "--warc", "out.warc.gz", "--cookie", "a=secret"]
+    run(*crawl, cwd=tmp_path)
+    found = records(tmp_path / "out.warc.gz")
+    pages = {uri: body for kind, uri, body in found if kind == "response"}
+    assert {site.url + path for path in ("/robots.txt", "/1", "/2", "/3")} <= set(pages)
+    assert b"Page 2" in pages[site.url + "/2"]
+    assert b"secret" not in gzip.decompress((tmp_path / "out.warc.gz").read_bytes())
+    size = (tmp_path / "out.warc.gz").stat().st_size
+    run(*crawl, cwd=tmp_path)
+    assert (tmp_path / "out.warc.gz").stat().st_size > size, "nothing is replaced"
+    records(tmp_path / "out.warc.gz")
+
+
+def test_a_warc_file_that_cannot_be_is_said_before_the_crawl(site: Site, tmp_path: Path) -> None:
+    small_site(site, 2)
+    (tmp_path / "out.warc.gz").write_bytes(b"mine")
+    done = run("crawl", "--own-site", site.url, "--warc", "out.warc.gz", cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "is no compressed WARC file" in done.stderr
