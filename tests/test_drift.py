@@ -6,7 +6,9 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from contentspider import Page, SiteLearner
-from contentspider.site.drift import A_FEW, SHARED_BY, Drift
+from contentspider.site.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Drift
+from contentspider.site.model import SiteModel
+from contentspider.site.usual import Usual
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
@@ -63,6 +65,52 @@ def test_a_small_site_all_of_whose_pages_are_strange() -> None:
     assert not Drift(model).is_found
 
 
+ASIDE = f"Subscribe to our letter. {prose('letter')}"
+
+
+def with_aside(number: int, aside: str = ASIDE) -> str:
+    """Return an article with a text that is the same on all pages beside it."""
+    return article(number).replace("<footer>", f"<div class=letter>{aside}</div><footer>")
+
+
+def swapped(number: int) -> str:
+    """Return the article with its text at the other's place."""
+    first, second = prose(number, 1), prose(number, 2)
+    text = with_aside(number).replace(f"<p>{first}</p><p>{second}</p>", "")
+    return text.replace(ASIDE, first).replace(
+        "<footer>", f"<div class=letter>{second}</div><footer>"
+    )
+
+
+def test_text_that_stands_where_boilerplate_stood_comes_out_empty() -> None:
+    model = SiteLearner("e.example").fit(pages([with_aside(number) for number in range(40)]))
+    parsed = SiteModel.parse(model.manifest(), model.dump_weights())
+    assert parsed.usual == model.usual
+    watch = Drift(parsed)
+    assert not any(watch.add(page) for page in pages([with_aside(n) for n in range(50, 90)]))
+    for number, page in enumerate(pages([swapped(number) for number in range(SHARED_BY)])):
+        assert not watch.is_found, number
+        assert watch.add(page), "its places are known"
+    assert watch.is_found and not watch.strange
+    assert f"{SHARED_BY} pages whose text stands at body/div.letter come out empty" in (
+        watch.evidence()
+    )
+    old = Drift(SiteModel.parse(model.manifest() | {"usual": None}, model.dump_weights()))
+    assert not any(old.add(page) for page in pages([swapped(n) for n in range(20)]))
+    assert not old.is_found, "a model of an earlier version says nothing of it"
+
+
+def test_a_model_that_is_less_sure_than_it_was() -> None:
+    model = SiteLearner("e.example").fit(pages([with_aside(number) for number in range(40)]))
+    assert model.usual is not None
+    assert not model.usual.empty
+    model.usual = Usual(model.usual.confidence + 2 * LESS_SURE, {"body/p": 0.5})
+    watch = Drift(model)
+    found = [watch.add(page) for page in pages([with_aside(n) for n in range(50, 52 + ENOUGH)])]
+    assert found == [False] * (ENOUGH - 1) + [True] * 3, "held once that is the rule"
+    assert watch.is_found and "its model is sure of half of" in watch.evidence()
+
+
 def bodies_of(items: dict[str, dict[str, object]]) -> dict[str, list[str]]:
     return {path: str(item["content"]).split("\n") for path, item in items.items()}
 
@@ -116,3 +164,19 @@ def test_a_few_strange_pages_come_out_by_the_model_that_is_there(
     assert "learned anew" not in again.said
     assert set(items) >= {"/new/0", "/new/1", "/new/2"}
     assert set(again.changes().values()) == {"new"}
+
+
+def test_a_site_whose_text_moved_to_the_place_of_boilerplate_is_learned_anew(
+    site: Site, tmp_path: Path
+) -> None:
+    again = Recrawls(site, tmp_path)
+    again.articles = {f"/{number}": with_aside(number) for number in range(1, 40)}
+    again.crawl()
+    again.articles = {f"/{number}": swapped(number) for number in range(1, 40)}
+    items = again.crawl()
+    assert "come out empty" in again.said and "the new model is taken" in again.said
+    assert bodies_of(items)["/3"] == ["Page 3", prose(3, 1), prose(3, 2)]
+    (folder,) = (tmp_path / "models").iterdir()
+    assert SiteModel.load(folder).decided, "it knows its pages"
+    again.crawl()
+    assert "learned anew" not in again.said

@@ -302,7 +302,7 @@ class Holder:
         if self.keeper.is_stopping:
             return
         for state in self.sites.values():
-            if state.held:
+            if state.held or (state.watch is not None and state.watch.is_found):
                 self._begin(state)
             elif state.is_early and state.model and not (state.work and not state.work.done()):
                 state.is_early = False

@@ -82,7 +82,8 @@ class Learners:
         """Return a model that knows the templates which the present one does not, learned anew;
         None if there are none, or it would be no better.
 
-        The two are compared on the same pages, by how sure they are of them.
+        The two are compared on the same pages, by how sure they are and how far they agree with the
+        votes.
         """
         watch = state.watch
         if watch is None or not watch.is_found:
@@ -99,13 +100,13 @@ class Learners:
         except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
             logger.error("%s: it could not be learned anew, its model stays: %s", state.key, error)
             return None
-        is_better = learned.before is None or learned.confidence > learned.before
+        is_better = learned.before is None or learned.score > learned.before
         logger.warning(
-            "%s: the new model is %s: on the same pages its mean confidence is %.2f, the present"
-            " one's %s",
+            "%s: the new model is %s: on the same pages its mean confidence, times its agreement"
+            " with the site's votes, is %.2f, the present one's %s",
             state.key,
             "taken" if is_better else "no better, and the present one stays",
-            learned.confidence,
+            learned.score,
             "unknown" if learned.before is None else f"{learned.before:.2f}",
         )
         return learned.model if is_better else None

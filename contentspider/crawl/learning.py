@@ -50,12 +50,13 @@ class LearningTimeoutError(LearningError):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A model that was learned; its mean *confidence* on the pages that it was learned from, and
-    that of the model *before* (None: they were not compared, or it cannot be read).
+    """A model that was learned; how well it does on the pages that it was learned from, from 0 to 1
+    (its *score*), and how well the model *before* does (None: they were not compared,
+    or it cannot be read).
     """
 
     model: SiteModel
-    confidence: float = 0.0
+    score: float = 0.0
     before: float | None = None
 
 
@@ -149,7 +150,7 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
 
 
 def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[float | None]:
-    """Return the mean confidence of a new model, and of the one before it, on the same pages."""
+    """Return how well a new model does on its pages, and how well the one before it (`_score`)."""
     from contentspider.site.learner import SiteLearner
     from contentspider.site.model import SiteModel
 
@@ -161,12 +162,32 @@ def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[flo
     sample = SiteLearner.sample(_pages(ledger, task["site"]))
     # Of its own pages a model knows what was decided: by what the classifier says the two are
     # compared.
+    votes = model.decided
     model.decided, before.decided = {}, {}
-    found = [
-        sum(one.extract(page).confidence for page in sample) / len(sample)
-        for one in (model, before)
-    ]
-    return [*found]
+    try:
+        return [
+            sum(_score(one, page, votes) for page in sample) / len(sample)
+            for one in (model, before)
+        ]
+    finally:
+        model.decided = votes
+
+
+def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
+    """Return how sure a model is of a page, from 0 to 1, times the share of the text of which it
+    says what the *votes* of the site say, if they are known.
+    """
+    import numpy as np
+
+    from contentspider.site.memory import page_key, unpack
+
+    found = model.extract(page)
+    known = votes.get(page_key(page.content))
+    if known is None:
+        return found.confidence
+    sizes = np.sqrt([len(block.text) for block in page.content.blocks])
+    agreed = sizes[(found.probabilities > 0.5) == (unpack(known) > 0.5)].sum() / sizes.sum()
+    return float(agreed) * found.confidence
 
 
 def main() -> int:

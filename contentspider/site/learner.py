@@ -16,7 +16,7 @@ from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SiteFeatures
 from contentspider.site.labels import LABELS, VOTES
 from contentspider.site.memory import pack, page_key
-from contentspider.site.model import SiteModel
+from contentspider.site.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.prior import Prior
 from contentspider.site.rows import text_key
@@ -24,6 +24,7 @@ from contentspider.site.rules import RULES
 from contentspider.site.sample import sample_order
 from contentspider.site.summary import SlotSummary
 from contentspider.site.teasers import teaser_slots
+from contentspider.site.usual import Usual
 from contentspider.site.votes import VOTERS, vote
 
 if TYPE_CHECKING:
@@ -194,6 +195,12 @@ class SiteLearner:
             classifier_name=self.options.classifier,
             summary=_summary(sample, site, decided, probabilities),
             prior=prior,
+            usual=Usual.of(
+                zip(sample, (part.tolist() for part in np.split(decided, starts)), strict=True),
+                site.table.slot,
+            )
+            if len(sample) >= ENOUGH_PAGES
+            else None,
             learned_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),

@@ -30,6 +30,7 @@ from contentspider.site.record import page_fields, page_language
 from contentspider.site.slots import SlotTable
 from contentspider.site.summary import SlotSummary
 from contentspider.site.title import page_title
+from contentspider.site.usual import Usual
 
 if TYPE_CHECKING:
     import os
@@ -135,7 +136,8 @@ class SiteModel:
     entries, *features* the feature sets that the classifier decides by. *decided* is what was
     decided on the pages that it was learned from (`contentspider.site.memory`); *judge* is the
     prior that judges pages of which the model knows too little (None: the shipped one); *prior* is
-    the digest of the one that labelled those it was learned from. *learned_at* is when, ISO 8601.
+    the digest of the one that labelled those it was learned from, *usual* what is usual of these
+    (None: it is not known). *learned_at* is when, ISO 8601.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -158,12 +160,17 @@ class SiteModel:
     teasers: frozenset[str] = frozenset()
     decided: dict[str, str] = field(default_factory=dict)
     judge: Prior | None = None
+    usual: Usual | None = field(default=None, compare=False)
     learned_at: str = field(default="", compare=False)
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
     _outlines: frozenset[str] = field(init=False)
     _known: dict[str, bool] = field(init=False, default_factory=dict)
     _version: str = field(init=False, default="")
+    # Drift is looked for before a page is filtered.
+    _last: tuple[Page, tuple[NDArray[np.float32], bool, bool]] | None = field(
+        init=False, compare=False, default=None
+    )
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
@@ -193,7 +200,9 @@ class SiteModel:
         return self._corrected(page)[0]
 
     def _corrected(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
-        decided, by_prior, is_guess = self._decide(page)
+        if self._last is None or self._last[0] is not page:
+            self._last = (page, self._decide(page))
+        decided, by_prior, is_guess = self._last[1]
         if page.corrections:
             decided = page.corrections.correct(decided)
         return decided, by_prior, is_guess
@@ -325,6 +334,7 @@ class SiteModel:
             "pages": self.pages,
             "prior": self.prior,
             "learned_at": self.learned_at,
+            "usual": asdict(self.usual) if self.usual is not None else None,
             "summary": [asdict(slot) for slot in self.summary],
         }
 
@@ -358,6 +368,7 @@ class SiteModel:
                 summary=[SlotSummary.parse(slot) for slot in summary],
                 prior=str(manifest.get("prior", "")),
                 learned_at=str(manifest.get("learned_at", "")),
+                usual=Usual.parse(manifest["usual"]) if manifest.get("usual") else None,
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
                 decided=decided,
