@@ -151,6 +151,17 @@ def test_a_word_of_the_title_counts_more(engine: TantivyEngine) -> None:
     assert found(engine, "tea") == ["title", "text"]
 
 
+def test_words_in_their_row_come_first(engine: TantivyEngine) -> None:
+    engine.upsert(
+        [
+            document("other", title="Notes of release 1.2", content="Release 2.1 " * 9),
+            document("asked", title="Notes of release 2.1", content="Nothing of the kind: 2, 1."),
+        ]
+    )
+    engine.flush()
+    assert found(engine, "notes of release 2.1") == ["asked", "other"]
+
+
 def test_fields_come_back_as_they_were(engine: TantivyEngine) -> None:
     one = document(
         "one", title="T\0\n ", content="x" * 100_000, half="\ud83d", price=[1, {"a": None}]

@@ -64,7 +64,11 @@ def to_query(query: Query, occur: tantivy.Occur) -> tantivy.Query:
         is_so = queries.term_query(SCHEMA, name, value, "basic")
         parts.append((tantivy.Occur.Must, queries.const_score_query(is_so, 0.0)))
     if query.words.strip():
-        words = [(occur, _anywhere(term)) for term in _terms(query.words)]
+        terms, row = _terms(query.words)
+        words = [(occur, _anywhere(term)) for term in terms]
+        if len(row) > 1:
+            # Who types a title has it first, among others with the same words.
+            words.append((tantivy.Occur.Should, _anywhere(row)))
         found = queries.boolean_query(words) if words else queries.empty_query()
     else:
         found = queries.all_query()
@@ -85,16 +89,17 @@ def _anywhere(term: tuple[str, ...]) -> tantivy.Query:
     return queries.boolean_query(fields)
 
 
-def _terms(words: str) -> list[tuple[str, ...]]:
+def _terms(words: str) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
     """Return what is searched: each word, and of scripts without spaces each so many characters
-    in a row, since nobody says where their words end.
+    in a row, since nobody says where their words end; and all words and characters in their row.
     """
     terms: dict[tuple[str, ...], None] = {}
     run: list[str] = []
     end = -1
     # What a terminal hands over may be no UTF-8.
     written = normalize("NFKC", words).encode("utf-8", "replace").decode()
-    for token in ANALYZER.pre_tokenize(written).tokens:
+    tokens = ANALYZER.pre_tokenize(written).tokens
+    for token in tokens:
         is_unspaced = UNSPACED_CHARACTER.match(token.text)
         if run and (not is_unspaced or token.char_offset_from != end):
             terms |= dict.fromkeys(_grams(run))
@@ -105,7 +110,7 @@ def _terms(words: str) -> list[tuple[str, ...]]:
         else:
             terms[(token.text,)] = None
     terms |= dict.fromkeys(_grams(run))
-    return list(terms)[:MAX_TERMS]
+    return list(terms)[:MAX_TERMS], tuple(token.text for token in tokens[:MAX_TERMS])
 
 
 def _grams(run: list[str]) -> Iterator[tuple[str, ...]]:
