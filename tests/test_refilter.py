@@ -8,6 +8,9 @@ from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+from scrapy.settings import Settings
+
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.refilter import Refilter
 from contentspider.crawl.sources import SiteState
 from contentspider.page.document import Page
@@ -22,6 +25,22 @@ if TYPE_CHECKING:
     from tests.conftest import Site
 
 FAST = ("-s", "RETRY_TIMES=0", "-s", "CONTENTSPIDER_OUTAGE_SECS=1")
+
+
+def options(**values: object) -> CrawlOptions:
+    named = {f"CONTENTSPIDER_{name.upper()}": value for name, value in values.items()}
+    return CrawlOptions.from_settings(Settings(named))
+
+
+def test_items_that_are_filtered_anew_keep_their_passages() -> None:
+    pages = [Page.from_html(article(number), f"https://e.org/{number}") for number in range(9)]
+    state = SiteState("e.org")
+    state.use(SiteLearner("e.org").fit(pages))
+    without = Refilter(cast("Any", None), {"e.org": state}, options())
+    assert without.fields(state, pages[1])["passages"] == []
+    found = Refilter(cast("Any", None), {"e.org": state}, options(passages=100))
+    assert all(len(each["text"]) <= 100 for each in found.fields(state, pages[1])["passages"])
+    assert found.fields(state, pages[1])["passages"]
 
 
 def test_pages_that_were_not_read_are_filtered_by_the_present_model(
@@ -74,7 +93,7 @@ def test_what_differed_in_numbers_only_is_forgotten_when_the_page_is_cut_anew() 
     state = SiteState("e.org")
     state.use(SiteLearner("e.org").fit(pages))
     history = SimpleNamespace(content=lambda _: "Posts: 4", stored=lambda _: pages[2])
-    refilter = Refilter(cast("Any", history), {"e.org": state}, keep_teasers=False)
+    refilter = Refilter(cast("Any", history), {"e.org": state}, options())
     visit = Visit(
         *("1", pages[1].url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
         *("", "", "before", "", "", ("body/p\tPosts: 0",)),
@@ -93,7 +112,7 @@ def test_numbers_are_looked_at_again_when_a_page_is_cut_anew() -> None:
         for number in (7, 8)
     )
     history = SimpleNamespace(content=lambda _: "Page 7", stored=lambda _: before)
-    refilter = Refilter(cast("Any", history), {"e.org": state}, keep_teasers=False)
+    refilter = Refilter(cast("Any", history), {"e.org": state}, options())
     visit = Visit(
         *("1", now.url, "e.org", "", "changed", 0.1, "page", "as it was cut", "", "earlier"),
         *("", "", "before", "", "", ("body/p\tPage 0",)),
