@@ -37,13 +37,15 @@ class Server:
 
     def __init__(self, site: ChangingSite) -> None:
         self.counts: Counter[str] = Counter()
+        lock = threading.Lock()  # a site makes one page at a time
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                status, target, validator, text = site.answer(self.path.partition("?")[0])
+                with lock:
+                    status, target, validator, text = site.answer(self.path.partition("?")[0])
                 if validator and self.headers.get("If-None-Match") == validator:
                     status, text = 304, ""
                 body = text.encode()
