@@ -13,6 +13,7 @@ from scrapy.utils.sitemap import sitemap_urls_from_robots
 
 from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.failures import why
+from contentspider.crawl.feeds import Feeds
 from contentspider.crawl.robots import SITEMAPS_META_KEY
 from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
@@ -48,6 +49,7 @@ class FindingSpider(Spider):
         super().__init__(**kwargs)
         # Folders in which an address was asked for that cannot be.
         self.probed: set[str] = set()
+        self.feeds = Feeds()
 
     @property
     def revisits(self) -> Revisits | None:
@@ -134,10 +136,9 @@ class FindingSpider(Spider):
             if self.scope.has(address):
                 yield from self.page_requests(address, 1)
 
-    def feed_requests(self, address: str) -> Iterator[Request]:
-        """Yield the request of a feed."""
-        if self.scope.has_site(address):
-            yield Request(address, callback=self.parse_feed, errback=self.ignore, priority=5)
+    def feed_request(self, address: str) -> Request:
+        """Return the request of a feed."""
+        return Request(address, callback=self.parse_feed, errback=self.ignore, priority=5)
 
     def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
         if not self.scope.has_site(address):

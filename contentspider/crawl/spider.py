@@ -66,8 +66,6 @@ START_META_KEY = "contentspider_start"
 # been read: they are not current at all.
 KNOWN_PRIORITY = -1
 MAX_RECENT = 50_000
-# Feeds that a start page names: its own, its sections', and one in each language.
-MAX_FEEDS = 20
 
 
 class SiteSpider(FindingSpider):
@@ -258,9 +256,11 @@ class SiteSpider(FindingSpider):
             links = known_links(self.keeper, response)
         note_answer(self.keeper, response, links)
         yield from self._items(response, page, robots)
-        if head is not None and START_META_KEY in response.meta and self.sitemaps:
-            for address in head.feeds[:MAX_FEEDS]:
-                yield from self.feed_requests(address)
+        is_start = START_META_KEY in response.meta
+        if head is not None and self.sitemaps and (is_start or follows):
+            own = (feed for feed in head.feeds if self.scope.has_site(feed))
+            for address in self.feeds.choose(own, is_start):
+                yield self.feed_request(address)
         yield from self._link_requests(links, page)
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:
