@@ -66,6 +66,11 @@ def add_to(commands: Commands) -> None:
         help=f"crawls at a time (default: {DEFAULT_JOBS})",
     )
     run.add_argument(
+        "--force",
+        action="store_true",
+        help="take known pages to be gone, however many (say --only SITE, too)",
+    )
+    run.add_argument(
         "--summary", type=Path, metavar="FILE", help="write what has become of each site, as JSON"
     )
     add_state_dir(run)
@@ -87,7 +92,7 @@ def _run(options: argparse.Namespace) -> int:
     if file.parent.is_dir():  # else reading the file says what is wrong
         os.chdir(file.parent)  # a scheduler starts it anywhere
     sites = _chosen(read_sites(file), options)
-    jobs = Jobs(options.jobs, options.due, state_dir)
+    jobs = Jobs(options.jobs, options.due, state_dir, options.force)
     results = jobs.run(sites)
     outcome = verdict(results, jobs.is_stopped)
     if summary:

@@ -59,13 +59,17 @@ class Jobs:
     """Crawls sites, *jobs* at a time; *only_due*: those that are due, the most overdue first.
 
     Each crawl is a process in a session of its own, so that a terminal's Ctrl-C comes to it once:
-    from here. *state_dir* is the folder of crawls' state ("": the usual one).
+    from here. *state_dir* is the folder of crawls' state ("": the usual one). With *force* they
+    take known pages to be gone, however many.
     """
 
-    def __init__(self, jobs: int, only_due: bool = False, state_dir: str = "") -> None:
+    def __init__(
+        self, jobs: int, only_due: bool = False, state_dir: str = "", force: bool = False
+    ) -> None:
         self._jobs = jobs
         self._only_due = only_due
         self._state_dir = state_dir
+        self._force = force
         self._logs = state_folder(state_dir).absolute() / LOGS
         self._running: set[subprocess.Popen[str]] = set()
         # A signal's handler runs in the main thread, and may interrupt itself.
@@ -150,6 +154,7 @@ class Jobs:
         arguments = ["crawl", *site.arguments, f"--stats={stats}"]
         arguments += [f"--state-dir={self._state_dir}"] if self._state_dir else []
         arguments += ["--resume"] if resume else []
+        arguments += ["--force"] if self._force else []
         # By standard input: what is in a command line is seen by all users of the machine.
         told = json.dumps({"arguments": arguments, "settings": site.settings})
         started = datetime.now(timezone.utc)

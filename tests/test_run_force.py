@@ -1,0 +1,40 @@
+"""``contentspider run`` of a site that has lost most of its pages."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import Site, run
+from tests.sites import article
+from tests.test_run import sites_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNT = 12
+
+
+@pytest.mark.parametrize(
+    ("options", "setting", "gone"),
+    [((), "", 0), (("--force",), "", COUNT - 1), ((), "CONTENTSPIDER_FORCE = true", COUNT - 1)],
+)
+def test_pages_that_are_gone_are_taken_to_be_if_one_says_so(
+    tmp_path: Path, site: Site, options: tuple[str, ...], setting: str, gone: int
+) -> None:
+    links = "".join(f"<a href=/{number}>x</a>" for number in range(1, COUNT))
+    site.add("/", article(0, links))
+    for number in range(1, COUNT):
+        site.add(f"/{number}", article(number))
+    file = sites_file(tmp_path, good=site.url)
+    file.write_text(file.read_text() + f"[site.good.settings]\n{setting}\n")
+    run("run", "sites.toml", cwd=tmp_path)
+    for number in range(1, COUNT):
+        del site.pages[f"/{number}"]
+    run("run", "sites.toml", *options, cwd=tmp_path)
+    found = run("changes", "good", cwd=tmp_path).stdout.splitlines()
+    assert sum(json.loads(line)["change"] == "gone" for line in found) == gone
+    log = (tmp_path / ".scrapy/contentspider/logs/good.log").read_text()
+    assert ("would be gone" in log) is not bool(gone)
