@@ -56,6 +56,9 @@ def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str
         "evaluate",
         "experiment",
         "train-prior",
+        "index",
+        "search",
+        "serve",
     ):
         assert f"contentspider {command}" in text
         with pytest.raises(SystemExit) as stopped:

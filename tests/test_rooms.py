@@ -24,6 +24,7 @@ ROOMS = {
     "evaluation": {"page", "site", "storage"},
     "report": {"page", "site", "storage"},
     "index": {"page", "site", "storage"},
+    "web": {"page", "site", "storage", "index"},
     "crawl": {"page", "site", "storage", "index"},
 }
 # They stand above all rooms, or below all of them.

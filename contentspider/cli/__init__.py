@@ -10,7 +10,18 @@ import sys
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import changes, crawl, evaluate, extract, index, models, report, run
+from contentspider.cli import (
+    changes,
+    crawl,
+    evaluate,
+    extract,
+    index,
+    models,
+    report,
+    run,
+    search,
+    serve,
+)
 from contentspider.errors import ContentSpiderError
 from contentspider.terminal import SafeFormatter, printable
 
@@ -32,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"contentspider {contentspider.__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for group in (crawl, run, changes, index, extract, report, models, evaluate):
+    for group in (crawl, run, changes, index, search, serve, extract, report, models, evaluate):
         group.add_to(commands)
     return parser
 

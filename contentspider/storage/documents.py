@@ -65,6 +65,19 @@ class SQLiteDocuments:
             "SELECT count(*) FROM pages WHERE state = ? AND seq > ?", (GONE, after)
         )
 
+    def last_crawl(self) -> dict[str, Any] | None:
+        """Return when the last crawl ended, and how many pages it found new, changed, and so on:
+        ``ended`` and ``changes``.
+        """
+        row = self._do("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1").fetchone()
+        if row is None:
+            return None
+        changes = self._do(
+            "SELECT change, count(*) FROM changes WHERE crawl = ? GROUP BY change ORDER BY change",
+            (row[0],),
+        )
+        return {"ended": row[1], "changes": dict(changes.fetchall())}
+
     def after(self, number: int) -> Iterator[Entry]:
         """Yield the pages that have changed since a number, each once, in the order of their last
         changes; one that is damaged is said and left out.

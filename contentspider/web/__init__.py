@@ -1,0 +1,1 @@
+"""The search page: what an index holds, in the browser and as JSON."""

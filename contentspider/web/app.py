@@ -1,0 +1,297 @@
+"""The web application of ``contentspider serve`` (Starlette)."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from contentspider.errors import ContentSpiderError
+from contentspider.index.engine import EngineDownError, EngineError, Query, connect
+from contentspider.index.found import shown_results
+from contentspider.index.schema import FACETS
+from contentspider.storage.documents import SQLiteDocuments
+
+try:
+    from jinja2 import Environment, PackageLoader
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.datastructures import MutableHeaders
+    from starlette.exceptions import HTTPException
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.responses import HTMLResponse, JSONResponse, Response
+    from starlette.routing import Route
+except ImportError as error:
+    raise ContentSpiderError(
+        "the search page needs Starlette, uvicorn and Jinja2: pip install 'contentspider[web]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from contentspider.index.engine import Engine, Results
+    from contentspider.index.found import Shown
+
+PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
+# Nobody reads on so far, and engines grow slow there.
+MAX_OFFSET = 1_000
+MAX_WORDS_CHARS = 500
+# Pages come from anywhere: nothing of theirs runs, and nothing is fetched for them.
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none';"
+        " frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+FACET_NAMES = {"site": "Sites", "language": "Languages", "page_type": "Types"}
+
+Answer = TypeVar("Answer")
+
+
+class Index:
+    """The index at *url* for many requests at a time: one of them asks it, and it is opened again
+    when it has failed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, question: Callable[[Engine], Answer]) -> Answer:
+        """Return what the engine answers; raises `EngineError`."""
+        with self._lock:
+            try:
+                if self._engine is None:
+                    engine = connect(self._url)
+                    engine.open(is_writer=False)
+                    self._engine = engine
+                return question(self._engine)
+            except EngineError:
+                self.close()
+                raise
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+
+def make_app(url: str, histories: Sequence[Path], hosts: Sequence[str]) -> Starlette:
+    """Return the application that searches the index at *url*, and tells of the crawls of the
+    *histories*. It answers only requests that name one of *hosts*: another site's page cannot have
+    a browser read what is served here.
+    """
+    pages = Pages(Index(url), histories)
+    return Starlette(
+        routes=[
+            Route("/", pages.search),
+            Route("/page/{id}", pages.page),
+            Route("/sites", pages.sites),
+            Route("/style.css", pages.style),
+            Route("/api/search", pages.api_search),
+            Route("/api/page/{id}", pages.api_page),
+            Route("/api/sites", pages.api_sites),
+        ],
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
+        ],
+        exception_handlers={HTTPException: pages.failed, EngineError: pages.failed},
+    )
+
+
+class SecurityHeaders:
+    """Adds `HEADERS` to every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self._app(scope, receive, sent)
+
+
+class Pages:
+    """The pages and their JSON; *index* is searched, *histories* tell what crawls found."""
+
+    def __init__(self, index: Index, histories: Sequence[Path]) -> None:
+        self._index = index
+        self._histories = histories
+        environment = Environment(
+            loader=PackageLoader("contentspider.web", "templates"),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._template = environment.get_template
+        source, _, _ = environment.loader.get_source(environment, "style.css")  # type: ignore[union-attr]
+        self._style = source
+
+    async def style(self, request: Request) -> Response:
+        """Return the style sheet."""
+        return Response(self._style, media_type="text/css")
+
+    def _html(self, template: str, code: int = 200, **values: object) -> Response:
+        return HTMLResponse(self._template(template).render(**values), code)
+
+    async def search(self, request: Request) -> Response:
+        """Return the page with the search box, and what was found if words are given."""
+        query = query_of(request)
+        if not query.words and not query.filters:
+            return self._html("search.html", query=query, results=None, shown=(), more=Links(query))
+        results, shown = await self._found(query)
+        return self._html(
+            "search.html",
+            query=query,
+            results=results,
+            shown=shown,
+            more=Links(query, results.total),
+            names=FACET_NAMES,
+        )
+
+    async def api_search(self, request: Request) -> Response:
+        """Return what was found as JSON: ``total``, ``facets``, and ``results`` as
+        ``contentspider search --json`` has them.
+        """
+        results, shown = await self._found(query_of(request))
+        return JSONResponse(
+            {
+                "total": results.total,
+                "facets": results.facets,
+                "results": [one.to_dict() for one in shown],
+            }
+        )
+
+    async def _found(self, query: Query) -> tuple[Results, list[Shown]]:
+        results = await self._asked(lambda engine: engine.search(query))
+        return results, await run_in_threadpool(shown_results, query, results)
+
+    async def _asked(self, question: Callable[[Engine], Answer]) -> Answer:
+        return await run_in_threadpool(self._index.ask, question)
+
+    async def page(self, request: Request) -> Response:
+        """Return a page's clean text, beside a link to the original."""
+        record = await self._record(request)
+        address = str(record.get("url", ""))
+        link = address if urlsplit(address).scheme in ("http", "https") else ""
+        return self._html("page.html", record=record, link=link, words=words_of(request))
+
+    async def api_page(self, request: Request) -> Response:
+        """Return a document as JSON."""
+        return JSONResponse(dict(await self._record(request)))
+
+    async def _record(self, request: Request) -> dict[str, Any]:
+        document_id = str(request.path_params["id"])
+        record = await self._asked(lambda engine: engine.get(document_id))
+        if record is None:
+            raise HTTPException(404, "There is no such page in the index.")
+        return dict(record)
+
+    async def sites(self, request: Request) -> Response:
+        """Return the sites of the index with their counts, and what the last crawls found."""
+        sites, crawls = await self._sites()
+        return self._html("sites.html", sites=sites, crawls=crawls)
+
+    async def api_sites(self, request: Request) -> Response:
+        """Return the same as JSON."""
+        sites, crawls = await self._sites()
+        return JSONResponse({"sites": sites, "crawls": crawls})
+
+    async def _sites(self) -> tuple[dict[str, int], list[dict[str, Any]]]:
+        results = await self._asked(lambda engine: engine.search(Query("", limit=1)))
+        crawls = await run_in_threadpool(lambda: [last_crawl(path) for path in self._histories])
+        return dict(results.facets["site"]), [crawl for crawl in crawls if crawl]
+
+    async def failed(self, request: Request, error: Exception) -> Response:
+        """Say what was wrong, on a page or as JSON."""
+        status, message = 500, str(error)
+        if isinstance(error, HTTPException):
+            status, message = error.status_code, error.detail
+        elif isinstance(error, EngineDownError):
+            status = 503
+        if request.url.path.startswith("/api/"):
+            return JSONResponse({"error": message}, status)
+        return self._html("error.html", status, is_missing=status == 404, message=message)
+
+
+class Links:
+    """The addresses of other results of a *query* of which there are *total*."""
+
+    def __init__(self, query: Query, total: int = 0) -> None:
+        self._query = query
+        self._total = min(total, MAX_OFFSET + query.limit)
+
+    def at(self, offset: int, **filters: str) -> str:
+        """Return the address of the results from *offset* on with other *filters* ("": without)."""
+        whole = {**self._query.filters, **filters}
+        values = {"q": self._query.words, **{name: value for name, value in whole.items() if value}}
+        if offset:
+            values["from"] = str(offset)
+        return "/?" + urlencode(values, errors="replace")
+
+    @property
+    def before(self) -> str:
+        """Return the address of the results before these, empty if there are none."""
+        start = self._query.offset - self._query.limit
+        return self.at(max(start, 0)) if self._query.offset else ""
+
+    @property
+    def after(self) -> str:
+        """Return the address of the results after these, empty if there are none."""
+        start = self._query.offset + self._query.limit
+        return self.at(start) if start < self._total else ""
+
+
+def query_of(request: Request) -> Query:
+    """Return the query of a request; numbers that are none count as not given."""
+    values = request.query_params
+    filters = {name: value for name in FACETS if (value := values.get(name, "")[:MAX_WORDS_CHARS])}
+    limit = min(number_of(values.get("limit", ""), PAGE_SIZE), MAX_PAGE_SIZE)
+    offset = min(number_of(values.get("from", ""), 0), MAX_OFFSET)
+    return Query(words_of(request), filters, max(limit, 1), offset)
+
+
+def words_of(request: Request) -> str:
+    """Return the words that are searched."""
+    return request.query_params.get("q", "")[:MAX_WORDS_CHARS].strip()
+
+
+def number_of(text: str, default: int) -> int:
+    """Return a number of 0 or more; *default* where *text* is none.
+
+    >>> number_of("7", 1), number_of("-7", 1), number_of("٣", 1), number_of("9" * 99, 1)
+    (7, 1, 1, 1)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else default
+
+
+def last_crawl(history: Path) -> dict[str, Any] | None:
+    """Return what the last crawl of a *history* found; None if there is none, or it cannot be
+    read.
+    """
+    try:
+        documents = SQLiteDocuments(history)
+    except ContentSpiderError:
+        return None
+    try:
+        found = documents.last_crawl()
+        return {"name": history.stem, "pages": documents.live_count(), **found} if found else None
+    finally:
+        documents.close()

@@ -1,0 +1,207 @@
+"""Crawls that feed a search index, from the command line: what is in it is what the site has."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.conftest import Site, run
+from tests.sites import article, prose
+from tests.test_recrawls import Recrawls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+URL = "sqlite:pages.db"
+
+
+class Indexed(Recrawls):
+    """A site whose crawls feed an index."""
+
+    def verify(self, *options: str, code: int = 0) -> str:
+        """Compare index and history, and return what is said."""
+        done = run("index", "verify", self.site.url, URL, *options, cwd=self.folder, check=False)
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    def search(self, *words: str) -> list[dict[str, Any]]:
+        """Return what a search finds."""
+        found = run("search", *words, "--index", URL, "--json", cwd=self.folder)
+        return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+@pytest.fixture
+def indexed(site: Site, tmp_path: Path) -> Indexed:
+    """Return a site that has been crawled into an index."""
+    indexed = Indexed(site, tmp_path)
+    indexed.crawl("--index", URL)
+    assert "index:  12 documents in, 0 out" in indexed.said
+    return indexed
+
+
+def test_an_index_follows_the_site(indexed: Indexed) -> None:
+    assert "12 documents are as they should be" in indexed.verify()
+    found = indexed.search("page 3")[0]
+    assert (found["rank"], found["url"]) == (1, f"{indexed.site.url}/3")
+    assert found["snippet"].startswith("Page 3")
+    indexed.crawl("--index", URL)
+    assert "index:  0 documents in, 0 out" in indexed.said
+
+    indexed.articles["/3"] = indexed.articles["/3"].replace(
+        prose(3, 1), "Zanzibar " + prose("edited")
+    )
+    indexed.articles["/new"] = article(99)
+    del indexed.articles["/4"]
+    indexed.answers["/5"] = (301, "/moved")
+    indexed.articles["/moved"] = indexed.articles.pop("/5")
+    indexed.unlinked.add("/moved")
+    indexed.crawl("--index", URL, "--only", "changed")
+    assert "index:  3 documents in, 2 out" in indexed.said
+    (found,) = indexed.search("zanzibar")
+    assert (found["url"], "Zanzibar" in found["snippet"]) == (f"{indexed.site.url}/3", True)
+    assert indexed.search("page 5")[0]["url"].endswith("/moved")
+    assert f"{indexed.site.url}/4" not in {one["url"] for one in indexed.search("page 4")}
+    assert "12 documents are as they should be" in indexed.verify()
+
+
+def test_a_title_that_changes_goes_in_though_the_text_is_unchanged(indexed: Indexed) -> None:
+    page = indexed.articles["/3"]
+    indexed.articles["/3"] = page.replace("</head>", "<meta name=author content='Ann Onym'></head>")
+    assert indexed.articles["/3"] != page
+    items = indexed.crawl("--index", URL)
+    assert items["/3"]["change"] == "unchanged"
+    assert "index:  1 documents in, 0 out" in indexed.said
+
+
+def test_an_index_that_is_not_there_or_broken_costs_the_crawl_nothing(indexed: Indexed) -> None:
+    (indexed.folder / "pages.db").write_bytes(b"no database at all" * 100)
+    indexed.articles["/new"] = article(99)
+    assert "/new" in indexed.crawl("--index", URL)
+    assert "contentspider index sync" in indexed.said
+    assert "Traceback" not in indexed.said
+    done = run("search", "words", "--index", URL, cwd=indexed.folder, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (1, False)
+    assert "pages.db is damaged, or no index" in done.stderr
+    (indexed.folder / "pages.db").unlink()
+    told = run("index", "sync", indexed.site.url, URL, cwd=indexed.folder)
+    assert "13 documents in, 0 out" in told.stderr
+    assert indexed.search("page 99")[0]["url"].endswith("/new")
+
+
+def test_what_somebody_deleted_is_mended_and_an_index_is_made_anew(indexed: Indexed) -> None:
+    with sqlite3.connect(indexed.folder / "pages.db") as connection:
+        connection.execute("DELETE FROM documents WHERE number <= 3")
+        connection.execute("UPDATE documents SET hash = 'x' WHERE number = 5")
+    connection.close()
+    told = indexed.verify(code=1)
+    assert "8 documents are as they should be, 3 missing, 1 stale" in told
+    assert told.count('"is": "missing"') == 3
+    assert "mended" in indexed.verify("--mend")
+    assert "12 documents are as they should be, 0 missing" in indexed.verify()
+    told = run("index", "rebuild", URL, cwd=indexed.folder).stderr
+    assert "12 documents in, 0 out" in told
+    assert "12 documents are as they should be, 0 missing" in indexed.verify()
+    assert indexed.search("page 3")
+
+
+def test_items_of_ones_own_are_indexed_by_their_mapping(site: Site, tmp_path: Path) -> None:
+    for number in range(6):
+        links = "".join(f"<a href=/{other}>Page {other}</a> " for other in range(6))
+        site.add(f"/{number}", article(number, links))
+    (tmp_path / "own.py").write_text(
+        f"""
+import scrapy
+from contentspider import bind, links
+
+class Own(scrapy.Spider):
+    name = "own"
+    start_urls = ["{site.url}/0"]
+    custom_settings = {{
+        "ADDONS": {{"contentspider.Addon": 500}},
+        "CONTENTSPIDER_ITEM_FIELDS": {{"dict": {{"content": "body", "title": "head"}}}},
+        "CONTENTSPIDER_DURABLE": True,
+        "CONTENTSPIDER_INDEX": ["{URL}"],
+        "ITEM_PIPELINES": {{"own.Choose": 900}},
+    }}
+
+    def parse(self, response):
+        yield {{"price": 3, "address": response.url}}
+        yield from response.follow_all(css="a")
+
+class Choose:
+    def process_item(self, item):
+        if item["address"].endswith("/4"):
+            raise scrapy.exceptions.DropItem("not wanted")
+        item["head"] = item["head"].upper()
+        return item
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "runspider", "own.py"],
+        check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    found = run("search", "page", "--index", URL, "--json", cwd=tmp_path).stdout
+    titles = {json.loads(line)["title"] for line in found.splitlines()}
+    # As the pipeline left them; what it dropped is in no index.
+    assert titles == {f"PAGE {number}" for number in (0, 1, 2, 3, 5)}
+
+
+def test_a_crawl_that_is_killed_while_it_indexes_is_gone_on_with(indexed: Indexed) -> None:
+    for number in range(100, 130):
+        indexed.articles[f"/{number}"] = article(number)
+    # The engine is busy: another writer has the file. The crawl ends, waits for it, and is killed.
+    blocker = sqlite3.connect(indexed.folder / "pages.db", isolation_level=None)
+    blocker.execute("BEGIN IMMEDIATE")
+    command = [sys.executable, "-m", "contentspider", "crawl", indexed.site.url, "--own-site"]
+    command += ["-o", "pages.jsonl", "--no-sitemaps", "--index", URL, "--log-level", "INFO"]
+    process = subprocess.Popen(command, cwd=indexed.folder, stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    for line in process.stderr:
+        if "locked" in line:
+            process.send_signal(signal.SIGKILL)
+            break
+    process.stderr.read()
+    process.stderr.close()
+    assert process.wait(60) == -signal.SIGKILL
+    blocker.close()
+    assert "12 documents are as they should be, 30 missing" in indexed.verify(code=1)
+    told = run("index", "sync", indexed.site.url, URL, cwd=indexed.folder).stderr
+    assert "30 documents in, 0 out" in told
+    assert "42 documents are as they should be, 0 missing" in indexed.verify()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--index", "nowhere:x"), "'nowhere' is unknown; use one of"),
+        (("--index", "sqlite://u:secret@h/x"), "credentials in the environment"),
+    ],
+)
+def test_an_index_that_cannot_be_is_said_before_anything_is_crawled(
+    site: Site, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    site.add("/", article(1))
+    done = run("crawl", site.url, *options, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "secret" not in done.stderr
+    assert not site.requests
+
+
+def test_a_search_without_an_index_says_what_to_do(tmp_path: Path) -> None:
+    done = run("search", "words", cwd=tmp_path, check=False)
+    assert (done.returncode, "contentspider crawl URL --index" in done.stderr) == (1, True)
+    done = run("search", "words", "--index", "sqlite:none.db", cwd=tmp_path, check=False)
+    assert (done.returncode, "there is no index" in done.stderr) == (1, True)
