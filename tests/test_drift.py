@@ -146,6 +146,9 @@ def test_a_template_that_comes_late_in_a_crawl_is_learned_in_it(site: Site, tmp_
     site.answer = late
     items = again.crawl("-s", "CONTENTSPIDER_LEARN_PAGES=40")
     assert "has a part that was not known" in again.said
+    early = {items[f"/{number}"]["model_version"] for number in range(1, 40)}
+    late = {items[f"/late/{number}"]["model_version"] for number in range(60, 80)}
+    assert len(early) == len(late) == 1 and early != late, "what was written stays"
     bodies = bodies_of(items)
     for number in range(60, 80):
         assert bodies[f"/late/{number}"] == [f"Page {number}", prose(number, 1), prose(number, 2)]
