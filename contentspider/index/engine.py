@@ -154,6 +154,8 @@ ENGINES: PlugIns[type[Engine]] = PlugIns(
         "tantivy": "contentspider.index.tantivy:TantivyEngine",
         "sqlite": "contentspider.index.sqlite:SQLiteEngine",
         "postgresql": "contentspider.index.postgresql:PostgreSQLEngine",
+        "typesense": "contentspider.index.typesense:TypesenseEngine",
+        "typesense+https": "contentspider.index.typesense:TypesenseEngine",
     },
 )
 
