@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager, suppress
-from copy import copy
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -68,7 +67,7 @@ class TypesenseEngine:
         self._shown = shown(url)
         base, self._name = place(url)
         # What is asked: the alias, but of who writes the collection. After a crash Typesense does
-        # again what was written, in order for each name only: of what came by an alias it lost some.
+        # again what was written, in order for each name only, and loses some that came by an alias.
         self._collection = self._name
         self._is_named = True
         parts = urlsplit(base)
@@ -271,7 +270,7 @@ class TypesenseEngine:
         return Results(hits[skipped : skipped + query.limit], found["found"], facets)
 
     @contextmanager
-    def rebuild(self) -> Iterator[TypesenseEngine]:
+    def rebuild(self) -> Iterator[tuple[TypesenseEngine, str]]:
         """See `Engine.rebuild`: it is a collection without an alias until then."""
         with self._asked():
             old = self._present()
@@ -279,17 +278,19 @@ class TypesenseEngine:
             with suppress(SchemaMismatchError):
                 if old:
                     Manifest.load(self._manifest(old), self._shown)
-            _, collection = self._make()
-        fresh = copy(self)
+            manifest, collection = self._make()
+        fresh = TypesenseEngine(self._shown)
         fresh._collection, fresh._is_named = collection, False
         try:
-            yield fresh
+            yield fresh, manifest.identity
             with self._asked():
                 self._name_collection(collection)
         except BaseException:
             with suppress(EngineError), self._asked():
                 self._remove(collection)
             raise
+        finally:
+            fresh.close()
         self._collection = collection
         with self._asked():
             if old:
