@@ -16,12 +16,48 @@ from contentspider.web.app import make_app
 from tests.conftest import run
 from tests.engines import document
 from tests.test_index_sync import Crawls
+from tests.test_report import CHROMIUM, TIMEOUT, browser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+__all__ = ["browser"]
+# Headless Chromium makes no narrower window.
+PHONE = 500
+HOSTILE = (
+    "<script>alert(1); document.title='ta' + 'ken'</script>\"'><img src=x"
+    " onerror=\"document.title='ta' + 'ken'\">"
+)
+
+
+def seen(browser: str, address: str, folder: Path) -> tuple[str, int]:
+    """Return a page as a browser has it, and how wide it is on a phone."""
+    frame = folder / "frame.html"
+    common = [browser, *CHROMIUM, f"--user-data-dir={folder / 'profile'}"]
+    dom = subprocess.run(
+        [*common, "--dump-dom", address],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    ).stdout
+    # The page's own policy lets nobody frame it: its copy, with the style in it, is measured.
+    with urlopen(f"{address.split('/?')[0].split('/page')[0]}/style.css", timeout=30) as answer:  # noqa: S310
+        style = answer.read().decode()
+    measure = "<script>document.title = document.documentElement.scrollWidth</script>"
+    frame.write_text(
+        dom.replace("</head>", f"<style>{style} body {{ width: {PHONE}px }}</style></head>")
+        + measure
+    )
+    told = subprocess.run(
+        [*common, f"--window-size={PHONE},800", "--dump-dom", frame.as_uri()],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    ).stdout
+    return dom, int(told.partition("<title>")[2].partition("<")[0])
 
 
 @pytest.fixture
@@ -60,10 +96,10 @@ def test_a_search_shows_pages_snippets_and_facets(client: TestClient) -> None:
     assert "25 pages for “wide sea”" in page
     assert "<mark>sea</mark> is <mark>wide</mark>" in page
     assert '<time datetime="2024-05-06">2024-05-06</time>' in page
-    assert page.count("<li>\n<h2>") == 10
+    assert page.count("<li>\n<h2 ") == 10
     assert 'href="/?q=wide+sea&amp;from=10" rel="next"' in page
     last = client.get("/", params={"q": "wide sea", "from": 20}).text
-    assert last.count("<li>\n<h2>") == 5
+    assert last.count("<li>\n<h2 ") == 5
     assert ('rel="next"' in last, 'rel="prev"' in last) == (False, True)
     german = client.get("/", params={"q": "sea", "language": "de"}).text
     assert "13 pages" in german
@@ -140,10 +176,11 @@ def test_strange_requests_get_a_page(client: TestClient, path: str) -> None:
     assert client.get(path).status_code in (200, 404)
 
 
-def test_the_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
+def test_the_command_serves_until_it_is_stopped(tmp_path: Path, browser: str) -> None:
     engine = connect(f"sqlite:{tmp_path / 'pages.db'}")
     engine.open(is_writer=True)
-    engine.upsert([document(1, content="sea")])
+    hostile = document(2, title=HOSTILE, content=f"sea {HOSTILE} {'wide' * 200}")
+    engine.upsert([document(1, content="sea"), hostile])
     engine.flush()
     engine.close()
     command = [sys.executable, "-m", "contentspider", "serve", "--index", "sqlite:pages.db"]
@@ -155,6 +192,11 @@ def test_the_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
     assert address.startswith("http://127.0.0.1:")
     with urlopen(f"{address}?q=sea", timeout=30) as answer:  # noqa: S310 - our own server
         assert "<mark>sea</mark>" in answer.read().decode()
+    for path in ("?q=sea", f"page/{2:032x}"):
+        dom, width = seen(browser, f"{address}{path}", tmp_path)
+        assert "alert(1)" in dom, "it is shown"
+        assert "<title>taken" not in dom, "and does not run"
+        assert width == PHONE, "nothing is wider than a phone"
     process.send_signal(signal.SIGINT)
     assert "Traceback" not in process.stderr.read()
     process.stderr.close()
