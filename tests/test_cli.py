@@ -326,7 +326,7 @@ def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGE=9"], 1, "LEARN_PAGES?"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGES=abc"], 1, "LEARN_PAGES='abc'"),
         (["status", "example.org"], 1, "no crawl of that name"),
-        (["extract", "folder.csv", "-o", "x.parquet"], 1, "names no format"),
+        (["extract", "folder.csv", "-o", "x.pages"], 1, "names no format"),
     ],
 )
 def test_mistakes_are_a_line(arguments: list[str], code: int, message: str, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ sitemaps = false
 own_site = false
 delay = 1.5
 concurrency = 2
+index = ["sqlite:pages.db", "sqlite:more.db"]
 user_agent = "-our bot"
 
 [site."docs.example.org".settings]
@@ -71,6 +72,7 @@ def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
         *("json", "our-models"),
     )
     assert options.history == "s3://bucket/histories"
+    assert options.index == ["sqlite:pages.db", "sqlite:more.db"]
     assert (options.only, options.due) == ("changed", True)
     assert (options.scope, options.include, options.exclude) == (
         *("host", ["/docs/*", r"re:/\d{4}/"]),
@@ -145,7 +147,8 @@ A = "[site.a]\nurls = 'example.org'\n"
         (A + f"interval = '{'9' * 20}w'", "key 'interval': "),
         (A + "interval = 60", "key 'interval': 60 cannot be used"),
         (A + "output = '-'", "key 'output': items go to a file or folder"),
-        (A + "output = 'a.parquet'", "key 'output': -o a.parquet: its ending names no format"),
+        (A + "output = 'a.pages'", "key 'output': -o a.pages: its ending names no format"),
+        (A + "index = ['nowhere:x']", "key 'index': ['nowhere:x'] cannot be used: nowhere:x"),
         (A + "output = 'none/a.csv'", "key 'output': -o none/a.csv: its folder does not exist"),
         (A + "settings = 1", "key 'settings': give a table"),
         (A + "settings.LOG_FILE = 'x'", "key 'settings': LOG_FILE is decided by the run itself"),

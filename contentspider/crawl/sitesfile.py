@@ -16,6 +16,7 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.run import is_address
 from contentspider.crawl.scope import SCOPES, with_scheme
 from contentspider.errors import ContentSpiderError
+from contentspider.index.engine import connect
 from contentspider.page.patterns import compile_pattern
 from contentspider.storage.formats import PAGE_KINDS, STDOUT, Output
 
@@ -122,6 +123,12 @@ def _patterns(value: Any) -> list[str]:
     return _texts(value)
 
 
+def _indexes(value: Any) -> list[str]:
+    for url in _texts(value):
+        connect(url)
+    return _texts(value)
+
+
 def _interval(value: Any) -> timedelta:
     match = INTERVAL.fullmatch(value) if isinstance(value, str) else None
     try:
@@ -174,6 +181,7 @@ KEYS = {
     "due": Key(_flag, "--due"),
     "models": Key(_text, "--models"),
     "history": Key(_text, "--history"),
+    "index": Key(_indexes, "--index"),
     "scope": Key(_one_of(SCOPES), "--scope"),
     "include": Key(_patterns, "--include"),
     "exclude": Key(_patterns, "--exclude"),
