@@ -46,7 +46,8 @@ def minimum(session: nox.Session) -> None:
     ``--force-python python3.10``. ``-- -m versions tests`` runs those of which a version decides.
     """
     session.install(*lowest(session))
-    session.install("--no-deps", "-e", ".")
+    # As fast as it can be compiled: speed is not what is tested.
+    session.install("--no-deps", "-e", ".", env={"CFLAGS": "-O0"})
     test(session)
 
 

@@ -1,7 +1,7 @@
 """The quality gate: no site's F1 falls below its floor in tests/floors.json by more than epsilon.
 
 A floor is lowered only with a line in the changelog. The open corpora are judged by priors that
-have not seen them: two folds of seven here, all of them with ``pytest --all-folds`` (``make
+have not seen them: one fold of seven here, all of them with ``pytest --all-folds`` (``make
 quality``), which checks the means, too.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus
 
 FLOORS = json.loads((ROOT / "tests" / "floors.json").read_text())
-SAMPLED_FOLDS = (0, 3)
+SAMPLED_FOLDS = (0,)
 
 
 @pytest.mark.parametrize("seed", [7, 8])
@@ -71,7 +71,7 @@ def test_the_open_corpora_with_priors_that_have_not_seen_them(
     priors = cross_fit(corpora, only=() if is_whole else SAMPLED_FOLDS)
     judged = [corpus for corpus in corpora if corpus.name in priors]
     found = {corpus.name: f1(corpus, priors[corpus.name]) for corpus in judged}
-    assert len(found) == len(corpora) if is_whole else len(found) >= 10
+    assert len(found) == len(corpora) if is_whole else len(found) >= 7
     floors, epsilon = FLOORS["corpora"], FLOORS["epsilon"]
     fallen = {
         name: (round(score, 4), floors[name])
