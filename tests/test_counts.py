@@ -2,6 +2,7 @@
 
 import pytest
 
+from contentspider.page.blocks import Block, PageBlocks
 from contentspider.page.document import Page
 from contentspider.site.counts import count_prose, kept_chars, outline, sureness
 
@@ -54,3 +55,12 @@ def test_of_a_page_without_blocks_nothing_is_sure() -> None:
     assert sureness(empty, []) == 0.0
     assert outline(empty) == []
     assert kept_chars(empty, []) == 0
+
+
+@pytest.mark.parametrize("more", [0, 1, 2, 30])
+def test_blocks_may_say_that_they_have_more_links_than_text(more: int) -> None:
+    first = CONTENT.blocks[0]
+    block = Block(first.text, first.path, "p", 0, len(first.text) + more)
+    page = PageBlocks(parents=[-1], tags=["p"], paths=[block.path], positions=[0])
+    page.blocks.append(block)
+    assert kept_chars(page, [0.9]) == -more

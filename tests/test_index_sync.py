@@ -233,6 +233,14 @@ def test_an_index_that_lost_its_cursor_is_compared(crawls: Crawls, engine: Memor
     crawls.assert_in(engine)
 
 
+def test_a_history_without_items_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    crawls = Crawls(tmp_path)
+    crawls.crawl({})
+    assert crawls.sync(Memory()).run().upserted == 0
+    crawls.close()
+    assert "has no items yet" in caplog.text
+
+
 def test_cursors_that_are_broken_are_said(
     crawls: Crawls, engine: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -112,7 +112,13 @@ class Sync:
         run goes on from there.
         """
         cursor, documents = self._cursor, self._documents
-        if cursor.seq > documents.last:
+        if not documents.last:
+            logger.warning(
+                "%s has no items yet, so that there is nothing to index: the next crawl of the site"
+                " brings them",
+                documents.path.name,
+            )
+        elif cursor.seq > documents.last:
             logger.warning(
                 "%s has more than %s, which may be an older copy: what is newer there stays. If the"
                 " history is right, mend the index with 'contentspider index verify --mend'",
