@@ -15,7 +15,7 @@ from contentspider.index.engine import connect
 from contentspider.web.app import make_app
 from tests.conftest import run
 from tests.engines import document
-from tests.test_index_sync import Crawls
+from tests.indexes import Crawls
 from tests.test_report import CHROMIUM, TIMEOUT, browser
 
 if TYPE_CHECKING:

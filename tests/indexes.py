@@ -1,0 +1,148 @@
+"""An engine in memory, and histories that crawls write, for tests of indexes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.index.cursors import Cursors
+from contentspider.index.engine import EngineDownError, EngineError, Query, Refused, Results, Stored
+from contentspider.index.sync import Limits, Sync
+from contentspider.storage.documents import SQLiteDocuments
+from contentspider.storage.history import SQLiteHistory
+from contentspider.storage.visits import Answer, Seen, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from contentspider.index.document import Document
+    from contentspider.index.engine import Engine
+
+URL = "memory:index"
+AT = "2026-01-02T03:04:05+00:00"
+
+
+class Memory:
+    """An engine in memory, which fails as it is told: *down* for so many calls, *refusing* the
+    documents with these titles one by one, or with a whole batch that has one of them (*failing*).
+    """
+
+    max_documents = 4
+    max_bytes = 1_000_000
+
+    def __init__(self, url: str = URL) -> None:
+        self.there: dict[str, Document] = {}
+        self.down = 0
+        self.refusing: set[str] = set()
+        self.failing: set[str] = set()
+        self.calls: list[str] = []
+
+    def open(self, is_writer: bool) -> str:
+        return "identity"
+
+    def _called(self, name: str) -> None:
+        self.calls.append(name)
+        if self.down:
+            self.down -= 1
+            raise EngineDownError("it does not answer")
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        self._called("upsert")
+        titles = {document.fields["title"] for document in documents}
+        if titles & self.failing:
+            raise EngineError("HTTP 400")
+        refused = [one for one in documents if one.fields["title"] in self.refusing]
+        self.there |= {one.id: one for one in documents if one not in refused}
+        return [Refused(one.id, "no such title") for one in refused]
+
+    def delete(self, ids: Sequence[str]) -> None:
+        self._called("delete")
+        for document_id in ids:
+            self.there.pop(document_id, None)
+
+    def flush(self) -> None:
+        self._called("flush")
+
+    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
+        self._called("find")
+        return {state.id: state for state in self.documents() if state.id in ids}
+
+    def documents(self, crawl: str = "") -> Iterator[Stored]:
+        for one in self.there.values():
+            if not crawl or one.crawl == crawl:
+                yield Stored(one.id, one.crawl, one.version, one.hash)
+
+    def get(self, document_id: str) -> Mapping[str, object] | None:
+        raise NotImplementedError
+
+    def search(self, query: Query) -> Results:
+        raise NotImplementedError
+
+    def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+class Crawls:
+    """A history in *folder* that crawls write: pages by number, with a title each."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "e.org.sqlite"
+        self.number = 0
+        self.titles: dict[int, str] = {}
+        self.opened: list[SQLiteDocuments] = []
+
+    def close(self) -> None:
+        """Close what was opened to be read."""
+        while self.opened:
+            self.opened.pop().close()
+
+    def crawl(self, changed: dict[int, str], gone: Sequence[int] = ()) -> None:
+        """Take over a crawl that found these titles, and that pages are gone."""
+        self.number += 1
+        history = SQLiteHistory(self.path)
+        takeover = history.take_over(f"crawl {self.number}", True)
+        for place, (number, title) in enumerate(changed.items()):
+            change = "changed" if number in self.titles else "new"
+            content = f"The text of {title}."
+            visit = Visit(
+                id=f"{number:032x}",
+                url=f"http://e.org/{number}",
+                site="e.org",
+                at=AT,
+                change=change,
+                ratio=0.5,
+                cause="page",
+                content_hash=content,
+                text_hash=content,
+                model="m",
+                first_seen=AT,
+                changed_at=AT,
+            )
+            item = {"id": visit.id, "url": visit.url, "title": title, "content": content}
+            takeover.take(Seen(place + 1, visit, Answer(), content, None, True, item))
+        for number in gone:
+            known = history.page(f"{number:032x}")
+            assert known is not None
+            takeover.lose(known, "HTTP 404")
+            self.titles.pop(number)
+        takeover.commit()
+        history.close()
+        self.titles |= changed
+
+    def sync(self, engine: Memory, **limits: float) -> Sync:
+        """Return what brings an index up to date."""
+        documents = SQLiteDocuments(self.path)
+        self.opened.append(documents)
+        allowed = Limits(patience=0, **limits)  # type: ignore[arg-type]
+        return Sync(documents, engine, URL, "identity", Cursors(self.path), allowed)
+
+    def assert_in(self, engine: Memory) -> None:
+        """Fail unless the index has what the history has."""
+        assert {int(one, 16): doc.fields["title"] for one, doc in engine.there.items()} == (
+            self.titles
+        )
+        assert not self.sync(engine).differences()
