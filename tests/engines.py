@@ -9,7 +9,7 @@ import pytest
 
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import connect
-from tests.servers import index_url, postgresql_server, typesense_server
+from tests.servers import index_url, opensearch_server, postgresql_server, typesense_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +40,12 @@ def typesense(folder: Path) -> Iterator[str]:
         yield made
 
 
+def opensearch(folder: Path) -> Iterator[str]:
+    """Give the URL of an index that is not there yet, on a server that speaks as OpenSearch."""
+    with index_url(opensearch_server) as made:
+        yield made
+
+
 # By scheme: the package that it needs, and what gives the URL of a new index (and may start a
 # server, or skip the test with a reason).
 AT_HAND: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
@@ -47,6 +53,7 @@ AT_HAND: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
     "sqlite": ("sqlite3", sqlite),
     "postgresql": ("psycopg", postgresql),
     "typesense": ("typesense", typesense),
+    "opensearch": ("opensearchpy", opensearch),
 }
 
 

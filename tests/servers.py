@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 KEY = "hidden-of-the-tests-4711"
 START_SECS = 60
 POLL_SECS = 0.05
+# What of the environment lets clients in.
+OURS = ("PG", "TYPESENSE", "MEILI", "OPENSEARCH", "ELASTIC")
 
 
 @dataclass
@@ -93,7 +95,11 @@ def index_url(server: Callable[[], AbstractContextManager[Server]]) -> Iterator[
     """Give the URL of an index that is not there yet, on a server that lets in for now."""
     running = shared(server)
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(("PG", "TYPESENSE", "MEILI"))]:
+        for name in [
+            name
+            for name in os.environ
+            if name.startswith(("PG", "TYPESENSE", "MEILI", "OPENSEARCH", "ELASTIC"))
+        ]:
             patch.delenv(name)
         for name, value in running.environment.items():
             patch.setenv(name, value)
@@ -172,4 +178,21 @@ def typesense_server() -> Iterator[Server]:
     with running(
         Server(url, {"TYPESENSE_API_KEY": KEY}, command, {"cwd": folder}, is_ready)
     ) as server:
+        yield server
+
+
+@contextmanager
+def opensearch_server() -> Iterator[Server]:
+    """What speaks as OpenSearch does, of the package osmem-server: it keeps all in memory."""
+    osmem = pytest.importorskip("osmem_server")
+    folder = Path(tempfile.mkdtemp(prefix="contentspider-opensearch-"))
+    port = free_port()
+    command = [osmem.resolve_binary(), "-no-stdin-watch", "-no-ja", "-addr", f"127.0.0.1:{port}"]
+
+    def is_ready() -> bool:
+        with closing(socket.socket()) as made:
+            return made.connect_ex(("127.0.0.1", port)) == 0
+
+    url = f"opensearch://127.0.0.1:{port}"
+    with running(Server(url, {}, command, {"cwd": folder}, is_ready)) as server:
         yield server

@@ -156,6 +156,10 @@ ENGINES: PlugIns[type[Engine]] = PlugIns(
         "postgresql": "contentspider.index.postgresql:PostgreSQLEngine",
         "typesense": "contentspider.index.typesense:TypesenseEngine",
         "typesense+https": "contentspider.index.typesense:TypesenseEngine",
+        "opensearch": "contentspider.index.opensearch:OpenSearchEngine",
+        "opensearch+https": "contentspider.index.opensearch:OpenSearchEngine",
+        "elasticsearch": "contentspider.index.opensearch:OpenSearchEngine",
+        "elasticsearch+https": "contentspider.index.opensearch:OpenSearchEngine",
     },
 )
 
