@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from contentspider.index.cursors import Cursors
@@ -100,13 +101,23 @@ class Crawls:
         while self.opened:
             self.opened.pop().close()
 
-    def crawl(self, changed: dict[int, str], gone: Sequence[int] = ()) -> None:
-        """Take over a crawl that found these titles, and that pages are gone."""
+    def crawl(
+        self,
+        changed: dict[int, str],
+        gone: Sequence[int] = (),
+        moved: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
+        """Take over a crawl that found these titles, and that pages are gone, or have *moved* (to
+        others: from which).
+        """
         self.number += 1
         history = SQLiteHistory(self.path)
         takeover = history.take_over(f"crawl {self.number}", True)
         for place, (number, title) in enumerate(changed.items()):
             change = "changed" if number in self.titles else "new"
+            if number in moved:
+                change = "moved"
+                self.titles.pop(moved[number])
             content = f"The text of {title}."
             visit = Visit(
                 id=f"{number:032x}",
@@ -121,6 +132,7 @@ class Crawls:
                 model="m",
                 first_seen=AT,
                 changed_at=AT,
+                previous_id=f"{moved[number]:032x}" if number in moved else "",
             )
             item = {"id": visit.id, "url": visit.url, "title": title, "content": content}
             takeover.take(Seen(place + 1, visit, Answer(), content, None, True, item))

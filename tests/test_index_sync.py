@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,8 +15,10 @@ from contentspider.index.sync import GuardError
 from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from contentspider.index.engine import Stored
 
 
 @pytest.fixture
@@ -77,6 +80,29 @@ def test_a_run_that_breaks_anywhere_is_gone_on_with(crawls: Crawls) -> None:
         del engine._called  # type: ignore[method-assign]
         gone = [49 + calls] if calls > 1 else []  # what the crawl before found new
         crawls.crawl({calls: f"again {calls}", 50 + calls: "new"}, gone)
+    crawls.sync(engine).run()
+    crawls.assert_in(engine)
+
+
+@pytest.mark.parametrize("before", range(1, 6))
+def test_a_page_that_moved_is_there_once_wherever_a_run_breaks(
+    crawls: Crawls, engine: Memory, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    monkeypatch.setattr("contentspider.index.sync.FLUSH_SECS", -1)
+    crawls.crawl(dict.fromkeys(range(before), "changed") | {50: "there"}, moved={50: 9})
+    whole, finds = engine.find, 0
+
+    def broken(ids: Sequence[str]) -> Mapping[str, Stored]:
+        nonlocal finds
+        finds += 1
+        if finds == 2:
+            raise EngineDownError("killed")
+        return whole(ids)
+
+    monkeypatch.setattr(engine, "find", broken)
+    with suppress(EngineDownError):
+        crawls.sync(engine).run()
+    monkeypatch.setattr(engine, "find", whole)
     crawls.sync(engine).run()
     crawls.assert_in(engine)
 

@@ -137,8 +137,9 @@ class Sync:
                 done += len(batch)
                 self._tell(done, total)
                 if time.monotonic() - flushed > FLUSH_SECS:
-                    # Before all is compared, and if something is left undone, it stays.
-                    self._keep(batch[-1].seq if may_delete else cursor.seq)
+                    # Before all is compared, and if something is left undone, it stays. A page
+                    # that moved shares its number with what it was, which may be in the next batch.
+                    self._keep(batch[-1].seq - 1 if may_delete else cursor.seq)
                     flushed = time.monotonic()
             if is_first:
                 self._delete_extra(self.differences().extra)
