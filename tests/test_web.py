@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import pytest
-from starlette.testclient import TestClient
 
 from contentspider.index.engine import connect
-from contentspider.web.app import make_app
 from tests.conftest import run
 from tests.engines import document
 from tests.indexes import Crawls
 from tests.test_report import CHROMIUM, TIMEOUT, browser
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx2")
+from starlette.testclient import TestClient
+
+from contentspider.web.app import make_app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
