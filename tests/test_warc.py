@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +14,7 @@ import pytest
 from contentspider.errors import ContentSpiderError
 from contentspider.storage import warc
 from contentspider.storage.warc import Exchange, WarcFile, whole_bytes
-from tests.conftest import Site, run
+from tests.conftest import ROOT, TIMEOUT, Site, run
 from tests.sites import small_site
 
 if TYPE_CHECKING:
@@ -128,3 +131,94 @@ def test_a_warc_file_that_cannot_be_is_said_before_the_crawl(site: Site, tmp_pat
     done = run("crawl", "--own-site", site.url, "--warc", "out.warc.gz", cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert "is no compressed WARC file" in done.stderr
+
+
+def test_a_project_whose_warc_file_cannot_be_crawls_nothing(site: Site, tmp_path: Path) -> None:
+    small_site(site, 2)
+    (tmp_path / "out.warc.gz").write_bytes(b"mine")
+    (tmp_path / "own.py").write_text(
+        f"""
+import scrapy
+
+class Own(scrapy.Spider):
+    name = "own"
+    start_urls = ["{site.url}/"]
+    custom_settings = {{
+        "ADDONS": {{"contentspider.Addon": 500}},
+        "CONTENTSPIDER_WARC_FILE": "out.warc.gz",
+    }}
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", "runspider", "own.py"],
+        check=False,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert "is no compressed WARC file, and is left as it is" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not site.requests
+    assert (tmp_path / "out.warc.gz").read_bytes() == b"mine"
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from contentspider.storage.warc import WarcFile
+from tests.test_warc import EXCHANGE
+
+file = WarcFile(Path(sys.argv[1]), "test")
+file.write(EXCHANGE)
+size = Path(sys.argv[1]).stat().st_size
+# As a disk that is full in the midst of a record.
+unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, unlimited[1]))
+try:
+    file.write(EXCHANGE)
+except OSError:
+    resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)  # what was cut off made room
+    file.close()
+    print("full")
+"""
+
+
+def test_a_full_disk_leaves_whole_records(tmp_path: Path) -> None:
+    path = tmp_path / "out.warc.gz"
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)],
+        check=True,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.stdout == "full\n"
+    assert [kind for kind, _, _ in records(path)] == ["warcinfo", "response", "request"]
+    with path.open("rb") as file:
+        assert whole_bytes(file) == path.stat().st_size
+    write(path)
+    assert len(records(path)) == 6, "it is gone on with"
+    check = [sys.executable, "-m", "warcio.cli", "check", str(path)]
+    subprocess.run(check, check=True, capture_output=True, timeout=TIMEOUT)
+
+
+def test_a_crawl_that_is_killed_leaves_a_file_with_every_page(site: Site, tmp_path: Path) -> None:
+    small_site(site, 12)
+    answer = site.answer
+    crawl = [sys.executable, "-m", "contentspider", "crawl", "--own-site", site.url]
+    crawl += ["--warc", "out.warc.gz", "--no-sitemaps", "--resume"]
+    process = subprocess.Popen(crawl, cwd=tmp_path, stderr=subprocess.DEVNULL)
+
+    def killing(path: str) -> tuple[int, str, bytes]:
+        if path == "/7":
+            process.kill()
+        return answer(path)
+
+    site.answer = killing
+    assert process.wait(TIMEOUT) == -signal.SIGKILL
+    site.answer = answer
+    run(*crawl[3:], cwd=tmp_path)
+    found = {uri for kind, uri, _ in records(tmp_path / "out.warc.gz") if kind == "response"}
+    assert {f"{site.url}/{number}" for number in range(1, 12)} <= found

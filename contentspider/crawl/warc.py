@@ -12,7 +12,9 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from contentspider import __version__
+from contentspider.crawl.engine import end_at_start
 from contentspider.crawl.options import CrawlOptions
+from contentspider.errors import ContentSpiderError
 from contentspider.storage.warc import Exchange, WarcFile
 
 if TYPE_CHECKING:
@@ -36,8 +38,16 @@ class WarcArchive:
         if not path:
             raise NotConfigured
         assert crawler.stats
+        self.crawler = crawler
         self.stats = crawler.stats
-        self.warc: WarcFile | None = WarcFile(Path(path), f"contentspider/{__version__}")
+        self.warc: WarcFile | None = None
+        try:
+            self.warc = WarcFile(Path(path), f"contentspider/{__version__}")
+        except ContentSpiderError as error:
+            logger.error("%s; nothing is crawled", error)
+            self.stats.set_value("contentspider/warc/failed", str(error))
+            crawler.signals.connect(self.refused, signal=signals.spider_opened)
+            return
         crawler.signals.connect(self.downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
@@ -45,6 +55,10 @@ class WarcArchive:
     def from_crawler(cls, crawler: Crawler) -> WarcArchive:
         """Return the extension of a crawler."""
         return cls(crawler)
+
+    def refused(self) -> None:
+        """End the crawl: what was to be kept of it cannot be."""
+        end_at_start(self.crawler, "warc")
 
     def downloaded(self, response: Response, request: Request) -> None:
         """Write an answer with its request."""

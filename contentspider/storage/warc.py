@@ -60,8 +60,9 @@ class WarcFile:
         )
         try:
             self._lock.acquire()
-            # Not "a": what a full disk has cut is taken back.
-            self._file: BinaryIO = path.open("r+b" if path.exists() else "w+b")
+            # Not "a": what a full disk has cut is taken back; nor with a buffer, which would write
+            # the rest of it when the file is closed.
+            self._file = path.open("r+b" if path.exists() else "w+b", buffering=0)
         except Timeout as error:
             raise ContentSpiderError(
                 f"{path} is being written by another crawl; give this one another file"
@@ -91,8 +92,9 @@ class WarcFile:
         try:
             self._file.seek(self._end)
             self._file.truncate()
-            self._file.write(records)
-            self._file.flush()
+            left = memoryview(records)
+            while left:
+                left = left[self._file.write(left) :]
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._file.fileno(), self._end)
