@@ -56,8 +56,11 @@ def run_with_kills(crawls: Crawls, url: str, server: Server | None) -> int:
     met = 0
     for kill in range(KILLS):
         changed = {number: f"title {number} of {kill}" for number in range(kill, PAGES, 3)}
-        gone = rng.sample(sorted(crawls.titles.keys() - changed.keys()), 3) if kill else []
-        crawls.crawl(changed | {PAGES + kill: "new"}, gone)
+        others = sorted(crawls.titles.keys() - changed.keys())
+        *gone, old = rng.sample(others, 4) if kill else [-1]
+        moved = {2 * PAGES + kill: old} if kill else {}
+        new = dict.fromkeys([PAGES + kill, *moved], "new")
+        crawls.crawl(changed | new, gone, moved)
         process = sync(crawls, url)
         try:
             process.wait(rng.uniform(*MOMENTS))
@@ -69,7 +72,7 @@ def run_with_kills(crawls: Crawls, url: str, server: Server | None) -> int:
             told(process)  # it has waited
         else:
             process.kill()
-            process.communicate()
+            assert "Traceback" not in process.communicate()[1]
     return met
 
 
