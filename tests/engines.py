@@ -9,7 +9,8 @@ import pytest
 
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import connect
-from tests.servers import index_url, opensearch_server, postgresql_server, typesense_server
+from tests.meilisearch_server import fake_meilisearch
+from tests.servers import KEY, index_url, opensearch_server, postgresql_server, typesense_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +47,13 @@ def opensearch(folder: Path) -> Iterator[str]:
         yield made
 
 
+def meilisearch(folder: Path) -> Iterator[str]:
+    """Give the URL of an index that is not there yet, on a server that is no Meilisearch."""
+    with fake_meilisearch() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEILISEARCH_API_KEY", KEY)
+        yield f"{server.url}/pages"
+
+
 # By scheme: the package that it needs, and what gives the URL of a new index (and may start a
 # server, or skip the test with a reason).
 AT_HAND: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
@@ -54,6 +62,7 @@ AT_HAND: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
     "postgresql": ("psycopg", postgresql),
     "typesense": ("typesense", typesense),
     "opensearch": ("opensearchpy", opensearch),
+    "meilisearch": ("meilisearch", meilisearch),
 }
 
 

@@ -156,6 +156,8 @@ ENGINES: PlugIns[type[Engine]] = PlugIns(
         "postgresql": "contentspider.index.postgresql:PostgreSQLEngine",
         "typesense": "contentspider.index.typesense:TypesenseEngine",
         "typesense+https": "contentspider.index.typesense:TypesenseEngine",
+        "meilisearch": "contentspider.index.meilisearch:MeilisearchEngine",
+        "meilisearch+https": "contentspider.index.meilisearch:MeilisearchEngine",
         "opensearch": "contentspider.index.opensearch:OpenSearchEngine",
         "opensearch+https": "contentspider.index.opensearch:OpenSearchEngine",
         "elasticsearch": "contentspider.index.opensearch:OpenSearchEngine",
