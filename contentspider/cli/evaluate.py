@@ -50,6 +50,11 @@ def add_to(commands: Commands) -> None:
     )
     add_learning_options(evaluate)
     evaluate.add_argument(
+        "--method",
+        metavar="NAME",
+        help="extract with this method in place of ours (docs/experiments.md has them)",
+    )
+    evaluate.add_argument(
         "--crawl",
         action="store_true",
         help="serve each crawlable site on loopback and crawl it for real",
@@ -144,12 +149,21 @@ def add_to(commands: Commands) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
+    from contentspider.errors import ContentSpiderError
+    from contentspider.evaluation.baselines import new_baseline
+    from contentspider.evaluation.comparison import predict_by_method
     from contentspider.evaluation.corpora import find_corpora
     from contentspider.evaluation.predict import predict_by_crawl, predict_site
     from contentspider.evaluation.training import cross_fit
     from contentspider.site.prior import Prior
 
     learning = chosen_learning(options)
+    if options.method:
+        new_baseline(options.method)  # what is wrong with it is said before a file is written
+        if options.crawl or options.alone or options.cross_fit or options.held_out is not None:
+            raise ContentSpiderError(
+                "--method takes no --crawl, --alone, --held-out or --cross-fit: these are ours"
+            )
     corpora = find_corpora(*options.corpora)
     shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     priors = cross_fit(corpora, options.folds) if options.cross_fit else {}
@@ -158,7 +172,9 @@ def _evaluate(options: argparse.Namespace) -> int:
     with options.output.open("w", encoding="utf-8") as output:
         for number, corpus in enumerate(corpora, 1):
             prior = priors.get(corpus.name, shared)
-            if options.crawl:
+            if options.method:
+                rows = predict_by_method(corpus, options.method)
+            elif options.crawl:
                 if not corpus.crawlable:
                     logger.info("%s: its pages are not linked to each other; left out", corpus.name)
                     continue

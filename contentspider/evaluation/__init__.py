@@ -11,4 +11,5 @@ EXPERIMENTS = (
     "labels",
     "confusion",
     "learning-curve",
+    "baselines",
 )

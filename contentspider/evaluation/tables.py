@@ -6,6 +6,7 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from contentspider.evaluation.charts import bar_chart, confusion_chart, line_chart
+from contentspider.evaluation.comparison import compare_methods
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.experiments import APPROACHES, load_sites, measure, per_site
 from contentspider.evaluation.metric import text_score
@@ -210,7 +211,9 @@ def run_experiment(
     """
     folder.mkdir(parents=True, exist_ok=True)
     chart = folder / f"{name}.svg"
-    if name == "learning-curve":
+    if name == "baselines":
+        lines = compare_methods(source, chart, pages)
+    elif name == "learning-curve":
         lines = _learning_curve(source, chart, labels, features)
     else:
         sites = load_sites(source, labels, pages)

@@ -1,0 +1,29 @@
+"""A page's tree as the methods of comparison take it, and the text that is left of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from contentspider.page.blocks import SKIPPED_TAGS, read_tree
+from contentspider.page.body import as_utf8, parse
+from contentspider.page.output import to_text
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
+def read_body(html: bytes) -> _Element:
+    """Return a page's body without comments, scripts, and what else holds no text to read."""
+    root = parse(as_utf8(html))
+    etree.strip_elements(
+        root, etree.Comment, etree.ProcessingInstruction, *SKIPPED_TAGS, with_tail=False
+    )
+    body = root.find("body")
+    return root if body is None else body
+
+
+def text_of(element: _Element) -> str:
+    """Return the text in and below an element, one block a line, as our own method writes it."""
+    return to_text(read_tree(element)[0].blocks)

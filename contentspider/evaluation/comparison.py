@@ -1,0 +1,156 @@
+"""Every method of comparison on corpora with gold text, and ours beside them."""
+
+from __future__ import annotations
+
+import logging
+import random
+from dataclasses import dataclass
+from importlib.util import find_spec
+from statistics import mean
+from time import process_time
+from typing import TYPE_CHECKING
+
+from contentspider.evaluation.baselines import BASELINES, new_baseline
+from contentspider.evaluation.charts import bar_chart
+from contentspider.evaluation.corpora import CorpusError, find_corpora
+from contentspider.evaluation.metric import text_score
+from contentspider.evaluation.training import cross_fit
+from contentspider.page.body import as_utf8, parse
+from contentspider.page.document import Page
+from contentspider.page.files import html_files
+from contentspider.site.learner import SiteLearner
+from contentspider.site.options import LearningOptions
+from contentspider.site.prior import Prior
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from contentspider.evaluation.baselines.protocol import Baseline
+    from contentspider.evaluation.corpora import Corpus, GoldPage
+    from contentspider.site.model import SiteModel
+
+logger = logging.getLogger(__name__)
+
+OURS = "votes"
+
+
+class Votes:
+    """Our own method behind the protocol: the site's model, learned from its pages."""
+
+    def __init__(self, prior: Prior) -> None:
+        self._prior = prior
+        self._model: SiteModel | None = None
+
+    def fit(self, pages: Sequence[tuple[str, bytes]]) -> None:
+        """Learn the site's model."""
+        read = [Page.from_html(html, url) for url, html in pages]
+        self._model = SiteLearner("", LearningOptions(), self._prior).fit(
+            page for page in read if page.content.blocks
+        )
+
+    def text(self, html: bytes) -> str:
+        """Return what the model keeps of a page."""
+        page = Page.from_html(html)
+        return self._model.extract(page).text if self._model and page.content.blocks else ""
+
+
+def predict_by_method(corpus: Corpus, name: str) -> Iterator[dict[str, str]]:
+    """Yield ``{"site", "path", "text"}`` for each gold page of a site, by a method of `BASELINES`.
+
+    A site's method learns from all pages of the site; a single page of a collection is a site.
+    """
+    root = corpus.folder / "html"
+    bodies = {path.relative_to(root).as_posix(): path.read_bytes() for path in html_files(root)}
+    method = new_baseline(name)
+    if not corpus.is_collection:
+        method.fit(list(bodies.items()))
+    for path, gold in zip(corpus.gold_paths(), corpus.gold(), strict=True):
+        if gold.path not in bodies:
+            logger.warning("%s: the gold names %s, which is not among the pages", corpus.name, path)
+            continue
+        if corpus.is_collection:
+            method = new_baseline(name)
+            method.fit([(gold.path, bodies[gold.path])])
+        yield {"site": corpus.name, "path": path, "text": method.text(bodies[gold.path])}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The gold pages of a site that take part: the body and the gold of each; and how many seconds
+    lxml takes to parse them.
+    """
+
+    corpus: Corpus
+    pages: list[tuple[bytes, GoldPage]]
+    parsing: float
+
+    @classmethod
+    def of(cls, corpus: Corpus, count: int) -> Sample:
+        """Draw *count* of a site's gold pages; the same ones each time."""
+        gold = sorted(corpus.gold(), key=lambda page: page.path)
+        if len(gold) > count:
+            gold = random.Random(0).sample(gold, count)
+        pages = [((corpus.folder / "html" / page.path).read_bytes(), page) for page in gold]
+        start = process_time()
+        for body, _ in pages:
+            parse(as_utf8(body))
+        return cls(corpus, pages, process_time() - start)
+
+    def judge(self, method: Baseline) -> tuple[float, float]:
+        """Return the mean F1 of a method that learns from these pages, and the seconds it takes."""
+        start = process_time()
+        method.fit([(gold.path, body) for body, gold in self.pages])
+        texts = [method.text(body) for body, _ in self.pages]
+        seconds = process_time() - start
+        scores = [
+            text_score(text, gold.text, gold.optional).f1
+            for text, (_, gold) in zip(texts, self.pages, strict=True)
+        ]
+        return mean(scores), seconds
+
+
+def compare_methods(source: Path, chart: Path, count: int) -> list[str]:
+    """Return the table of all methods and ours on *count* gold pages of each site in *source*, and
+    write its chart.
+
+    Our prior has not seen the sites: where the shipped one has, it is cross-fitted.
+    """
+    corpora = find_corpora(source)
+    shipped = Prior.shipped()
+    seen = shipped.card["trained_on"]
+    assert isinstance(seen, list)
+    is_seen = any(corpus.name in seen for corpus in corpora)
+    priors = cross_fit(corpora) if is_seen and len(corpora) > 1 else {}
+    sites = [Sample.of(corpus, count) for corpus in corpora if not corpus.is_collection]
+    if not sites:
+        raise CorpusError(
+            f"{source} has no sites, only single pages; 'evaluate --method NAME' judges these"
+        )
+    suites = sorted({site.corpus.suite for site in sites}, reverse=True)
+    makers: dict[str, Callable[[Corpus], Baseline]] = {
+        name: lambda _, name=name: new_baseline(name)  # type: ignore[misc]
+        for name in BASELINES
+        if name != "trafilatura" or find_spec(name)
+    }
+    makers[OURS] = lambda corpus: Votes(priors.get(corpus.name, shipped))
+    lines = [
+        "| method | suite | truth by word | least site | time / parsing |",
+        "|---|---|---|---|---|",
+    ]
+    charted: Mapping[str, list[float]] = {suite: [] for suite in suites}
+    for name, make in makers.items():
+        for suite in suites:
+            members = [site for site in sites if site.corpus.suite == suite]
+            judged = [site.judge(make(site.corpus)) for site in members]
+            scores = [score for score, _ in judged]
+            least = min(range(len(members)), key=scores.__getitem__)
+            factor = sum(taken for _, taken in judged) / sum(site.parsing for site in members)
+            lines.append(
+                f"| {name} | {suite} | {mean(scores):.4f} |"
+                f" {scores[least]:.4f} ({members[least].corpus.name}) | {factor:.1f} |"
+            )
+            charted[suite].append(mean(scores))
+        logger.info("%s: judged on %d sites", name, len(sites))
+    bar_chart(chart, list(makers), charted, "token F1 against gold")
+    return lines

@@ -1,0 +1,160 @@
+"""Methods of comparison: what each keeps, and that none is as good as ours, or falls over."""
+
+from __future__ import annotations
+
+import random
+from time import process_time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.evaluation.baselines import BASELINES, new_baseline
+from contentspider.evaluation.baselines.bte import BTE, largest_runs
+from contentspider.evaluation.baselines.lbs import LBS
+from contentspider.evaluation.comparison import Sample, Votes
+from contentspider.evaluation.corpora import find_corpora
+from contentspider.site.prior import Prior
+from tests.conftest import read_jsonl, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Other software may be missing.
+OWN = [name for name in BASELINES if name != "trafilatura"]
+# libxml2 gives up what is nested more than 2,048 levels deep; what is in it stays.
+HOSTILE = {
+    "nothing": b"",
+    "white space": b" \n",
+    "no markup": b"tea < milk & so on",
+    "bytes": bytes(range(256)) * 20,
+    "half a character": "<p>茶".encode()[:-1],
+    "never closed": b"<body>tea <!-- " + b"<!-- " * 20_000,
+    "a script for ever": b"<script>" + b"<script>" * 20_000,
+    "tags that begin": b"<" * 50_000,
+    "ends of scripts": b"<script>" + b"</scrip t" * 20_000,
+    "deep": b"<div>" * 50_000 + b"tea",
+    "deep inline": b"<p>" + b"<b>tea " * 20_000,
+    "links": b"<ul>" + b"<li><a href=/x>tea</a>" * 5_000,
+    "deep tables": b"<table><tr><td>tea" * 3_000,
+    "frameset": b"<frameset><frame src=x></frameset>",
+    "entities": b"<p>" + b"&#0;&#x110000;&amp;amp" * 500,
+    "a long word": b"<p>" + b"t" * 200_000,
+    "numbers": b"<p>" + b"1 2 3 " * 5_000,
+}
+
+
+@pytest.fixture(scope="module")
+def sample(example_corpus: Path) -> Sample:
+    return Sample.of(find_corpora(example_corpus)[0], 40)
+
+
+@pytest.fixture(scope="module")
+def ours(sample: Sample) -> float:
+    return sample.judge(Votes(Prior.shipped()))[0]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_votes_beat_every_method(name: str, sample: Sample, ours: float) -> None:
+    f1, seconds = sample.judge(new_baseline(name))
+    assert 0.5 < f1 < ours - 0.02
+    assert seconds < 15 * sample.parsing
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_pages_break_nothing(name: str, case: str) -> None:
+    method = new_baseline(name)
+    pages = [("/a", HOSTILE[case]), ("/b", b"<p>tea"), ("/c", HOSTILE[case])]
+    start = process_time()
+    method.fit(pages)
+    assert isinstance(method.text(HOSTILE[case]), str)
+    assert process_time() - start < 10
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_page_that_was_not_learned_from_has_text(name: str, sample: Sample) -> None:
+    method = new_baseline(name)
+    method.fit([(page.path, body) for body, page in sample.pages[1:]])
+    body, gold = sample.pages[0]
+    assert len(set(gold.text.split()) & set(method.text(body).split())) > 20
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_site_of_one_page_or_none(name: str) -> None:
+    for pages in ([], [("/a", b"<p>tea is made of leaves")]):
+        method = new_baseline(name)
+        method.fit(pages)
+        assert isinstance(method.text(b"<p>tea is made of leaves"), str)
+
+
+def test_the_run_with_most_words_and_fewest_tags() -> None:
+    page = (
+        "<title>no</title><body class='a b'><ul><li><a href=/>menu</a><li><a href=/x>entry</a></ul>"
+        "<p>Tea is <!-- not --> made of <b>leaves</b>.<script>var x = 1 < 2</script> 茶</p>"
+        "<ul><li><a href=/>end</a></ul>"
+    ).encode()
+    assert BTE().text(page) == "Tea is made of leaves . 茶"
+    # A tag that costs more than the words behind it ends the run.
+    assert BTE(tag_cost=3).text(page) == "Tea is made of"
+
+
+def test_several_runs_are_kept_if_they_are_long_enough() -> None:
+    rule = "<hr>" * 40
+    long, short = "tea " * 60, "milk " * 25
+    page = f"<body>{long}{rule}{short}{rule}{'salt ' * 19}".encode()
+    assert BTE(2).text(page) == long.strip()
+    assert BTE(2, share=0.3).text(page).split("\n") == [long.strip(), short.strip()]
+    assert BTE(2, share=0.5).text(page) == long.strip()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_are_those_of_the_definition(seed: int) -> None:
+    draw = random.Random(seed)
+    scores = [draw.uniform(-5, 5) for _ in range(draw.randint(1, 40))]
+
+    def by_definition(low: int, high: int) -> list[tuple[int, int]]:
+        sums = [(sum(scores[i : j + 1]), i, j) for i in range(low, high) for j in range(i, high)]
+        best, first, last = max(sums, default=(0, 0, 0))
+        if best <= 0:
+            return []
+        left, right = by_definition(low, first), by_definition(last + 1, high)
+        return [*left, (first, last), *right]
+
+    assert [(run.first, run.last) for run in largest_runs(scores)] == by_definition(0, len(scores))
+
+
+def test_runs_take_time_by_their_number() -> None:
+    start = process_time()
+    assert len(largest_runs([1, -2] * 200_000)) == 200_000
+    assert len(largest_runs([2, -1] * 200_000)) == 1
+    assert process_time() - start < 5
+
+
+def test_the_largest_block_of_string() -> None:
+    page = (
+        b"<body><ul><li>menu</ul><div>Tea is made <p>of leaves that <b>dry</b></p> for a day"
+        b"<div><p>and more</p></div></div><ul><li>end</ul>"
+    )
+    # What the element has is whole in its parent, which wins by the wrapper's text.
+    assert LBS().text(page).split() == "Tea is made of leaves that dry for a day and more".split()
+    page = page.replace(b"<div>Tea", b"Tea").replace(b"</div></div>", b"</div>")
+    assert LBS().text(page).split() == "Tea is made of leaves that dry for a day".split()
+
+
+def test_predictions_of_a_method(example_corpus: Path, tmp_path: Path) -> None:
+    run("evaluate", str(example_corpus), "--method", "lbs", "-o", "out.jsonl", cwd=tmp_path)
+    rows = read_jsonl(tmp_path / "out.jsonl")
+    gold = read_jsonl(example_corpus / "gold.jsonl")
+    assert [row["path"] for row in rows] == [row["path"] for row in gold]
+    done = run(
+        "evaluate",
+        str(example_corpus),
+        "--method",
+        "none",
+        "-o",
+        "out.jsonl",
+        cwd=tmp_path,
+        check=False,
+    )
+    assert "no method 'none' to compare with; there are bte," in done.stderr
+    assert read_jsonl(tmp_path / "out.jsonl") == rows
