@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from contentspider.crawl.links import links
     from contentspider.page.document import Page
     from contentspider.page.overrides import Overrides
+    from contentspider.runtime.contentspider_rules import Rules
     from contentspider.site.alone import extract_html
+    from contentspider.site.extraction_rules import learn_rules
     from contentspider.site.learner import SiteLearner
     from contentspider.site.model import Extraction, SiteModel
     from contentspider.site.options import LearningOptions
@@ -27,10 +29,12 @@ __all__ = [
     "Overrides",
     "Page",
     "Prior",
+    "Rules",
     "SiteLearner",
     "SiteModel",
     "bind",
     "extract_html",
+    "learn_rules",
     "links",
 ]
 __version__ = "0.1.0"
@@ -44,10 +48,12 @@ _HOMES = {
     "Overrides": "contentspider.page.overrides",
     "Page": "contentspider.page.document",
     "Prior": "contentspider.site.prior",
+    "Rules": "contentspider.runtime.contentspider_rules",
     "SiteLearner": "contentspider.site.learner",
     "SiteModel": "contentspider.site.model",
     "bind": "contentspider.crawl.binding",
     "extract_html": "contentspider.site.alone",
+    "learn_rules": "contentspider.site.extraction_rules",
     "links": "contentspider.crawl.links",
 }
 

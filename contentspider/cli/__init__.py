@@ -18,6 +18,7 @@ from contentspider.cli import (
     index,
     models,
     report,
+    rules,
     run,
     search,
     serve,
@@ -43,7 +44,8 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"contentspider {contentspider.__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for group in (crawl, run, changes, index, search, serve, extract, report, models, evaluate):
+    groups = (crawl, run, changes, index, search, serve, extract, report, models, rules, evaluate)
+    for group in groups:
         group.add_to(commands)
     return parser
 

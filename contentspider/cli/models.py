@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import add_state_dir, not_negative, positive
+from contentspider.cli.known import kept_pages
 from contentspider.errors import ContentSpiderError, StateError
 from contentspider.terminal import printable
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.cli.arguments import Commands
-    from contentspider.page.document import Page
     from contentspider.site.model import SiteModel
     from contentspider.site.summary import SlotSummary
     from contentspider.storage.models import ModelStore
@@ -210,7 +210,7 @@ def _corrections(store: ModelStore, site: str, state_dir: str) -> list[str]:
     overrides = store.overrides(site)
     if overrides is None:
         return []
-    pages = _kept_pages(site, state_dir)
+    pages = kept_pages(site, state_dir)
     lines = ["", f"corrections by people ({len(overrides.tables)} rules)"]
     if not pages:
         lines[-1] += "; no pages of a crawl are at hand to count what they do"
@@ -223,20 +223,6 @@ def _corrections(store: ModelStore, site: str, state_dir: str) -> list[str]:
             what += f": {blocks}{effect.pages} of {len(pages)} pages"
         lines.append(what)
     return lines
-
-
-def _kept_pages(site: str, state_dir: str) -> list[Page]:
-    from contentspider.crawl.export import find_crawl
-    from contentspider.storage.ledger import Ledger
-
-    try:
-        ledger = Ledger(find_crawl(site, state_dir), read_only=True)
-    except ContentSpiderError:
-        return []
-    try:
-        return list(ledger.pages.sample(site))
-    finally:
-        ledger.close()
 
 
 def _diff(store: ModelStore, options: argparse.Namespace) -> None:

@@ -1,0 +1,163 @@
+"""Rules learned from one half of a site's pages, applied to the other half without contentspider.
+
+    python benchmarks/rules.py CORPORA [SINGLE_PAGES ...] [--priors DIR] [--folds N] [--gold N]
+        [--only NAME ...] [--every N]
+
+Each folder is learned by a prior that has not seen it (DIR keeps the priors, as with samples.py).
+Rules are learned from what the model keeps of each half of the pages, written as XML, and applied
+to the gold pages of the other half by the runtime's one file, copied to a folder of its own, in a
+process that sees the standard library alone (``python -I -S``). F1 of words against the gold text,
+mean of pages, then of folders; *manifest* are rules from the model's manifest, without a page;
+*explained* is how far ``models explain`` agrees with the model. Times are medians of one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean, median
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, NamedTuple
+
+from lxml import html as lxml_html
+from samples import fold_priors
+
+import contentspider.runtime.contentspider_rules as runtime
+from contentspider.evaluation.corpora import find_corpora
+from contentspider.evaluation.metric import text_score
+from contentspider.site.extraction_rules import learn_rules, rules_of_manifest
+from contentspider.site.learner import SiteLearner
+from contentspider.site.rule_files import write_rules
+
+if TYPE_CHECKING:
+    from contentspider.evaluation.corpora import Corpus
+    from contentspider.runtime.contentspider_rules import Rules
+    from contentspider.site.prior import Prior
+
+FILE = Path(runtime.__file__)
+
+
+class Row(NamedTuple):
+    rules: float
+    manifest: float
+    model: float
+    count: float
+    agreement: float
+    export_secs: float
+    parse: float
+    fast: float
+
+
+def apply(rules: Rules, files: list[Path]) -> dict[str, str]:
+    """Return the text of each file by the runtime alone, in a process without any library."""
+    with TemporaryDirectory() as folder:
+        program = shutil.copy(FILE, folder)
+        written = Path(folder, "rules.xml")
+        written.write_text(write_rules(rules, "xml")[0], encoding="utf-8")
+        command = [sys.executable, "-I", "-S", program, "--jsonl", str(written), *map(str, files)]
+        done = subprocess.run(command, capture_output=True, check=True, cwd=folder)
+    rows = map(json.loads, done.stdout.decode().splitlines())
+    return {row["path"]: row["text"] for row in rows}
+
+
+def times(rules: Rules, bodies: list[bytes]) -> tuple[float, float]:
+    """Return how long the runtime takes beside lxml's parse of the same bytes, and the fast way."""
+    texts = [runtime.decode(body) for body in bodies]
+    simple = runtime.Rules([runtime.Rule("keep", runtime.Element("div", name="no-such-class"))])
+    kept = runtime.Rules([rule for rule in rules.rules if rule.action == "keep"])
+    simple = kept if kept._is_simple else simple
+
+    def secs(call, given) -> float:
+        found = []
+        for _ in range(3):
+            start = time.perf_counter()
+            for one in given:
+                call(one)
+            found.append(time.perf_counter() - start)
+        return median(found)
+
+    parse = secs(lxml_html.document_fromstring, [body for body in bodies if body.strip()])
+    return secs(rules.text, texts) / parse, secs(simple.text, texts) / parse
+
+
+def measure(corpus: Corpus, prior: Prior, most: int) -> Row:
+    pages = {page.url: page for page in corpus.pages() if page.content.blocks}
+    gold = {page.path: page for page in corpus.gold() if page.path in pages}
+    paths = sorted(pages)
+    random.Random(0).shuffle(paths)
+    half = {path: number % 2 for number, path in enumerate(paths)}
+    judged = random.Random(1).sample(sorted(gold), min(most, len(gold)))
+    model = SiteLearner(corpus.name, prior=prior).fit(pages.values())
+    scores = defaultdict(list)
+    counts, agreements, secs = [], [], []
+    of_manifest = rules_of_manifest(model)
+    folder = corpus.folder / "html"
+
+    def f1(path: str, text: str) -> float:
+        return text_score(text, gold[path].text, gold[path].optional).f1
+
+    for number in (0, 1):
+        start = time.perf_counter()
+        rules = learn_rules(model, [pages[path] for path in paths if half[path] == number])
+        secs.append(time.perf_counter() - start)
+        counts.append(len(rules.rules))
+        if rules.agreement is not None:
+            agreements.append(rules.agreement)
+        others = [path for path in judged if half[path] != number]
+        for kind, of in (("rules", rules), ("manifest", of_manifest)):
+            texts = apply(of, [folder / path for path in others]) if others else {}
+            scores[kind] += [f1(path, texts[str(folder / path)]) for path in others]
+        scores["model"] += [f1(path, model.extract(pages[path]).text) for path in others]
+    bodies = [(folder / path).read_bytes() for path in judged[:20]]
+    return Row(
+        *(mean(scores[kind]) for kind in ("rules", "manifest", "model")),
+        mean(counts),
+        mean(agreements),
+        max(secs),
+        *times(rules, bodies),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("corpora", type=Path, nargs="+", help="folders of unpacked corpora")
+    parser.add_argument("--priors", type=Path, metavar="DIR", help="keep the folds' priors here")
+    parser.add_argument("--folds", type=int, default=7, metavar="N", help="folds of the priors")
+    parser.add_argument("--gold", type=int, default=40, metavar="N", help="gold pages of a folder")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these folders only")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="every so manyth folder")
+    options = parser.parse_args()
+    corpora = find_corpora(*options.corpora)
+    priors = fold_priors(corpora, options.folds, options.priors)
+    chosen = [
+        corpus
+        for corpus in corpora
+        if corpus.name in priors and (not options.only or corpus.name in options.only)
+    ][:: options.every]
+    suites: dict[str, dict[str, Row]] = defaultdict(dict)
+    head = f"| {' | '.join(Row._fields)} |"
+    print(f"| folder {head}\n|{'---|' * (len(Row._fields) + 1)}")
+    for corpus in chosen:
+        row = measure(corpus, priors[corpus.name], options.gold)
+        suites[corpus.suite][corpus.name] = row
+        print(f"| {corpus.name} | {' | '.join(f'{value:.3f}' for value in row)} |", flush=True)
+    print(f"\n| suite | folders {head}\n|{'---|' * (len(Row._fields) + 2)}")
+    for suite, rows in suites.items():
+        means = [mean(column) for column in zip(*rows.values(), strict=True)]
+        print(f"| {suite} | {len(rows)} | {' | '.join(f'{value:.4f}' for value in means)} |")
+    every = [row for rows in suites.values() for row in rows.values()]
+    print(
+        f"\nunder 0.90: {sum(row.rules < 0.9 for row in every)} folders; slowest export"
+        f" {max(row.export_secs for row in every):.1f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

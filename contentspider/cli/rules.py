@@ -1,0 +1,177 @@
+"""``contentspider rules``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from contentspider.cli.arguments import positive
+from contentspider.cli.known import add_source, known_site
+from contentspider.errors import ContentSpiderError
+from contentspider.terminal import printable
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from contentspider.cli.arguments import Commands
+    from contentspider.runtime.contentspider_rules import Reading, Rules
+
+FORMATS = ("xml", "json")
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    rules = commands.add_parser(
+        "rules",
+        help="write a site's model as a few keep and drop rules, and apply them",
+        description=(
+            "Write what a site's model keeps as a few rules (tags with an id or a class), which"
+            " one file of Python applies without contentspider:"
+            " contentspider/runtime/contentspider_rules.py."
+        ),
+    )
+    actions = rules.add_subparsers(dest="action", required=True, metavar="ACTION")
+    export = actions.add_parser("export", help="learn the rules of a site, and write them")
+    add_source(export)
+    export.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="where to write them (default: here)"
+    )
+    export.add_argument(
+        "--format", choices=FORMATS, help="what to write (default: by FILE's ending, else xml)"
+    )
+    export.add_argument(
+        "--max-rules", type=positive, default=15, metavar="N", help="at most so many (default: 15)"
+    )
+    export.set_defaults(act=_export)
+    apply = actions.add_parser("apply", help="print the text that rules keep of HTML files")
+    apply.add_argument("rules", type=Path, metavar="RULES", help="a rule file, XML or JSON")
+    apply.add_argument(
+        "paths", type=Path, nargs="+", metavar="PATH", help="HTML files, or folders of them"
+    )
+    apply.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help=(
+            "write to FILE: JSON lines of path and text if it ends in .jsonl, else text (default:"
+            " to standard output, text of a single file, JSON lines of several)"
+        ),
+    )
+    apply.set_defaults(act=_apply)
+    rules.set_defaults(run=_rules)
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from contentspider.runtime.contentspider_rules import RuleError
+
+    try:
+        code: int = options.act(options)
+    except RuleError as error:
+        raise ContentSpiderError(str(error)) from error
+    return code
+
+
+def _export(options: argparse.Namespace) -> int:
+    from contentspider.site.extraction_rules import learn_rules, rules_of_manifest
+    from contentspider.site.rule_files import write_rules
+    from contentspider.storage.formats import replacing
+
+    model, pages = known_site(options)
+    if pages:
+        rules = learn_rules(model, pages, options.max_rules)
+    else:
+        rules = rules_of_manifest(model, options.max_rules)
+    ending = options.output.suffix[1:] if options.output else ""
+    form = options.format or (ending if ending in FORMATS else "xml")
+    text, warnings = write_rules(rules, form)
+    if options.output:
+        with replacing(options.output) as file:
+            file.write(text.encode())
+    else:
+        print(text, end="")
+    for rule in rules.rules:
+        counts = f"  ({rule.pages} pages, {rule.chars} characters)" if rule.pages else ""
+        _say(f"{rule}{counts}")
+    for warning in warnings:
+        _say(f"warning: {warning}")
+    _say(f"{model.site}: {len(rules.rules)} rules {_learned_from(rules, len(pages))}")
+    return 0
+
+
+def _learned_from(rules: Rules, pages: int) -> str:
+    if not pages:
+        return (
+            "learned from the model's manifest, since no crawl of the site has pages; how far they"
+            " agree with the model is not known ('contentspider rules check' tells)"
+        )
+    where = f"learned from {rules.pages} pages"
+    if rules.agreement is None:
+        return f"{where}, too few to tell how far they agree with the model on others"
+    if pages > rules.pages:
+        how = "other pages"
+    else:
+        how = "the half of the pages that each of two trials was not learned from"
+    return f"{where}; agreement with the model {rules.agreement:.3f} on {how}"
+
+
+def _apply(options: argparse.Namespace) -> int:
+    from contentspider.runtime.contentspider_rules import Rules
+    from contentspider.storage.formats import replacing
+
+    rules = Rules.load(options.rules)
+    files = html_paths(options.paths)
+    if options.output:
+        is_jsonl = options.output.suffix == ".jsonl"
+    else:
+        is_jsonl = len(files) > 1
+
+    def lines() -> Iterator[str]:
+        for path, reading in readings(rules, files):
+            for rule in unbalanced(rules, reading):
+                _say(f"{path}: an element of '{rule}' never ends")
+            text = reading.text
+            if is_jsonl:
+                text = json.dumps({"path": path.as_posix(), "text": text}, ensure_ascii=False)
+            yield text + "\n"
+
+    if options.output:
+        with replacing(options.output) as file:
+            for line in lines():
+                file.write(line.encode("utf-8", "replace"))
+    else:
+        for line in lines():
+            sys.stdout.write(line if is_jsonl else printable(line))
+    return 0
+
+
+def html_paths(paths: list[Path]) -> list[Path]:
+    """Return the HTML files that the paths are, or hold; raises `ContentSpiderError` if there are
+    none.
+    """
+    from contentspider.page.files import html_files
+
+    if missing := [str(path) for path in paths if not path.exists()]:
+        raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
+    files = [file for path in paths for file in (html_files(path) if path.is_dir() else [path])]
+    if not files:
+        raise ContentSpiderError(f"no HTML files under {', '.join(map(str, paths))}")
+    return files
+
+
+def readings(rules: Rules, files: list[Path]) -> Iterator[tuple[Path, Reading]]:
+    """Yield what the rules make of each file."""
+    for path in files:
+        yield path, rules.read(path.read_bytes())
+
+
+def unbalanced(rules: Rules, reading: Reading) -> list[str]:
+    """Return the rules an element of which never ends on a page."""
+    return [str(rule) for rule, count in zip(rules.rules, reading.unbalanced, strict=True) if count]
+
+
+def _say(text: str) -> None:
+    print(printable(text), file=sys.stderr)

@@ -1,0 +1,210 @@
+"""The places of a site's blocks as rules see them: what is around them, by which keys rules may
+name it, and what the model decided there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contentspider.page.names import step_tag
+from contentspider.page.text import tokens
+from contentspider.runtime.contentspider_rules import (
+    KEEP,
+    MAX_PLACE,
+    PLACED_TAGS,
+    VALUE,
+    Element,
+    Rule,
+)
+from contentspider.site.slots import step_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.document import Page
+    from contentspider.site.model import SiteModel
+
+    Numbers = NDArray[np.number[Any]]
+    Ints = NDArray[np.integer[Any]]
+    Bools = NDArray[np.bool_]
+
+# A place: the steps from the body to the block, each with where it stands among the siblings of its
+# tag (0: rules cannot say it).
+Place = tuple[tuple[str, int], ...]
+# What a rule may be about; a rule beside its action.
+Key = tuple[Element, Element | None, int]
+
+
+@dataclass(slots=True)
+class Places:
+    """The places of *pages* pages, and for each block on them its *page*, *place*, *chars*, *words*
+    and whether the model has *kept* it. The blocks may stand for several each (*counts*).
+    """
+
+    places: list[Place]
+    pages: int
+    page: Ints
+    place: Ints
+    chars: Ints
+    words: Ints
+    kept: Bools
+    counts: Ints
+
+    def of_pages(self, chosen: Bools) -> Places:
+        """Return what stands on the *chosen* pages, numbered anew."""
+        blocks = chosen[self.page]
+        numbers = np.cumsum(chosen) - 1
+        return Places(
+            self.places,
+            int(chosen.sum()),
+            numbers[self.page[blocks]],
+            self.place[blocks],
+            self.chars[blocks],
+            self.words[blocks],
+            self.kept[blocks],
+            self.counts[blocks],
+        )
+
+
+def places_of(model: SiteModel, pages: Sequence[Page]) -> Places:
+    """Return the places of pages, and what the model decides on them."""
+    known: dict[Place, int] = {}
+    rows: list[tuple[int, int, int, int, bool]] = []
+    steps: dict[str, list[str]] = {}
+    for number, page in enumerate(pages):
+        content = page.content
+        kept = (model.probabilities(page) > 0.5).tolist()
+        of_container: dict[int, int] = {}
+        for block, is_kept in zip(content.blocks, kept, strict=True):
+            place = of_container.get(block.container)
+            if place is None:
+                path = steps.get(block.path)
+                if path is None:
+                    path = steps[block.path] = model.slot_of(block.path).split("/")
+                where = []
+                container = block.container
+                while container >= 0:
+                    where.append(content.positions[container] + 1)
+                    container = content.parents[container]
+                # Paths end at a depth.
+                where = where[::-1] if len(where) == len(path) else [0] * len(path)
+                key = tuple(
+                    (step, at if at <= MAX_PLACE and step_tag(step) in PLACED_TAGS else 0)
+                    for step, at in zip(path, where, strict=True)
+                )
+                place = of_container[block.container] = known.setdefault(key, len(known))
+            rows.append((number, place, len(block.text), len(tokens(block.text)), is_kept))
+    page_, place_, chars, words, kept_ = (
+        np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)
+    )
+    return Places(
+        list(known), len(pages), page_, place_, chars, words, kept_ > 0, np.ones_like(page_)
+    )
+
+
+def places_of_summary(model: SiteModel) -> Places:
+    """Return the places in a model's manifest: each slot stands for its blocks, with the text of
+    its example.
+    """
+    slots = model.summary
+    places = [tuple((step, 0) for step in slot.slot.split("/")) for slot in slots]
+    nothing = np.zeros(len(slots), dtype=np.int64)
+    chars = np.array([max(len(slot.example), 1) for slot in slots], dtype=np.int64)
+    return Places(
+        places,
+        model.pages,
+        nothing,
+        np.arange(len(slots)),
+        chars,
+        chars,
+        np.array([slot.is_content for slot in slots], dtype=bool),
+        np.array([slot.blocks for slot in slots], dtype=np.int64),
+    )
+
+
+def elements(step: str) -> list[Element]:
+    """Return what a rule may call a step's element: its tag, alone, with its id, or a class."""
+    tag = step_tag(step)
+    if not VALUE.fullmatch(tag):
+        return []
+    found = [Element(tag)]
+    for name in step_names(step):
+        if name[0] in "#." and VALUE.fullmatch(name[1:]):
+            found.append(Element(tag, name[1:]) if name[0] == "#" else Element(tag, "", name[1:]))
+    return found
+
+
+class Keys:
+    """The keys by which rules may name what is around the places, and how deep each matches.
+
+    *is_particular* adds keys that say the parent, or the place among siblings.
+    """
+
+    def __init__(self, places: Iterable[Place], is_particular: bool) -> None:
+        known: dict[Key, int] = {}
+        rows: list[tuple[int, int, int]] = []
+        of_step: dict[str, list[Element]] = {}
+        for number, place in enumerate(places):
+            deepest: dict[int, int] = {}
+            above: list[Element] = []
+            for depth, (step, at) in enumerate(place):
+                own = of_step.get(step)
+                if own is None:
+                    own = of_step[step] = elements(step)
+                for element in own:
+                    deepest[known.setdefault((element, None, 0), len(known))] = depth
+                if is_particular:
+                    for parent in above:
+                        for element in own:
+                            key = known.setdefault((element, parent, 0), len(known))
+                            deepest[key] = depth
+                    if at and own:
+                        deepest[known.setdefault((own[0], None, at), len(known))] = depth
+                above = own
+            rows += [(key, number, depth) for key, depth in deepest.items()]
+        self.keys = list(known)
+        ranks = [Rule(KEEP, *key).rank for key in self.keys]
+        order = {rank: number for number, rank in enumerate(sorted(set(ranks)))}
+        self.rank = np.array([order[rank] for rank in ranks])
+        self.named = np.array([bool(key[0].id or key[0].name) for key in self.keys])
+        self.particular = np.array([bool(key[1] or key[2]) for key in self.keys])
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        table = table[np.argsort(table[:, 0], kind="stable")]
+        self.key, self.place, self.depth = table.T
+        self.starts = np.searchsorted(self.key, np.arange(len(self.keys) + 1))
+
+    def matches(self, key: int) -> tuple[Ints, Ints]:
+        """Return the places around which a key matches, and the depth where it does last."""
+        rows = slice(self.starts[key], self.starts[key + 1])
+        return self.place[rows], self.depth[rows]
+
+
+class State:
+    """Which rule decides at each place, of those that were added: its depth, rank and number (-1:
+    none), and whether it keeps.
+    """
+
+    def __init__(self, keys: Keys, places: int) -> None:
+        self.keys = keys
+        self.depth = np.full(places, -1)
+        self.rank = np.full(places, -1)
+        self.rule = np.full(places, -1)
+        self.keeps = np.zeros(places, dtype=bool)
+        self._rules = 0
+
+    def add(self, key: int, keeps: bool) -> None:
+        """Add a rule, which comes last."""
+        where, depth = self.keys.matches(key)
+        rank = self.keys.rank[key]
+        wins = (depth > self.depth[where]) | (
+            (depth == self.depth[where]) & (rank >= self.rank[where])
+        )
+        where, depth = where[wins], depth[wins]
+        self.depth[where], self.rank[where], self.keeps[where] = depth, rank, keeps
+        self.rule[where] = self._rules
+        self._rules += 1
