@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.baselines.bte import BTE
+from contentspider.evaluation.baselines.domfilters import DOMFilters
+from contentspider.evaluation.baselines.infodiscoverer import InfoDiscoverer
 from contentspider.evaluation.baselines.lbs import LBS
+from contentspider.evaluation.baselines.mwo import MWO
 from contentspider.evaluation.baselines.others import Trafilatura
 
 if TYPE_CHECKING:
@@ -18,7 +21,12 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
     "bte": BTE,
     "bte-2": lambda: BTE(tag_cost=2),
     "bte-plateaus": lambda: BTE(tag_cost=2, share=0.1),
+    "dom-filters": DOMFilters,
+    "infodiscoverer": InfoDiscoverer,
+    "infodiscoverer-0.8": lambda: InfoDiscoverer(threshold=0.8),
+    "infodiscoverer-parents": lambda: InfoDiscoverer(threshold=0.8, parents=True),
     "lbs": LBS,
+    "mwo": MWO,
     "trafilatura": Trafilatura,
 }
 

@@ -18,7 +18,7 @@ class Baseline(Protocol):
         """
 
     def text(self, html: bytes) -> str:
-        """Return the content of a page as text, one piece a line; "" if it finds none."""
+        """Return the content of a page as text; "" if it finds none."""
 
 
 class OnePage:

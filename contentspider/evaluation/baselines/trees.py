@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from contentspider.page.blocks import SKIPPED_TAGS, read_tree
+from contentspider.page.blocks import SKIPPED_TAGS
 from contentspider.page.body import as_utf8, parse
-from contentspider.page.output import to_text
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -25,5 +24,7 @@ def read_body(html: bytes) -> _Element:
 
 
 def text_of(element: _Element) -> str:
-    """Return the text in and below an element, one block a line, as our own method writes it."""
-    return to_text(read_tree(element)[0].blocks)
+    """Return the text in and below an element in one line; what styles hide is in it, too, since
+    these methods know of none.
+    """
+    return " ".join(" ".join(map(str, element.itertext())).split())
