@@ -28,6 +28,8 @@ except (ImportError, ValueError) as error:  # ValueError: lxml's objects have an
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+    from contentspider.page.around import Around
+
     # Its kind, what it is about, its text, and how many elements stand before it.
     HintElement = tuple[str, str, str, int]
 
@@ -110,7 +112,8 @@ class PageBlocks:
     says its links are relative to, if it says so.
     *attributes* has the markup attributes of each such element and of the inline ones in it, if
     they were asked for, and *visuals* the computed CSS and the box of each block, if the page was
-    rendered; else they are empty.
+    rendered; else they are empty. *around* has what stands around each element, if the attributes
+    were asked for.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -122,6 +125,7 @@ class PageBlocks:
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
     base: str = ""
+    around: list[Around] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"<PageBlocks: {len(self.blocks)} blocks in {len(self.tags)} elements>"

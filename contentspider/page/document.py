@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from contentspider.errors import StateError
+from contentspider.page.around import read_around
 from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
 from contentspider.page.body import as_utf8, parse
 from contentspider.page.corrections import Corrections, correct
@@ -63,10 +64,10 @@ class Page:
         """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else
         guessed). Of a tag's attributes the first 1,000 are read.
 
-        *attributes* keeps those of the markup: two feature sets need them
-        (`contentspider.site.featuresets`). Who reads many pages of a site gives them all the same
-        *walker* (`contentspider.page.blocks.new_walker`), which is faster. What *overrides* match
-        is noted in `corrections`.
+        *attributes* keeps those of the markup, and what stands around its elements: three feature
+        sets need them (`contentspider.site.featuresets`). Who reads many pages of a site gives them
+        all the same *walker* (`contentspider.page.blocks.new_walker`), which is faster. What
+        *overrides* match is noted in `corrections`.
         """
         root = parse(as_utf8(html, content_type))
         return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)
@@ -97,8 +98,10 @@ class Page:
     ) -> Page:
         """Read the tree below *root*, of which `PageBlocks` keeps *max_blocks* blocks."""
         rules = overrides.rules(url) if overrides else None
-        kept: list[_Element] | None = [] if rules else None
+        kept: list[_Element] | None = [] if rules or attributes else None
         content, elements = read_tree(root, max_blocks, attributes, walker, kept)
+        if attributes and kept is not None:
+            content.around = read_around(kept)
         hints, statements = read_head(root, elements)
         corrections = correct(root, content, kept, rules) if rules and kept is not None else None
         return cls(url, content, hints, statements, corrections=corrections)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from contentspider.page.around import Around
 from contentspider.page.blocks import Block, PageBlocks
 
 
@@ -46,6 +47,10 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
         "truncated": content.truncated,
         "attributes": content.attributes,
         "visuals": content.visuals,
+        "around": [
+            (sorted(above), sorted(beside), sorted(below), own_words, is_link)
+            for above, beside, below, own_words, is_link in content.around
+        ],
     }
 
 
@@ -87,6 +92,10 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         attributes=[[(name, value) for name, value in element] for element in record["attributes"]],
         visuals=record["visuals"],
         base=record["base"],
+        around=[
+            Around(frozenset(above), frozenset(beside), frozenset(below), own_words, is_link)
+            for above, beside, below, own_words, is_link in record.get("around", ())
+        ],  # an earlier version had none
     )
     spans: dict[int, list[tuple[int, int, str]]] = {}
     flat = iter(record["spans"])

@@ -9,6 +9,8 @@ import re
 # Chinese, Japanese, Korean and Thai write no spaces between words: each character is a token.
 UNSPACED = r"\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
+# A word of the published features, which know no unspaced scripts.
+WORD = re.compile(r"\w+")
 SENTENCE_END = frozenset(".!?…。！？؟।\"”»'’)")
 # Four characters of spaced scripts carry about as much as one of Chinese.
 WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")

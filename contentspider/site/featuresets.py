@@ -9,13 +9,22 @@ section 4.2), and a thesis on features that are derived from the tree.
 from __future__ import annotations
 
 import re
-from math import log2
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.page.names import HEADINGS, NAME_GROUPS, name_groups, step_tag
-from contentspider.page.phrases import NOISE_PHRASES
+from contentspider.page.names import step_tag
+from contentspider.site.derived import derived
 from contentspider.site.rows import MAX_GROUPS, Group, SlotFeatures
 from contentspider.site.slots import step_names
+from contentspider.site.wordcounts import (
+    CELLS,
+    LAYOUT,
+    bin_of,
+    count_unit_words,
+    count_words,
+    named,
+    units,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -25,7 +34,6 @@ if TYPE_CHECKING:
     from contentspider.site.slots import SlotTable
 
 Features = list[list[tuple[str, ...]]]
-WORD = re.compile(r"\w+")
 # The words of JavaScript that event handlers and javascript: addresses are made of.
 SCRIPT_WORD = re.compile(
     r"\b(?:function|return|this|var|let|const|new|if|else|for|while|true|false|null|void|typeof|window|document|location|"
@@ -36,19 +44,11 @@ SCRIPT_ATTRIBUTE = re.compile(r"on[a-z]+$", re.IGNORECASE)
 # Values of this length choose among a few (type, rel, align); longer ones are the page's own.
 MAX_VALUE_CHARS = 16
 OWN_VALUES = frozenset(["style", "href", "src", "title", "alt"])
-# Blocks after a header such as "Related" that it still speaks for.
-HEADER_REACH = 12
-NEAR_SIBLINGS = 12
-
-
-def _bin(value: float, steps: float = 2) -> int:
-    """Return the number of a bin on a logarithmic scale: *steps* bins to a doubling."""
-    return int(steps * log2(1 + value))
 
 
 def text_length(page: PageBlocks, table: SlotTable) -> Features:
     """Name the length of the text (table 4)."""
-    return [[("chars", f"{_bin(len(block.text))}")] for block in page.blocks]
+    return [[("chars", f"{bin_of(len(block.text))}")] for block in page.blocks]
 
 
 def tag_path(page: PageBlocks, table: SlotTable) -> Features:
@@ -157,95 +157,13 @@ def uzun(page: PageBlocks, table: SlotTable) -> Features:
     """Name the six numbers of Uzun et al.: words, their share of the page's, links, words in links,
     these a link, and their ratio to all words.
     """
-    counts = [len(WORD.findall(block.text)) for block in page.blocks]
-    total = max(sum(counts), 1)
-    rows: Features = []
-    for block, words in zip(page.blocks, counts, strict=True):
-        # A link's words by its share of the characters: inside a block only link and plain text are
-        # told apart.
-        linked = round(words * block.link_chars / len(block.text))
-        rows.append(
-            [
-                ("words", f"{_bin(words)}"),
-                ("density", f"{_bin(1000 * words / total)}"),
-                ("link count", f"{_bin(block.links)}"),
-                ("words in links", f"{_bin(linked)}"),
-                ("words a link", f"{_bin(linked / max(block.links, 1))}"),
-                ("link ratio", f"{round(10 * linked / max(words, 1))}"),
-            ]
-        )
-    return rows
+    return [list(named(count)) for count in count_words(page)]
 
 
-def derived(page: PageBlocks, table: SlotTable) -> Features:
-    """Name the thesis' derived features: what the block descends from, contains and stands beside;
-    words, position, links, noisy headers.
-
-    What ids and classes say counts by meaning (`NAME_GROUPS`: ad, nav, comment, ...), not by word.
-    """
-    children: list[set[str]] = [set() for _ in page.parents]
-    members: list[list[int]] = [[] for _ in page.parents]
-    for element in range(1, len(page.parents)):
-        children[page.parents[element]].add(page.tags[element])
-        members[page.parents[element]].append(element)
-    place = {element: index for siblings in members for index, element in enumerate(siblings)}
-    groups: dict[str, set[str]] = {}
-
-    def called(step: str) -> set[str]:
-        if step not in groups:
-            groups[step] = {NAME_GROUPS[group] for group in name_groups(step)}
-        return groups[step]
-
-    rows = []
-    header, since = "", HEADER_REACH
-    for index, block in enumerate(page.blocks):
-        if block.tag in HEADINGS:
-            header = next(
-                (
-                    name
-                    for name, pattern in NOISE_PHRASES.items()
-                    if pattern.search(block.text[:80].lower())
-                ),
-                "",
-            )
-            since = 0
-        *above, own = block.path.split("/")
-        names: set[Feature] = {("is_desc", step_tag(step)) for step in above}
-        names |= {("is_desc", name) for step in [*above, own] for name in called(step)}
-        names |= {("contains", tag) for tag in children[block.container]}
-        names |= {
-            ("contains", name)
-            for name, has in (
-                ("a", block.links),
-                ("b", block.bold_chars),
-                ("code", any(mark == "`" for *_, mark in block.spans)),
-            )
-            if has
-        }
-        parent = page.parents[block.container]
-        if parent >= 0:
-            middle = place[block.container]
-            beside = members[parent][max(middle - NEAR_SIBLINGS, 0) : middle + NEAR_SIBLINGS + 1]
-            names |= {
-                ("is_sib", page.tags[element]) for element in beside if element != block.container
-            }
-        if block.link_chars > 0.9 * len(block.text):
-            names.add(("is_link",))
-        names |= {
-            ("says", name)
-            for name, pattern in NOISE_PHRASES.items()
-            if len(block.text) < 400 and pattern.search(block.text[:80].lower())
-        }
-        if header and since <= HEADER_REACH:
-            names.add(("after header", header))
-        since += 1
-        names |= {
-            ("word count", f"{_bin(len(WORD.findall(block.text)))}"),
-            ("position", f"{10 * index // len(page.blocks)}"),
-            ("tag", block.tag),
-        }
-        rows.append(sorted(names))
-    return rows
+def uzun_blocks(page: PageBlocks, table: SlotTable, tags: Collection[str] = CELLS) -> Features:
+    """Name the six numbers of the paper's own block, or of that by other *tags*, around each."""
+    counts = count_unit_words(page, tags)
+    return [list(named(counts[unit])) for unit in units(page, tags)]
 
 
 def visual(page: PageBlocks, table: SlotTable) -> Features:
@@ -284,7 +202,9 @@ FEATURE_SETS: dict[str, FeatureSet] = {
     "classes": FeatureSet(classes),
     "scripts": FeatureSet(scripts, needs_attributes=True),
     "uzun": FeatureSet(uzun),
-    "derived": FeatureSet(derived),
+    "uzun-cells": FeatureSet(uzun_blocks),
+    "uzun-layout": FeatureSet(partial(uzun_blocks, tags=LAYOUT)),
+    "derived": FeatureSet(derived, needs_attributes=True),
 }
 # The default, which knows the site's repeated texts too, and all others together.
 SLOTS, ALL = "slots", "all"

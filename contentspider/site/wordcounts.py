@@ -1,0 +1,108 @@
+"""The six word features of Uzun, Agun and Yerlikaya (2013, section 4.2), exact, by three kinds of
+blocks: ours, and two that stand around them.
+"""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING, NamedTuple
+
+from contentspider.page.blocks import BOLD, CODE
+from contentspider.page.text import WORD
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from contentspider.page.blocks import Block, PageBlocks
+
+# The paper's blocks: these elements without such elements in them.
+CELLS = frozenset(["div", "td"])
+# What pages of today are laid out with beside them.
+LAYOUT = CELLS | frozenset("section article main aside nav header footer li ul ol table".split())
+
+
+class WordCounts(NamedTuple):
+    """A block's words, its links, and the words in them; *page_words* are the whole page's."""
+
+    words: int
+    links: int
+    linked: int
+    page_words: int
+
+    @property
+    def density(self) -> float:
+        """Return the share of the page's words."""
+        return self.words / max(self.page_words, 1)
+
+    @property
+    def words_per_link(self) -> float:
+        """Return the words in links a link, 0 if there are none."""
+        return self.linked / max(self.links, 1)
+
+    @property
+    def link_ratio(self) -> float:
+        """Return the share of the words that are in links."""
+        return self.linked / max(self.words, 1)
+
+
+def bin_of(value: float, steps: float = 2) -> int:
+    """Return the number of a bin on a logarithmic scale: *steps* bins to a doubling."""
+    return int(steps * log2(1 + value))
+
+
+def linked_words(block: Block) -> int:
+    """Return how many words stand in the links of a block, each link's own text by itself."""
+    if not block.links:
+        return 0
+    return sum(
+        len(WORD.findall(block.text[start:end]))
+        for start, end, mark in block.spans
+        if mark not in (CODE, BOLD)
+    )
+
+
+def count_words(page: PageBlocks) -> list[WordCounts]:
+    """Return the counts of each block of a page."""
+    words = [len(WORD.findall(block.text)) for block in page.blocks]
+    total = sum(words)
+    return [
+        WordCounts(count, block.links, linked_words(block), total)
+        for block, count in zip(page.blocks, words, strict=True)
+    ]
+
+
+def units(page: PageBlocks, tags: Collection[str]) -> list[int]:
+    """Return for each block its unit: the index of the innermost element around it with one of the
+    *tags*; 0, the body, if there is none.
+    """
+    unit = [0] * len(page.parents)
+    for element in range(1, len(page.parents)):
+        unit[element] = element if page.tags[element] in tags else unit[page.parents[element]]
+    return [unit[block.container] for block in page.blocks]
+
+
+def count_unit_words(page: PageBlocks, tags: Collection[str]) -> dict[int, WordCounts]:
+    """Return the counts of each of a page's `units`, without those inside it, in reading order."""
+    sums: dict[int, list[int]] = {}
+    counts = count_words(page)
+    for unit, count in zip(units(page, tags), counts, strict=True):
+        at = sums.setdefault(unit, [0, 0, 0])
+        for column in range(3):
+            at[column] += count[column]
+    total = counts[0].page_words if counts else 0
+    return {
+        unit: WordCounts(words, links, linked, total)
+        for unit, (words, links, linked) in sums.items()
+    }
+
+
+def named(count: WordCounts) -> tuple[tuple[str, ...], ...]:
+    """Return the six numbers as features, each by its bin."""
+    return (
+        ("words", f"{bin_of(count.words)}"),
+        ("density", f"{bin_of(1000 * count.density)}"),
+        ("link count", f"{bin_of(count.links)}"),
+        ("words in links", f"{bin_of(count.linked)}"),
+        ("words a link", f"{bin_of(count.words_per_link)}"),
+        ("link ratio", f"{round(10 * count.link_ratio)}"),
+    )
