@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+from collections import defaultdict
 from dataclasses import dataclass
 from importlib.util import find_spec
 from statistics import mean
@@ -23,7 +24,7 @@ from contentspider.site.options import LearningOptions
 from contentspider.site.prior import Prior
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from contentspider.evaluation.baselines.protocol import Baseline
@@ -76,6 +77,18 @@ def predict_by_method(corpus: Corpus, name: str) -> Iterator[dict[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """What a method reached on a site: the mean F1 of its pages, and how many seconds it took and
+    lxml's parsing of them did.
+    """
+
+    site: str
+    f1: float
+    seconds: float
+    parsing: float
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """The gold pages of a site that take part: the body and the gold of each; and how many seconds
     lxml takes to parse them.
@@ -91,14 +104,17 @@ class Sample:
         gold = sorted(corpus.gold(), key=lambda page: page.path)
         if len(gold) > count:
             gold = random.Random(0).sample(gold, count)
-        pages = [((corpus.folder / "html" / page.path).read_bytes(), page) for page in gold]
+        files = [(corpus.folder / "html" / page.path, page) for page in gold]
+        pages = [(file.read_bytes(), page) for file, page in files if file.is_file()]
+        if not pages:
+            raise CorpusError(f"{corpus.folder} has none of the pages that its gold names")
         start = process_time()
         for body, _ in pages:
             parse(as_utf8(body))
         return cls(corpus, pages, process_time() - start)
 
-    def judge(self, method: Baseline) -> tuple[float, float]:
-        """Return the mean F1 of a method that learns from these pages, and the seconds it takes."""
+    def judge(self, method: Baseline) -> Judged:
+        """Let a method learn from these pages, and judge what it keeps of them."""
         start = process_time()
         method.fit([(gold.path, body) for body, gold in self.pages])
         texts = [method.text(body) for body, _ in self.pages]
@@ -107,7 +123,7 @@ class Sample:
             text_score(text, gold.text, gold.optional).f1
             for text, (_, gold) in zip(texts, self.pages, strict=True)
         ]
-        return mean(scores), seconds
+        return Judged(self.corpus.name, mean(scores), seconds, self.parsing)
 
 
 def compare_methods(source: Path, chart: Path, count: int) -> list[str]:
@@ -122,35 +138,40 @@ def compare_methods(source: Path, chart: Path, count: int) -> list[str]:
     assert isinstance(seen, list)
     is_seen = any(corpus.name in seen for corpus in corpora)
     priors = cross_fit(corpora) if is_seen and len(corpora) > 1 else {}
-    sites = [Sample.of(corpus, count) for corpus in corpora if not corpus.is_collection]
+    sites = [corpus for corpus in corpora if not corpus.is_collection]
     if not sites:
         raise CorpusError(
             f"{source} has no sites, only single pages; 'evaluate --method NAME' judges these"
         )
-    suites = sorted({site.corpus.suite for site in sites}, reverse=True)
-    makers: dict[str, Callable[[Corpus], Baseline]] = {
-        name: lambda _, name=name: new_baseline(name)  # type: ignore[misc]
-        for name in BASELINES
-        if name != "trafilatura" or find_spec(name)
-    }
-    makers[OURS] = lambda corpus: Votes(priors.get(corpus.name, shipped))
+    names = [name for name in BASELINES if name != "trafilatura" or find_spec(name)] + [OURS]
+    found: dict[tuple[str, str], list[Judged]] = defaultdict(list)
+    for corpus in sites:
+        sample = Sample.of(corpus, count)
+        for name in names:
+            method = Votes(priors.get(corpus.name, shipped)) if name == OURS else new_baseline(name)
+            found[name, corpus.suite].append(sample.judge(method))
+        logger.info("%s: judged by %d methods", corpus.name, len(names))
+    suites = sorted({corpus.suite for corpus in sites}, reverse=True)
+    bar_chart(
+        chart,
+        names,
+        {
+            suite: [mean(site.f1 for site in found[name, suite]) for name in names]
+            for suite in suites
+        },
+        "token F1 against gold",
+    )
     lines = [
         "| method | suite | truth by word | least site | time / parsing |",
         "|---|---|---|---|---|",
     ]
-    charted: Mapping[str, list[float]] = {suite: [] for suite in suites}
-    for name, make in makers.items():
+    for name in names:
         for suite in suites:
-            members = [site for site in sites if site.corpus.suite == suite]
-            judged = [site.judge(make(site.corpus)) for site in members]
-            scores = [score for score, _ in judged]
-            least = min(range(len(members)), key=scores.__getitem__)
-            factor = sum(taken for _, taken in judged) / sum(site.parsing for site in members)
+            judged = found[name, suite]
+            least = min(judged, key=lambda site: site.f1)
+            factor = sum(site.seconds for site in judged) / sum(site.parsing for site in judged)
             lines.append(
-                f"| {name} | {suite} | {mean(scores):.4f} |"
-                f" {scores[least]:.4f} ({members[least].corpus.name}) | {factor:.1f} |"
+                f"| {name} | {suite} | {mean(site.f1 for site in judged):.4f} |"
+                f" {least.f1:.4f} ({least.site}) | {factor:.1f} |"
             )
-            charted[suite].append(mean(scores))
-        logger.info("%s: judged on %d sites", name, len(sites))
-    bar_chart(chart, list(makers), charted, "token F1 against gold")
     return lines
