@@ -12,4 +12,5 @@ EXPERIMENTS = (
     "confusion",
     "learning-curve",
     "baselines",
+    "classifiers",
 )

@@ -31,7 +31,7 @@ from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.svm import LinearSVM
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -179,7 +179,8 @@ def _matrix(kept: NDArray[np.bool_], labels: NDArray[np.bool_]) -> list[list[int
     ]
 
 
-def _text(page: Page, kept: NDArray[np.bool_]) -> str:
+def text_of(page: Page, kept: NDArray[np.bool_]) -> str:
+    """Return the text of the blocks that are kept of a page."""
     return to_text([block for block, keeps in zip(page.content.blocks, kept, strict=True) if keeps])
 
 
@@ -188,7 +189,7 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
     every, labels = np.concatenate(kept), np.concatenate(site.labels)
     agreement = block_score(every, labels)
     words = mean(
-        text_score(_text(page, found), _text(page, own)).f1
+        text_score(text_of(page, found), text_of(page, own)).f1
         for page, found, own in zip(site.pages, kept, site.labels, strict=True)
     )
     truth, texts = [], []
@@ -197,7 +198,7 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
             wanted, weights = label_blocks(page, gold)
             counts = weights > 0  # people disagree about the others
             truth.append((found[counts], wanted[counts]))
-            texts.append(text_score(_text(page, found), gold.text, gold.optional).f1)
+            texts.append(text_score(text_of(page, found), gold.text, gold.optional).f1)
     gold_kept, gold_labels = (
         (np.concatenate(column) for column in zip(*truth, strict=True))
         if truth
@@ -236,10 +237,26 @@ def _train(
     return LinearSVM.fit([every[index] for index in chosen], wanted[chosen], weights[chosen])
 
 
-def _fold_numbers(count: int, folds: int) -> list[int]:
+def fold_numbers(count: int, folds: int) -> list[int]:
+    """Return for each of *count* things the fold that it is in; the same ones each time."""
     numbers = [index % folds for index in range(count)]
     random.Random(0).shuffle(numbers)
     return numbers
+
+
+def owner_folds(
+    sites: Sequence[ExperimentSite], folds: int
+) -> Iterator[tuple[list[ExperimentSite], list[ExperimentSite]]]:
+    """Yield for each of *folds* (no more than there are owners) the sites that it judges, and those
+    of other owners to learn from.
+    """
+    groups = sorted({site.group for site in sites})
+    fold_of = dict(zip(groups, fold_numbers(len(groups), min(folds, len(groups))), strict=True))
+    for fold in sorted(set(fold_of.values())):
+        yield (
+            [site for site in sites if fold_of[site.group] == fold],
+            [site for site in sites if fold_of[site.group] != fold],
+        )
 
 
 def per_site(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> list[Result]:
@@ -249,7 +266,7 @@ def per_site(sites: Sequence[ExperimentSite], features: Sequence[str], folds: in
     results = []
     for site in sites:
         rows = _rows(site, features, site.table)
-        fold_of = _fold_numbers(len(site.pages), min(folds, len(site.pages)))
+        fold_of = fold_numbers(len(site.pages), min(folds, len(site.pages)))
         kept: Kept = [np.zeros(0, dtype=bool)] * len(site.pages)
         for fold in set(fold_of):
             seen = [index for index, number in enumerate(fold_of) if number != fold] or [0]
@@ -309,7 +326,7 @@ def mixed_pages(
         for site in sites
         for index, rows in enumerate(_rows(site, features, table))
     ]
-    fold_of = _fold_numbers(len(everything), folds)
+    fold_of = fold_numbers(len(everything), folds)
     kept: dict[str, Kept] = {
         site.name: [np.zeros(0, dtype=bool)] * len(site.pages) for site in sites
     }

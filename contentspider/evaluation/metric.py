@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.page.text import tokens
 
@@ -42,3 +42,13 @@ def text_score(predicted: str, gold: str, optional: str = "") -> Score:
 def block_score(kept: NDArray[np.bool_], labels: NDArray[np.bool_]) -> Score:
     """Return how far the kept blocks are those of *labels*, each block counting once."""
     return _score(float((kept & labels).sum()), float(kept.sum()), float(labels.sum()))
+
+
+def measures(matrix: NDArray[np.floating[Any]]) -> tuple[float, float, float, float]:
+    """Return precision, recall, F1 and accuracy of counts ``[[true noise, wrong content], [missed
+    content, true content]]``.
+    """
+    (noise, wrong), (missed, content) = matrix.tolist()
+    total = noise + wrong + missed + content
+    accuracy = (noise + content) / total if total else 1.0
+    return *_score(content, wrong + content, missed + content), accuracy

@@ -9,6 +9,8 @@ from contentspider.evaluation.charts import bar_chart, confusion_chart, line_cha
 from contentspider.evaluation.comparison import compare_methods
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.experiments import APPROACHES, load_sites, measure, per_site
+from contentspider.evaluation.hybrid import hybrid_tables
+from contentspider.evaluation.judging import general_judges, site_judges, with_gold
 from contentspider.evaluation.metric import text_score
 from contentspider.evaluation.predict import predict_site
 from contentspider.evaluation.training import cross_fit
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 HEAD = "agreement by block: P | R | F1 | agreement by word | truth by block | truth by word"
 RULE = "---|---|---|---|---|---"
+# What learns from gold leaves the judged site's owner out, in as many folds as the publication.
+OWNER_FOLDS = 7
 SIZES: list[tuple[str, dict[str, int | bool]]] = [
     ("1 (alone)", {"alone": True}),
     *((str(size), {"held_out": size}) for size in (5, 10, 20, 50, 100)),
@@ -197,6 +201,19 @@ def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[s
     ]
 
 
+def _classifiers(
+    sites: Sequence[ExperimentSite], folds: int, chart: Path
+) -> tuple[list[str], list[tuple[str, list[Result]]]]:
+    """Return the tables of other classifiers, and what is to be charted of them; draw the chart by
+    the pages' words.
+    """
+    gold = with_gold(sites)
+    own, charted = _table_of_means("a site's classifier", site_judges(sites, folds))
+    general, _ = _table_of_means("general judge", general_judges(gold, OWNER_FOLDS))
+    words = chart.with_stem(f"{chart.stem}-words")
+    return [*own, "", *general, "", *hybrid_tables(gold, OWNER_FOLDS, words)], charted
+
+
 def run_experiment(
     name: str,
     source: Path,
@@ -225,7 +242,11 @@ def run_experiment(
             lines = _confusion(per_site(sites, features, folds), chart)
         else:
             lines, charted = (
-                _features(sites, folds) if name == "features" else _labels(sites, features, folds)
+                _features(sites, folds)
+                if name == "features"
+                else _classifiers(sites, folds, chart)
+                if name == "classifiers"
+                else _labels(sites, features, folds)
             )
             _chart(chart, charted)
     table = folder / f"{name}.md"
