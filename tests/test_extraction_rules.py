@@ -15,6 +15,8 @@ from contentspider.runtime.contentspider_rules import Element, Rule, Rules
 from contentspider.site.extraction_rules import (
     MAX_PAGES,
     _needed,
+    _nested,
+    _state,
     learn,
     learn_rules,
     rules_of_manifest,
@@ -51,6 +53,14 @@ def learned(places: Sequence[tuple[str, bool]], particular: bool = False) -> lis
     """Return the rules of a site whose blocks, of 100 characters, are at *places*: a path with the
     places of its steps behind ``:``.
     """
+    keys, found = laid_out(places, particular)
+    return [
+        str(Rule("keep" if keeps else "drop", *keys.keys[key]))
+        for key, keeps in learn(keys, found, 0.002, 15)
+    ]
+
+
+def laid_out(places: Sequence[tuple[str, bool]], particular: bool = False) -> tuple[Keys, Places]:
     paths = [
         tuple(
             (step.partition(":")[0], int(step.partition(":")[2] or 0)) for step in path.split("/")
@@ -61,11 +71,7 @@ def learned(places: Sequence[tuple[str, bool]], particular: bool = False) -> lis
     kept = np.array([is_kept for _, is_kept in places])
     ones = np.ones_like(numbers)
     found = Places(paths, 1, np.zeros_like(numbers), numbers, hundred, hundred, kept, ones)
-    keys = Keys(paths, particular)
-    return [
-        str(Rule("keep" if keeps else "drop", *keys.keys[key]))
-        for key, keeps in learn(keys, found, 0.002, 15)
-    ]
+    return Keys(paths, particular), found
 
 
 def test_a_few_rules_say_what_the_model_keeps() -> None:
@@ -118,6 +124,17 @@ def test_the_innermost_rule_decides() -> None:
     items = [("body/div.a/ul/li", False)] * 3 + [("body/div.a/ul/li.b", True)]
     nested = [*body, *items, *[("body/p", False)] * 3]
     assert learned(nested) == ["keep div.a", "drop ul", "keep li.b"]
+
+
+def test_what_is_kept_inside_of_what_is_dropped_is_noted() -> None:
+    body = [("body/div.a/p", True)] * 9
+    items = [("body/div.a/ul/li", False)] * 3 + [("body/div.a/ul/li.b", True)]
+    paths = [path for path, _ in [*body, *items, *[("body/p", False)] * 3]]
+    keys, found = laid_out([*body, *items, *[("body/p", False)] * 3])
+    chosen = learn(keys, found, 0.002, 15)
+    state = _state(keys, chosen, len(paths))
+    # keep div.a, drop ul, keep li.b
+    assert _nested(keys, chosen, state, np.arange(len(paths))) == [(2, 1)]
 
 
 def test_a_rule_that_another_makes_needless_is_left_out() -> None:

@@ -104,3 +104,37 @@ def test_errors_are_said_in_a_line(pages: Path, rules: Command, tmp_path: Path) 
     rules("export", pages, "-o", "r.xml")
     assert "nothing: no such file" in rules("apply", "r.xml", "nothing", code=1)[1]
     assert "no HTML files under" in rules("apply", "r.xml", tmp_path / "empty", code=1)[1]
+
+
+def test_rules_are_checked(pages: Path, rules: Command, tmp_path: Path) -> None:
+    rules("export", pages, "-o", "r.xml")
+    said, _ = rules("check", "r.xml", pages)
+    assert "matches on 12 of 12 pages, never ends on 0, is empty on 0\n" in said
+    assert said.endswith(" of e.org: 1.000 on 12 pages (at least 0.95 is asked for)\n")
+    (pages / "03.html").write_text(html(3).replace("</div>", "").replace("class='post", "class='p"))
+    (tmp_path / "few.xml").write_text(
+        '<rules schema="1"><keep tag="div" class="post"/><keep tag="h5"/></rules>'
+    )
+    (pages / "04.html").write_text("<div class=post></div><p>empty")
+    ModelStore(tmp_path / "models").save(site(12)[0])
+    said, errors = rules("check", "few.xml", pages, code=1)
+    assert errors == ""
+    assert "keep div.post: matches on 11 of 12 pages, never ends on 0, is empty on 1\n" in said
+    assert "keep h5: matches on 0 of 12 pages" in said
+    assert rules("check", "few.xml", pages, "--min-agreement", "0.5")[0] == said.replace(
+        "0.95", "0.5"
+    )
+    (pages / "05.html").write_text(html(5).replace("</div>", ""))
+    assert (
+        "keep div.post: matches on 11 of 12 pages, never ends on 1"
+        in (rules("check", "few.xml", pages, code=1)[0])
+    )
+    with pytest.raises(SystemExit):
+        main(["rules", "check", "r.xml", str(pages), "--min-agreement", "2"])
+
+
+def test_formats_for_other_tools(pages: Path, rules: Command, tmp_path: Path) -> None:
+    rules("export", pages, "-o", "r.css")
+    assert "/* include */\ndiv.post\n" in (tmp_path / "r.css").read_text()
+    config, _ = rules("export", pages, "--format", "ftr", "--max-rules", 1)
+    assert "body: //div[contains(concat(' ', normalize-space(@class), ' '), ' post ')]" in config

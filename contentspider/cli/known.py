@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contentspider.cli.arguments import add_state_dir
 from contentspider.errors import ContentSpiderError
 from contentspider.terminal import printable
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 def add_source(parser: argparse.ArgumentParser) -> None:
     """Add the argument and the options that name a site, a crawl or a folder."""
-    from contentspider.cli.arguments import add_state_dir
-
     parser.add_argument(
         "source",
         metavar="SITE_OR_CRAWL",
@@ -28,6 +27,11 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument("--site", default="", help="which site of a crawl of several")
+    add_models(parser)
+
+
+def add_models(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where models and crawls are."""
     parser.add_argument(
         "--models",
         default="models",
@@ -99,3 +103,21 @@ def _of_crawl(name: str, state_dir: str, site: str) -> tuple[str, list[Page]]:
         return chosen, [page for page in ledger.pages.sample(chosen) if page.content.blocks]
     finally:
         ledger.close()
+
+
+def model_for(options: argparse.Namespace, site: str, files: list[Path]) -> SiteModel:
+    """Return the model of *site*, or of the site that the folder of *files* is named as; one that
+    is learned from them, if there is none.
+    """
+    from contentspider.crawl.sharing import open_models
+    from contentspider.page.document import Page
+    from contentspider.site.learner import SiteLearner
+
+    store = open_models(options.models, options.state_dir or "")
+    name = options.source.resolve().name
+    for known in (site, name):
+        if known in store.sites():
+            return store.read(known)
+    print(printable(f"{name}: no model in {options.models}; one is learned"), file=sys.stderr)
+    pages = (Page.from_html(path.read_bytes(), path.as_posix()) for path in files)
+    return SiteLearner(site or name).fit(pages)

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import positive
-from contentspider.cli.known import add_source, known_site
+from contentspider.cli.arguments import positive, share
+from contentspider.cli.known import add_models, add_source, known_site, model_for
 from contentspider.errors import ContentSpiderError
 from contentspider.terminal import printable
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from contentspider.cli.arguments import Commands
     from contentspider.runtime.contentspider_rules import Reading, Rules
 
-FORMATS = ("xml", "json")
+FORMATS = ("xml", "json", "css", "ftr")
 
 
 def add_to(commands: Commands) -> None:
@@ -46,6 +46,27 @@ def add_to(commands: Commands) -> None:
         "--max-rules", type=positive, default=15, metavar="N", help="at most so many (default: 15)"
     )
     export.set_defaults(act=_export)
+    check = actions.add_parser(
+        "check",
+        help="tell what rules do on pages, and how far they agree with the model",
+        description=(
+            "Tell of each rule on how many pages it matches, never ends, or is empty, and how far"
+            " the rules agree with the site's model; exit code 1 if that is too little."
+        ),
+    )
+    check.add_argument("rules", type=Path, metavar="RULES", help="a rule file, XML or JSON")
+    check.add_argument(
+        "source", type=Path, metavar="SOURCE", help="a folder of the site's HTML files, or a file"
+    )
+    check.add_argument(
+        "--min-agreement",
+        type=share,
+        default=0.95,
+        metavar="SHARE",
+        help="the F1 of words against the model's text below which it fails (default: 0.95)",
+    )
+    add_models(check)
+    check.set_defaults(act=_check)
     apply = actions.add_parser("apply", help="print the text that rules keep of HTML files")
     apply.add_argument("rules", type=Path, metavar="RULES", help="a rule file, XML or JSON")
     apply.add_argument(
@@ -116,6 +137,41 @@ def _learned_from(rules: Rules, pages: int) -> str:
     else:
         how = "the half of the pages that each of two trials was not learned from"
     return f"{where}; agreement with the model {rules.agreement:.3f} on {how}"
+
+
+def _check(options: argparse.Namespace) -> int:
+    from contentspider.evaluation.metric import text_score
+    from contentspider.page.document import Page
+    from contentspider.runtime.contentspider_rules import Rules
+
+    rules = Rules.load(options.rules)
+    files = html_paths([options.source])
+    model = model_for(options, rules.site, files)
+    count = len(rules.rules)
+    hits, unended, empty = [0] * count, [0] * count, [0] * count
+    scores = []
+    for path, reading in readings(rules, files):
+        page = Page.from_html(path.read_bytes(), path.as_posix())
+        if not page.content.blocks:
+            continue
+        scores.append(text_score(reading.text, model.extract(page).text).f1)
+        for number in range(count):
+            hits[number] += reading.matched[number] > 0
+            unended[number] += reading.unbalanced[number] > 0
+            empty[number] += reading.matched[number] > 0 and not reading.chars[number]
+    if not scores:
+        raise ContentSpiderError(f"{options.source} has no pages with text")
+    for rule, *counts in zip(rules.rules, hits, unended, empty, strict=True):
+        said = "matches on {} of {} pages, never ends on {}, is empty on {}"
+        print(f"{rule}: {said.format(counts[0], len(scores), *counts[1:])}")
+    agreement = sum(scores) / len(scores)
+    print(
+        printable(
+            f"agreement with the model {model.version} of {model.site}: {agreement:.3f} on"
+            f" {len(scores)} pages (at least {options.min_agreement:g} is asked for)"
+        )
+    )
+    return int(agreement < options.min_agreement)
 
 
 def _apply(options: argparse.Namespace) -> int:

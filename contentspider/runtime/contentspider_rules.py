@@ -85,8 +85,7 @@ NAME = re.compile(r"</?([^\s/>]+)")
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
 SKIPPED = re.compile(rf"<(?:!--|({'|'.join(SKIPPED_TAGS)})(?=[\s/>]))", FOLD)
 SKIPPED_ENDS = {name: re.compile(f"</{name}(?=[\\s/>])", FOLD) for name in SKIPPED_TAGS}
-# Without an end tag all that follows is theirs.
-ENDLESS = frozenset(["script", "style"])
+SCRIPT_PARTS = re.compile(r"<!--(?:-?>)?|-->|</?script(?=[\s/>])", FOLD)
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", FOLD)
 CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})""", FOLD)
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -198,7 +197,8 @@ class Reading:
 class Rules:
     """The rules of a site, and what they were learned from: the version of the *model*, the number
     of *pages*, and the *agreement* with the model (F1 of words, 0 to 1) on pages that they were not
-    learned from (None: not measured).
+    learned from (None: not measured). *nested* are pairs of rules, by number, of which the first
+    kept something that the second would have dropped; files do not have them.
 
     >>> rules = Rules([Rule("keep", Element("div", name="post")), Rule("drop", Element("ul"))])
     >>> print(rules.text("<h1>Tea</h1><div class='post post-1'>Leaves <b>of</b> tea<ul><li>Share"))
@@ -210,6 +210,7 @@ class Rules:
     model: str = ""
     pages: int = 0
     agreement: float | None = None
+    nested: list[tuple[int, int]] = field(default_factory=list, compare=False)
     _tags: dict[str, tuple[int, str, Any, Key]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -465,15 +466,34 @@ def _without_skipped(html: str) -> str:
             start = len(html) if end < 0 else end + 3
             continue
         name = match[1].lower()
+        if name == "script":
+            start = _script_end(html, start)
+            continue
         end_tag = None if name in missing else SKIPPED_ENDS[name].search(html, start)
         tag_end = html.find(">", start) + 1 or len(html)
         if end_tag and not (html[tag_end - 2] == "/" and name in ("svg", "math")):
             start = html.find(">", end_tag.end()) + 1 or len(html)
         else:
             missing |= {name} if not end_tag else set()
-            start = len(html) if name in ENDLESS else tag_end
+            start = len(html) if name == "style" else tag_end  # all that follows is its
     kept.append(html[start:])
     return "".join(kept)
+
+
+def _script_end(html: str, start: int) -> int:
+    """Return where a script ends. In a comment in it another script may begin and end."""
+    is_comment = is_inner = False
+    for match in SCRIPT_PARTS.finditer(html, start):
+        part = match[0][:3].lower()
+        if part == "</s" and not is_inner:
+            return html.find(">", match.end()) + 1 or len(html)
+        if part == "<!-":
+            is_comment = is_comment or match[0][-1] != ">"
+        elif part == "-->":
+            is_comment = is_inner = False
+        else:
+            is_inner = is_comment and part == "<sc"
+    return len(html)
 
 
 def _join(texts: list[str]) -> str:

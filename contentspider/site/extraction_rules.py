@@ -188,11 +188,26 @@ def _written(
             f"{model.site or 'the site'}: no tag, id or class tells what the model keeps of"
             f" {places.pages} pages from the rest"
         )
-    rule = _state(keys, chosen, len(places.places)).rule[places.place]
+    state = _state(keys, chosen, len(places.places))
+    rule = state.rule[places.place]
     rules = []
     for number, (key, keeps) in enumerate(chosen):
         of_rule = rule == number
         pages = len(np.unique(places.page[of_rule]))
         chars = int(places.chars[of_rule].sum())
         rules.append(Rule(KEEP if keeps else DROP, *keys.keys[key], pages, chars))
-    return Rules(rules, model.site, model.version, places.pages, agreement)
+    nested = _nested(keys, chosen, state, np.unique(places.place))
+    return Rules(rules, model.site, model.version, places.pages, agreement, nested)
+
+
+def _nested(
+    keys: Keys, chosen: list[Choice], state: State, present: NDArray[np.integer[Any]]
+) -> list[tuple[int, int]]:
+    """Return which rules keep what others would drop, at the places that are *present*."""
+    found = set()
+    for number, (key, keeps) in enumerate(chosen):
+        if not keeps:
+            where = np.intersect1d(keys.matches(key)[0], present)
+            decide = set(state.rule[where[state.keeps[where]]].tolist())
+            found |= {(rule, number) for rule in decide}
+    return sorted(found)

@@ -1,4 +1,4 @@
-"""Rule files: rules as XML and JSON, which the runtime reads."""
+"""Rule files: rules as XML and JSON, which the runtime reads, and as other tools take them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from contentspider.runtime.contentspider_rules import SCHEMA
+from contentspider.site.rule_selectors import to_css, to_ftr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,12 @@ def to_json(rules: Rules) -> Written:
     return text + "\n", []
 
 
-WRITERS: dict[str, Callable[[Rules], Written]] = {"xml": to_xml, "json": to_json}
+WRITERS: dict[str, Callable[[Rules], Written]] = {
+    "xml": to_xml,
+    "json": to_json,
+    "css": to_css,
+    "ftr": to_ftr,
+}
 
 
 def write_rules(rules: Rules, form: str) -> Written:
