@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import add_learning_options, chosen_learning, folds, not_negative
-from contentspider.evaluation import EXPERIMENTS
+from contentspider.evaluation import BY_LENGTH, EQUAL, EXPERIMENTS
 
 if TYPE_CHECKING:
     import argparse
@@ -129,6 +129,15 @@ def add_to(commands: Commands) -> None:
         metavar="N",
         help="folds of the cross-validation (default: 4)",
     )
+    experiment.add_argument(
+        "--weights",
+        choices=(BY_LENGTH, EQUAL),
+        default=BY_LENGTH,
+        help=(
+            "how much a block counts in a site's classifier: by its length as ours does, or each"
+            f" once in the classifier that was published (default: {BY_LENGTH})"
+        ),
+    )
 
     train = commands.add_parser(
         "train-prior", help="train the general prior on corpora with gold text"
@@ -207,6 +216,7 @@ def _experiment(options: argparse.Namespace) -> int:
         chosen_learning(options).features,
         options.pages,
         options.folds,
+        options.weights,
     )
     print(table.read_text(encoding="utf-8"), end="")
     print(f"{table} and {table.with_suffix('.svg')}", file=sys.stderr)

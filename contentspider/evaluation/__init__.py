@@ -14,3 +14,6 @@ EXPERIMENTS = (
     "baselines",
     "classifiers",
 )
+# How much a block counts in a site's classifier: by its length as ours does, or each once, which
+# is the published classifier.
+BY_LENGTH, EQUAL = "length", "equal"

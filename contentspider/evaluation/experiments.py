@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.errors import ContentSpiderError
+from contentspider.evaluation import BY_LENGTH, EQUAL
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.metric import block_score, text_score
+from contentspider.evaluation.metric import block_score, edit_score, text_score
+from contentspider.evaluation.published import judge_blocks, judge_pages, label_by_gold
+from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.evaluation.training import cross_fit, label_blocks
 from contentspider.page.document import Page
 from contentspider.page.output import to_text
-from contentspider.page.rendered import read_rendered
 from contentspider.site.blocks import gather
 from contentspider.site.featuresets import SiteFeatures
 from contentspider.site.learner import SiteLearner
@@ -45,15 +47,13 @@ logger = logging.getLogger(__name__)
 
 # Blocks that a classifier of many sites is trained on; more take minutes and change nothing.
 MAX_MIXED_BLOCKS = 60_000
-RENDERED_SUFFIXES = (".jsonl", ".jsonl.gz")
-GOLD_SUFFIX = ".gold.jsonl"  # text of rendered pages, which stands beside them
 Kept = list["NDArray[np.bool_]"]
 
 
 @dataclass(slots=True)
 class ExperimentSite:
-    """A site's pages, its gold by page (None: it has none), the learner's own labels, and who
-    shares its owner.
+    """A site's pages, its gold by page (None: it has none), the learner's own labels, who shares
+    its owner, and whether it is no site, but single pages of many.
     """
 
     name: str
@@ -63,6 +63,7 @@ class ExperimentSite:
     gold: list[GoldPage | None]
     labels: Kept
     prior: Prior | None
+    is_mixed: bool = False
 
     @property
     def table(self) -> SlotTable:
@@ -86,34 +87,18 @@ class ExperimentSite:
 
 def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
     """Return the sites of *source*: a folder of corpora, or a file or folder of rendered pages
-    (``.jsonl.gz``).
+    (``.jsonl.gz``, `contentspider.evaluation.rendered_sites`).
 
     Of a corpus a sample of *pages* gold pages is taken; its prior has not seen the site
     (cross-fit).
     """
-    files = (
-        [source]
-        if source.is_file()
-        else (
-            sorted(
-                path
-                for path in source.iterdir()
-                if path.name.endswith(RENDERED_SUFFIXES) and not path.name.endswith(GOLD_SUFFIX)
-            )
-            if source.is_dir()
-            else []
-        )
-    )
-    if files:
+    if rendered := find_rendered(source):
         sites = [
             ExperimentSite(
-                path.name.split(".")[0], path.name, "rendered", found, [None] * len(found), [], None
+                found.name, found.file, "rendered", found.pages, found.gold, [], None, found.is_mixed
             )
-            for path in files
-            if (found := [page for page in read_rendered(path) if page.content.blocks])
+            for found in rendered
         ]
-        if not sites:
-            raise ContentSpiderError(f"{source} has no rendered pages")
     else:
         corpora = find_corpora(source)
         priors = cross_fit(corpora) if labels == "votes" and len(corpora) > 1 else {}
@@ -154,7 +139,7 @@ def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
 @dataclass(frozen=True, slots=True)
 class Result:
     """What was reached on one site: F1 of the agreement with its own labels and of the truth
-    against gold, each by block and by word.
+    against gold, each by block and by word; of the truth also `edit_score`.
 
     The *matrix* counts the blocks of the agreement, *gold_matrix* those of the truth:
     ``[[true noise, wrong content], [missed content, true content]]``.
@@ -168,6 +153,7 @@ class Result:
     agreement_by_word: float
     gold: float | None
     gold_by_word: float | None
+    gold_by_edit: float | None
     matrix: list[list[int]]
     gold_matrix: list[list[int]] | None
 
@@ -192,13 +178,15 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
         text_score(text_of(page, found), text_of(page, own)).f1
         for page, found, own in zip(site.pages, kept, site.labels, strict=True)
     )
-    truth, texts = [], []
+    truth, texts, edits = [], [], []
     for page, found, gold in zip(site.pages, kept, site.gold, strict=True):
         if gold is not None:
             wanted, weights = label_blocks(page, gold)
             counts = weights > 0  # people disagree about the others
             truth.append((found[counts], wanted[counts]))
-            texts.append(text_score(text_of(page, found), gold.text, gold.optional).f1)
+            text = text_of(page, found)
+            texts.append(text_score(text, gold.text, gold.optional).f1)
+            edits.append(edit_score(text, gold.text))
     gold_kept, gold_labels = (
         (np.concatenate(column) for column in zip(*truth, strict=True))
         if truth
@@ -213,6 +201,7 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
         agreement_by_word=words,
         gold=block_score(gold_kept, gold_labels).f1 if truth else None,
         gold_by_word=mean(texts) if texts else None,
+        gold_by_edit=mean(edits) if edits else None,
         matrix=_matrix(every, labels),
         gold_matrix=_matrix(gold_kept, gold_labels) if truth else None,
     )
@@ -259,14 +248,23 @@ def owner_folds(
         )
 
 
-def per_site(sites: Sequence[ExperimentSite], features: Sequence[str], folds: int) -> list[Result]:
+def per_site(
+    sites: Sequence[ExperimentSite],
+    features: Sequence[str],
+    folds: int,
+    weights: str = BY_LENGTH,
+) -> list[Result]:
     """Approach 1 (the paper's table 1): a classifier a site, cross-validated over its pages in
-    *folds*.
+    *folds*; ours, or with *weights* ``equal`` the published one.
     """
     results = []
     for site in sites:
-        rows = _rows(site, features, site.table)
         fold_of = fold_numbers(len(site.pages), min(folds, len(site.pages)))
+        if weights == EQUAL:
+            found = judge_pages(site.pages, site.labels, features, site.table, fold_of)
+            results.append(measure(site, found))
+            continue
+        rows = _rows(site, features, site.table)
         kept: Kept = [np.zeros(0, dtype=bool)] * len(site.pages)
         for fold in set(fold_of):
             seen = [index for index, number in enumerate(fold_of) if number != fold] or [0]
@@ -292,12 +290,35 @@ def _common_table(sites: Sequence[ExperimentSite]) -> SlotTable:
     return SlotTable.of_names(name for name, count in counts.items() if count > 1)
 
 
+def _of_collection(
+    sites: Sequence[ExperimentSite], features: Sequence[str], folds: int, shuffled: bool
+) -> list[Result]:
+    """Judge single pages of many sites as published: labels of those that have gold come from it,
+    and folds are of blocks.
+    """
+    results = []
+    for site in sites:
+        chosen = [
+            (page, gold) for page, gold in zip(site.pages, site.gold, strict=True) if gold
+        ]
+        pages, gold = [page for page, _ in chosen], [gold for _, gold in chosen]
+        labels = label_by_gold(pages, [found.text for found in gold])
+        found = ExperimentSite(
+            site.name, site.group, site.suite, pages, [*gold], labels, None, is_mixed=True
+        )
+        kept = judge_blocks(pages, labels, features, found.table, folds, shuffled)
+        results.append(measure(found, kept))
+    return results
+
+
 def other_sites(
     sites: Sequence[ExperimentSite], features: Sequence[str], folds: int
 ) -> list[Result]:
     """Approach 2: a classifier of all other sites (of other owners) judges a site; *folds* plays no
-    part.
+    part. A collection of single pages is folded by blocks in its order.
     """
+    if all(site.is_mixed for site in sites):
+        return _of_collection(sites, features, folds, shuffled=False)
     table = _common_table(sites)
     rows = {site.name: _rows(site, features, table) for site in sites}
     results = []
@@ -318,8 +339,10 @@ def mixed_pages(
     sites: Sequence[ExperimentSite], features: Sequence[str], folds: int
 ) -> list[Result]:
     """Approach 3: one classifier of all sites, cross-validated over the pages of all of them in
-    *folds*.
+    *folds*. A collection of single pages is folded by blocks, shuffled.
     """
+    if all(site.is_mixed for site in sites):
+        return _of_collection(sites, features, folds, shuffled=True)
     table = _common_table(sites)
     everything = [
         (site, index, rows)
@@ -344,7 +367,6 @@ def mixed_pages(
 
 
 APPROACHES: dict[str, Callable[[Sequence[ExperimentSite], Sequence[str], int], list[Result]]] = {
-    "table1": per_site,
     "approach2": other_sites,
     "approach3": mixed_pages,
 }

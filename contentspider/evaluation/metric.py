@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rapidfuzz.distance import Levenshtein
+
 from contentspider.page.text import tokens
 
 if TYPE_CHECKING:
@@ -37,6 +39,13 @@ def text_score(predicted: str, gold: str, optional: str = "") -> Score:
     found, wanted = Counter(tokens(predicted)), Counter(tokens(gold))
     found -= (found - wanted) & Counter(tokens(optional))
     return _score(sum((found & wanted).values()), sum(found.values()), sum(wanted.values()))
+
+
+def edit_score(predicted: str, gold: str) -> float:
+    """Return 1 less the words' edit distance over the longer text's words, from 0 to 1: unlike
+    `text_score` it asks for their order. Two empty texts agree.
+    """
+    return Levenshtein.normalized_similarity(tokens(predicted), tokens(gold))
 
 
 def block_score(kept: NDArray[np.bool_], labels: NDArray[np.bool_]) -> Score:

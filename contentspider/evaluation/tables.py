@@ -5,6 +5,8 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from contentspider.errors import ContentSpiderError
+from contentspider.evaluation import EQUAL
 from contentspider.evaluation.charts import bar_chart, confusion_chart, line_chart
 from contentspider.evaluation.comparison import compare_methods
 from contentspider.evaluation.corpora import find_corpora
@@ -14,7 +16,7 @@ from contentspider.evaluation.judging import general_judges, site_judges, with_g
 from contentspider.evaluation.metric import text_score
 from contentspider.evaluation.predict import predict_site
 from contentspider.evaluation.training import cross_fit
-from contentspider.site.featuresets import FEATURE_SETS, SLOTS, needs_attributes
+from contentspider.site.featuresets import ALL_SETS, FEATURE_SETS, SLOTS, needs_attributes
 from contentspider.site.labels import LABELS
 from contentspider.site.options import LearningOptions
 
@@ -24,10 +26,15 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.experiments import ExperimentSite, Result
 
-HEAD = "agreement by block: P | R | F1 | agreement by word | truth by block | truth by word"
-RULE = "---|---|---|---|---|---"
+HEAD = (
+    "agreement by block: P | R | F1 | agreement by word"
+    " | truth by block | truth by word | truth by edit distance"
+)
+RULE = "---|---|---|---|---|---|---"
 # What learns from gold leaves the judged site's owner out, in as many folds as the publication.
 OWNER_FOLDS = 7
+# What has the published classifier, too.
+WEIGHTED = ("table1", "features", "labels", "confusion")
 SIZES: list[tuple[str, dict[str, int | bool]]] = [
     ("1 (alone)", {"alone": True}),
     *((str(size), {"held_out": size}) for size in (5, 10, 20, 50, 100)),
@@ -45,11 +52,13 @@ def _cells(results: Sequence[Result]) -> str:
     agreement = [mean(result.agreement[column] for result in results) for column in range(3)]
     gold = [result.gold for result in results if result.gold is not None]
     words = [result.gold_by_word for result in results if result.gold_by_word is not None]
+    edits = [result.gold_by_edit for result in results if result.gold_by_edit is not None]
     values = [
         *agreement,
         mean(result.agreement_by_word for result in results),
         mean(gold) if gold else None,
         mean(words) if words else None,
+        mean(edits) if edits else None,
     ]
     return " | ".join(map(_cell, values))
 
@@ -104,35 +113,40 @@ def _table_of_means(
 
 
 def _features(
-    sites: Sequence[ExperimentSite], folds: int
+    sites: Sequence[ExperimentSite], folds: int, weights: str
 ) -> tuple[list[str], list[tuple[str, list[Result]]]]:
     pages = [page.content for site in sites for page in site.pages]
-    sets = [[name] for name in FEATURE_SETS] + [[SLOTS], list(FEATURE_SETS)]
+    sets = [[name] for name in FEATURE_SETS] + [[SLOTS], list(ALL_SETS)]
     # What the pages do not have is no experiment: rendered pages have no attributes, others no
     # computed CSS.
     if not any(page.visuals for page in pages):
-        sets.remove(["visual"])
+        sets = [names for names in sets if names not in (["visual"], ["css"])]
     if not any(page.attributes for page in pages):
         sets = [names for names in sets if len(names) > 1 or not needs_attributes(names)]
     names = [features[0] if len(features) == 1 else "all" for features in sets]
-    return _table_of_means(
-        "feature set",
-        (
-            (name, per_site(sites, features, folds))
-            for name, features in zip(names, sets, strict=True)
-        ),
-    )
+    rows = [
+        (name, per_site(sites, features, folds, weights))
+        for name, features in zip(names, sets, strict=True)
+    ]
+    lines, charted = _table_of_means("feature set", rows)
+    lines += ["", f"| feature set | site | {HEAD} |", f"|---|---|{RULE}|"]
+    lines += [
+        f"| {name} | {result.name} | {_cells([result])} |"
+        for name, results in rows
+        for result in results
+    ]
+    return lines, charted
 
 
 def _labels(
-    sites: Sequence[ExperimentSite], features: Sequence[str], folds: int
+    sites: Sequence[ExperimentSite], features: Sequence[str], folds: int, weights: str
 ) -> tuple[list[str], list[tuple[str, list[Result]]]]:
     def rows() -> Iterable[tuple[str, list[Result]]]:
         for method in LABELS.shipped:
             for site in sites:
                 site.labels = site.own_labels(method)
             yield f"{method}: the labels themselves", [measure(site, site.labels) for site in sites]
-            yield f"{method}: a classifier of them", per_site(sites, features, folds)
+            yield f"{method}: a classifier of them", per_site(sites, features, folds, weights)
 
     return _table_of_means("labels", rows())
 
@@ -222,6 +236,7 @@ def run_experiment(
     features: Sequence[str],
     pages: int,
     folds: int,
+    weights: str,
 ) -> Path:
     """Run an experiment of `EXPERIMENTS`, write ``NAME.md`` and ``NAME.svg`` into *folder*, and
     return the table's path.
@@ -233,20 +248,28 @@ def run_experiment(
     elif name == "learning-curve":
         lines = _learning_curve(source, chart, labels, features)
     else:
+        if weights == EQUAL and name not in WEIGHTED:
+            raise ContentSpiderError(
+                f"experiment {name} has no --weights {EQUAL}: that is for {', '.join(WEIGHTED)}"
+            )
         sites = load_sites(source, labels, pages)
-        if name in APPROACHES:
-            results = APPROACHES[name](sites, features, folds)
+        if name == "table1" or name in APPROACHES:
+            results = (
+                per_site(sites, features, folds, weights)
+                if name == "table1"
+                else APPROACHES[name](sites, features, folds)
+            )
             lines = _table_of_sites(results)
             _chart(chart, [(result.name, [result]) for result in results])
         elif name == "confusion":
-            lines = _confusion(per_site(sites, features, folds), chart)
+            lines = _confusion(per_site(sites, features, folds, weights), chart)
         else:
             lines, charted = (
-                _features(sites, folds)
+                _features(sites, folds, weights)
                 if name == "features"
                 else _classifiers(sites, folds, chart)
                 if name == "classifiers"
-                else _labels(sites, features, folds)
+                else _labels(sites, features, folds, weights)
             )
             _chart(chart, charted)
     table = folder / f"{name}.md"

@@ -3,7 +3,7 @@
 The format is that of the data of Zhou and Mashuq (2013): an object a page with ``url``, ``titles``,
 ``descriptions`` and ``texts``; a text has its ``selector`` (elements from the body's child down,
 each with ``name``, ``id`` and ``classes``), its text nodes (``text``), its ``computed`` CSS and its
-box (``bound``).
+box (``bound``). It may bring the text that is its content (``gold``).
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ def read_rendered(path: Path) -> Iterator[Page]:
     """Yield the pages of a file of rendered pages (``.jsonl``, or ``.jsonl.gz``); a malformed line
     raises `ContentSpiderError`.
     """
+    return (page for page, _ in read_with_gold(path))
+
+
+def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
+    """Yield the pages as `read_rendered` does, each with the gold text that its record brings."""
     number = 1
     try:
         with (
@@ -35,7 +40,8 @@ def read_rendered(path: Path) -> Iterator[Page]:
         ) as lines:
             for line in lines:
                 if line.strip():
-                    yield rendered_page(json.loads(line))
+                    record = json.loads(line)
+                    yield rendered_page(record), record.get("gold")
                 number += 1
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         raise ContentSpiderError(

@@ -43,6 +43,7 @@ SCRIPT_WORD = re.compile(
 SCRIPT_ATTRIBUTE = re.compile(r"on[a-z]+$", re.IGNORECASE)
 # Values of this length choose among a few (type, rel, align); longer ones are the page's own.
 MAX_VALUE_CHARS = 16
+CLASS = re.compile(r"\.[a-zA-Z][a-zA-Z0-9_-]+")
 OWN_VALUES = frozenset(["style", "href", "src", "title", "alt"])
 
 
@@ -69,6 +70,21 @@ def selectors(page: PageBlocks, table: SlotTable) -> Features:
         )
 
     rows = {block.path: names(block.path) for block in page.blocks}
+    return [rows[block.path] for block in page.blocks]
+
+
+def selectors_path(page: PageBlocks, table: SlotTable) -> Features:
+    """Name the way from the body to the block as one value (table 6 as published): each step's tag
+    and its classes, sorted, however few pages have them; no ids.
+    """
+
+    def step(key: str) -> str:
+        return step_tag(key) + "".join(sorted(filter(CLASS.fullmatch, step_names(key))))
+
+    rows: dict[str, list[Feature]] = {
+        path: [("selectors", "/".join(map(step, path.split("/"))))]
+        for path in {block.path for block in page.blocks}
+    }
     return [rows[block.path] for block in page.blocks]
 
 
@@ -139,6 +155,16 @@ def attributes(page: PageBlocks, table: SlotTable) -> Features:
     return _per_container(page, own, "attribute")
 
 
+def attributes_names(page: PageBlocks, table: SlotTable) -> Features:
+    """Name the attributes of the block's own element, whatever their values are."""
+    if not page.attributes:
+        return [[] for _ in page.blocks]
+    return [
+        sorted({("own attribute", name) for name, _ in page.attributes[block.container]})
+        for block in page.blocks
+    ]
+
+
 def scripts(page: PageBlocks, table: SlotTable) -> Features:
     """Name the JavaScript keywords in event handlers and ``javascript:`` addresses of the block and
     of the elements above it.
@@ -185,20 +211,40 @@ def visual(page: PageBlocks, table: SlotTable) -> Features:
     return rows
 
 
+def css(page: PageBlocks, table: SlotTable) -> Features:
+    """Name the computed CSS properties alone, without the box (table 7 as published)."""
+    return [[name for name in row if name[0] == "css" and name[1] != "box width"] for row in visual(page, table)]
+
+
+def text_chars(page: PageBlocks) -> list[tuple[float, ...]]:
+    """Return how many characters each block has that are not white space."""
+    return [(float(sum(map(len, block.text.split()))),) for block in page.blocks]
+
+
 class FeatureSet(NamedTuple):
-    """A feature set: what gives it, and whether the markup's attributes must have been kept."""
+    """A feature set: what gives it, and whether the markup's attributes must have been kept.
+
+    *numbers* gives its features as published where these are numbers, of which `features` are
+    bins: models are made of names, only experiments ask for the numbers. What is a *part* of
+    another set is not in ``all``.
+    """
 
     features: Callable[[PageBlocks, SlotTable], Features]
     needs_attributes: bool = False
+    numbers: Callable[[PageBlocks], list[tuple[float, ...]]] | None = None
+    part: bool = False
 
 
 FEATURE_SETS: dict[str, FeatureSet] = {
-    "text-length": FeatureSet(text_length),
+    "text-length": FeatureSet(text_length, numbers=text_chars),
     "tag-path": FeatureSet(tag_path),
     "selectors": FeatureSet(selectors),
+    "selectors-path": FeatureSet(selectors_path, part=True),
     "visual": FeatureSet(visual),
+    "css": FeatureSet(css, part=True),
     "tags": FeatureSet(tags),
     "attributes": FeatureSet(attributes, needs_attributes=True),
+    "attributes-names": FeatureSet(attributes_names, needs_attributes=True, part=True),
     "classes": FeatureSet(classes),
     "scripts": FeatureSet(scripts, needs_attributes=True),
     "uzun": FeatureSet(uzun),
@@ -208,6 +254,7 @@ FEATURE_SETS: dict[str, FeatureSet] = {
 }
 # The default, which knows the site's repeated texts too, and all others together.
 SLOTS, ALL = "slots", "all"
+ALL_SETS = tuple(name for name, feature_set in FEATURE_SETS.items() if not feature_set.part)
 FEATURE_SET_NAMES = (SLOTS, *FEATURE_SETS, ALL)
 
 
@@ -217,7 +264,7 @@ def parse_feature_sets(names: Sequence[str]) -> tuple[str, ...]:
         raise ValueError(
             f"feature set {unknown[0]!r} is unknown; use one of {', '.join(FEATURE_SET_NAMES)}"
         )
-    wanted = {single for name in names for single in (FEATURE_SETS if name == ALL else [name])}
+    wanted = {single for name in names for single in (ALL_SETS if name == ALL else [name])}
     if not wanted:
         raise ValueError(f"no feature set is named; use one of {', '.join(FEATURE_SET_NAMES)}")
     return tuple(name for name in (SLOTS, *FEATURE_SETS) if name in wanted)
