@@ -95,7 +95,14 @@ def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
     if rendered := find_rendered(source):
         sites = [
             ExperimentSite(
-                found.name, found.file, "rendered", found.pages, found.gold, [], None, found.is_mixed
+                found.name,
+                found.file,
+                "rendered",
+                found.pages,
+                found.gold,
+                [],
+                None,
+                found.is_mixed,
             )
             for found in rendered
         ]
@@ -298,9 +305,7 @@ def _of_collection(
     """
     results = []
     for site in sites:
-        chosen = [
-            (page, gold) for page, gold in zip(site.pages, site.gold, strict=True) if gold
-        ]
+        chosen = [(page, gold) for page, gold in zip(site.pages, site.gold, strict=True) if gold]
         pages, gold = [page for page, _ in chosen], [gold for _, gold in chosen]
         labels = label_by_gold(pages, [found.text for found in gold])
         found = ExperimentSite(

@@ -112,9 +112,7 @@ def _matrix(
         columns = [zip(*numbers_of(page.content), strict=True) for numbers_of in numeric]
         numbers.append(np.array([column for found in columns for column in found], dtype=float).T)
     count = len(rows)
-    return Columns().matrix(rows), (
-        np.concatenate(numbers) if numeric else np.zeros((count, 0))
-    )
+    return Columns().matrix(rows), (np.concatenate(numbers) if numeric else np.zeros((count, 0)))
 
 
 def _fit_and_decide(

@@ -80,19 +80,20 @@ def _read(path: Path) -> RenderedSite:
 
 
 def _gold_texts(path: Path) -> dict[str, str]:
-    texts: dict[str, str] = {}
     if not path.is_file():
-        return texts
-    for number, line in json_lines(path):
-        try:
-            row = json.loads(line)
-            texts[str(row["url"])] = str(row["text"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise ContentSpiderError(
-                f"{path}:{number}: not gold of a page ({error!r}); a line is an object with url and"
-                " text"
-            ) from error
-    return texts
+        return {}
+    return dict(_gold_text(path, number, line) for number, line in json_lines(path))
+
+
+def _gold_text(path: Path, number: int, line: bytes) -> tuple[str, str]:
+    try:
+        row = json.loads(line)
+        return str(row["url"]), str(row["text"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ContentSpiderError(
+            f"{path}:{number}: not gold of a page ({error!r}); a line is an object with url and"
+            " text"
+        ) from error
 
 
 def _is_on(page: Page, gold: str) -> bool:

@@ -213,7 +213,10 @@ def visual(page: PageBlocks, table: SlotTable) -> Features:
 
 def css(page: PageBlocks, table: SlotTable) -> Features:
     """Name the computed CSS properties alone, without the box (table 7 as published)."""
-    return [[name for name in row if name[0] == "css" and name[1] != "box width"] for row in visual(page, table)]
+    return [
+        [name for name in row if name[0] == "css" and name[1] != "box width"]
+        for row in visual(page, table)
+    ]
 
 
 def text_chars(page: PageBlocks) -> list[tuple[float, ...]]:
