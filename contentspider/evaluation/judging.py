@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.decomposition import TruncatedSVD
 
 from contentspider.errors import ContentSpiderError
-from contentspider.evaluation.classifiers import CLASSIFIERS
+from contentspider.evaluation.classifiers import CLASSIFIERS, COMPONENTS
 from contentspider.evaluation.experiments import fold_numbers, measure, owner_folds, per_site
 from contentspider.evaluation.hybrid import six_numbers
 from contentspider.evaluation.training import label_blocks
@@ -38,12 +38,20 @@ logger = logging.getLogger(__name__)
 SVD_NUMBERS = 100
 # Blocks that a classifier learns from; of more a sample says the same, and trees take minutes.
 MAX_BLOCKS = 20_000
-# Of the prior's features those that are no names of tags, ids or classes.
+# Of the components these are enough where each site learns its own labels.
+SITE_COMPONENTS = ("PCA, one direction", "PCA, 90% of the variance")
+# Numbers of text and place: of the prior's features those that are no names of tags, ids or
+# classes, no phrases, and do not ask for a main or article element, or a series of like ones.
 NUMERIC = [
     index
     for index, name in enumerate(FEATURE_NAMES)
-    if name.partition("_")[0] not in ("tag", "inside", "own", "near", "far")
+    if name.partition("_")[0]
+    not in ("tag", "inside", "own", "near", "far", "says", "heading", "main", "article")
+    and not name.startswith(("inner_", "outer_"))
 ]
+SITE_CLASSIFIERS = CLASSIFIERS | {
+    name: make for name, make in COMPONENTS.items() if name in SITE_COMPONENTS
+}
 
 
 def words_of(site: ExperimentSite) -> Matrices:
@@ -106,7 +114,7 @@ def site_judges(sites: Sequence[ExperimentSite], folds: int) -> Iterator[tuple[s
     yield "SVM: slots", per_site(sites, [SLOTS], folds)
     for numbers, of in SITE_NUMBERS.items():
         matrices = {site.name: of(site) for site in sites}
-        for name, make in CLASSIFIERS.items():
+        for name, make in SITE_CLASSIFIERS.items():
             results = []
             for site in sites:
                 rows = matrices[site.name]
@@ -142,7 +150,7 @@ def general_judges(
     }
     for numbers, of in NUMBERS.items():
         matrices = {site.name: of(site) for site in sites}
-        for name, make in CLASSIFIERS.items():
+        for name, make in (CLASSIFIERS | COMPONENTS).items():
             results = []
             for judged, others in owner_folds(sites, folds):
                 decide = train(
