@@ -7,10 +7,13 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.crawl.default_index import has_default, index_url
+from contentspider.index.engine import connect
 from tests.conftest import Site, run
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
@@ -198,6 +201,40 @@ def test_an_index_that_cannot_be_is_said_before_anything_is_crawled(
     assert said in done.stderr
     assert "secret" not in done.stderr
     assert not site.requests
+
+
+def test_an_index_needs_no_name(site: Site, tmp_path: Path) -> None:
+    again = Recrawls(site, tmp_path)
+    again.crawl("--index")
+    scheme = "sqlite" if find_spec("tantivy") is None else "tantivy"
+    assert "12 documents in, 0 out" in again.said
+    (made,) = (tmp_path / ".scrapy/contentspider/index").iterdir()
+    assert made.name == {"sqlite": "pages.db", "tantivy": "tantivy"}[scheme]
+    assert f"{site.url}/3" in run("search", "page", "3", cwd=tmp_path).stdout
+    told = run("index", "verify", site.url, "default", cwd=tmp_path)
+    assert "12 documents are as they should be" in told.stderr
+    state = ("--state-dir", str(tmp_path / ".scrapy" / "contentspider"))
+    assert f"{site.url}/3" in run("search", "page", "3", *state, cwd=tmp_path.parent).stdout
+
+
+def test_sqlite_is_the_default_without_tantivy_and_what_is_there_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = str(tmp_path / "a state")
+    monkeypatch.setattr("contentspider.crawl.default_index.find_spec", lambda name: None)
+    url = index_url("default", state)
+    assert url == f"sqlite:{state}/index/pages.db"
+    assert index_url("tantivy:x", state) == "tantivy:x"
+    assert not has_default(state)
+    engine = connect(url)
+    engine.open(is_writer=True)
+    engine.close()
+    assert has_default(state)
+    monkeypatch.setattr("contentspider.crawl.default_index.find_spec", lambda name: object())
+    assert index_url("default", state) == url
+    assert (
+        index_url("default", f"{state} of another") == f"tantivy:{state} of another/index/tantivy"
+    )
 
 
 def test_a_search_without_an_index_says_what_to_do(tmp_path: Path) -> None:

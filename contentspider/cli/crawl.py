@@ -18,6 +18,7 @@ from contentspider.cli.arguments import (
     positive,
     seconds,
 )
+from contentspider.crawl.default_index import DEFAULT
 from contentspider.crawl.outcome import MEANINGS
 from contentspider.index.engine import ENGINES
 from contentspider.storage.formats import Output
@@ -165,10 +166,13 @@ def _add_outputs(group: Group) -> None:
     group.add_argument(
         "--index",
         action="append",
+        nargs="?",
+        const=DEFAULT,
         metavar="ENGINE_URL",
         help="bring a search index up to date at the end: "
         + ", ".join(f"{name}:..." for name in ENGINES.shipped)
-        + " (docs/indexing.md); 'contentspider search' finds what is in it",
+        + " (docs/indexing.md; without a URL one in the folder of crawls' ledgers); 'contentspider"
+        " search' finds what is in it",
     )
     add_state_dir(group)
     group.add_argument(

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from contentspider.index.sync import Limits
 
 ENGINE_HELP = (
-    f"an index's URL: {', '.join(f'{name}:...' for name in ENGINES.shipped)} (docs/indexing.md)"
+    f"an index's URL: {', '.join(f'{name}:...' for name in ENGINES.shipped)}, default"
+    " (docs/indexing.md)"
 )
 
 
@@ -81,6 +82,12 @@ def _limits(options: argparse.Namespace) -> Limits:
     return Limits(patience=options.patience, force=options.force)
 
 
+def _url(options: argparse.Namespace) -> str:
+    from contentspider.crawl.default_index import index_url
+
+    return index_url(options.engine, options.state_dir or "")
+
+
 def _history(options: argparse.Namespace) -> Path:
     from contentspider.crawl.export import find_history
 
@@ -96,15 +103,15 @@ def _tell(done: int, total: int) -> None:
 def _sync(options: argparse.Namespace) -> int:
     from contentspider.index.operations import sync
 
-    report = sync(_history(options), options.engine, _limits(options), _tell)
-    print(printable(f"{shown(options.engine)}: {report}"), file=sys.stderr)
+    report = sync(_history(options), _url(options), _limits(options), _tell)
+    print(printable(f"{shown(_url(options))}: {report}"), file=sys.stderr)
     return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
     from contentspider.index.operations import verify
 
-    found = verify(_history(options), options.engine, _limits(options), options.mend)
+    found = verify(_history(options), _url(options), _limits(options), options.mend)
     for name in ("missing", "stale", "extra", "refused"):
         for document_id in getattr(found, name):
             print(json.dumps({"id": document_id, "is": name}))
@@ -122,7 +129,7 @@ def _rebuild(options: argparse.Namespace) -> int:
     from contentspider.index.operations import rebuild
 
     paths = histories(options.state_dir or "")
-    reports = rebuild(paths, options.engine, _limits(options), _tell)
+    reports = rebuild(paths, _url(options), _limits(options), _tell)
     for path, report in zip(paths, reports, strict=True):
         print(printable(f"{path.stem}: {report}"), file=sys.stderr)
     return 0

@@ -7,8 +7,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import positive
+from contentspider.cli.arguments import add_state_dir, positive
 from contentspider.cli.index import ENGINE_HELP
+from contentspider.crawl.default_index import DEFAULT, has_default, index_url
 from contentspider.errors import ContentSpiderError
 from contentspider.terminal import printable
 
@@ -31,6 +32,7 @@ def add_to(commands: Commands) -> None:
     )
     search.add_argument("words", nargs="+", metavar="WORDS", help="what to look for")
     add_index(search)
+    add_state_dir(search)
     search.add_argument("--site", default="", help="only pages of this site")
     search.add_argument("--language", default="", metavar="TAG", help="only pages in this language")
     search.add_argument(
@@ -51,21 +53,24 @@ def add_index(parser: argparse.ArgumentParser | Group) -> None:
         "--index",
         default="",
         metavar="ENGINE_URL",
-        help=f"{ENGINE_HELP}; default: that of the environment's {INDEX_VARIABLE}",
+        help=f"{ENGINE_HELP}; default: that of the environment's {INDEX_VARIABLE}, else that of"
+        " 'contentspider crawl URL --index'",
     )
 
 
 def chosen_index(options: argparse.Namespace) -> str:
     """Return the URL of the index that is to be searched; raises `ContentSpiderError` if none is
-    named.
+    named, and there is no default one.
     """
     url = options.index or os.environ.get(INDEX_VARIABLE, "").split(",")[0].strip()
+    if not url and has_default(options.state_dir or ""):
+        url = DEFAULT
     if not url:
         raise ContentSpiderError(
             f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
-            " 'contentspider crawl URL --index tantivy:pages' makes one"
+            " 'contentspider crawl URL --index' makes one that is found without a name"
         )
-    return str(url)
+    return index_url(str(url), options.state_dir or "")
 
 
 def _search(options: argparse.Namespace) -> int:

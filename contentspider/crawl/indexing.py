@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.default_index import index_url
 from contentspider.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
@@ -33,7 +34,7 @@ class Indexing:
     """
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
-        self._urls = options.index
+        self._urls = [index_url(url, options.state_dir) for url in options.index]
         self._limits = Limits(options.index_secs, options.max_gone_share, options.force)
         self._progress_secs = options.progress_secs
         self._stats = stats

@@ -231,7 +231,7 @@ SETTINGS = (
         "CONTENTSPIDER_INDEX",
         [],
         "Search indexes that are brought up to date when a durable crawl has ended, such as"
-        " ['sqlite:pages.db'] (docs/indexing.md).",
+        " ['sqlite:pages.db']; 'default' is one in CONTENTSPIDER_STATE_DIR (docs/indexing.md).",
     ),
     Setting(
         "CONTENTSPIDER_INDEX_SECS",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scrapy.settings import Settings
 
 from contentspider.crawl import project
+from contentspider.crawl.default_index import index_url
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.run import is_address
 from contentspider.crawl.scope import SCOPES, with_scheme
@@ -125,7 +126,7 @@ def _patterns(value: Any) -> list[str]:
 
 def _indexes(value: Any) -> list[str]:
     for url in _texts(value):
-        connect(url)
+        connect(index_url(url))
     return _texts(value)
 
 

@@ -176,7 +176,9 @@ def connect(url: str) -> Engine:
             f"{shown(url)!r} is no index: give an engine and a place, such as sqlite:pages.db;"
             f" there is {', '.join(ENGINES.names())}"
         )
-    if "@" in rest.partition("?")[0] or re.search(r"[?&#\s\0]", rest):
+    # A file's path may have spaces.
+    wrong = r"[?&#\s\0]" if rest.startswith("//") else r"[?&#\0]"
+    if "@" in rest.partition("?")[0] or re.search(wrong, rest):
         raise EngineError(
             f"the URL of the {scheme} index has '@', '?', '#' or a space in it: give only where it"
             " is, and credentials in the environment (docs/indexing.md)"
