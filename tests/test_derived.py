@@ -100,7 +100,9 @@ def test_the_edges_of_a_page_are_three_hundredths_of_its_text() -> None:
 def test_the_edges_of_a_rendered_page_are_those_of_its_height() -> None:
     page = Page.from_html("<p>a</p><p>b</p><p>c</p><p>d</p>").content
     tops = (0, 30, 930, 980)
-    page.visuals = [{"box top": str(top), "box height": "20"} for top in tops]
+    page.visuals = [
+        {"box top": f"{top}", "box height": "20", "box left": "0", "box width": "9"} for top in tops
+    ]
     found = [("is_uppermost_or_bottommost",) in row for row in derived(page, NONE)]
     assert found == [True, False, False, True]
 

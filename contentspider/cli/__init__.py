@@ -13,6 +13,7 @@ import contentspider
 from contentspider.cli import (
     changes,
     crawl,
+    dataset,
     evaluate,
     extract,
     index,
@@ -44,8 +45,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"contentspider {contentspider.__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    groups = (crawl, run, changes, index, search, serve, extract, report, models, rules, evaluate)
-    for group in groups:
+    for group in (
+        *(crawl, run, changes, index, search, serve, extract, report, models, rules),
+        *(evaluate, dataset),
+    ):
         group.add_to(commands)
     return parser
 

@@ -7,10 +7,12 @@ They become exact where the page was read with what stands around its elements
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from contentspider.page.announced import block_ranges, noise_sections
 from contentspider.page.called import TAGS, called
+from contentspider.page.geometry import BOTTOM, TOP, box_around, geometry, read_boxes
 from contentspider.page.names import HEADINGS, NAME_GROUPS, name_groups, step_tag
 from contentspider.page.phrases import NOISE_PHRASES
 from contentspider.page.text import WORD
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from contentspider.site.slots import SlotTable
 
 CONTAINED = ("rights reserved", "like", "share")
-# Shares of the page's height, or of its characters, above and below which a block is at its edge.
-TOP, BOTTOM = 0.03, 0.97
 # Texts of this length say what they are in this many characters, if at all.
 SAYS_CHARS, SAYS_WITHIN = 400, 80
 
@@ -138,22 +138,11 @@ def _at_edges(page: PageBlocks) -> list[bool]:
     rendered, else by the share of the characters before them.
     """
     if page.visuals:
-        tops = [float(visual["box top"]) for visual in page.visuals]
-        bottoms = [
-            top + float(visual["box height"])
-            for top, visual in zip(tops, page.visuals, strict=True)
-        ]
-        height = max(bottoms, default=0.0)
-    else:
-        tops, at = [], 0
-        for block in page.blocks:
-            tops.append(float(at))
-            at += len(block.text)
-        bottoms, height = [*tops[1:], float(at)], float(at)
-    return [
-        top < TOP * height or bottom > BOTTOM * height
-        for top, bottom in zip(tops, bottoms, strict=True)
-    ]
+        boxes = read_boxes(page)
+        whole = box_around(boxes)
+        return [geometry(box, whole).is_uppermost_or_bottommost for box in boxes]
+    ends = list(accumulate((len(block.text) for block in page.blocks), initial=0))
+    return [start < TOP * ends[-1] or end > BOTTOM * ends[-1] for start, end in pairwise(ends)]
 
 
 def _phrase_headers(page: PageBlocks) -> list[str]:

@@ -141,7 +141,7 @@ class _Site:
     def _linked(self) -> set[str]:
         # Whether a link leads to the front page takes time to see: only what may be a name is
         # asked.
-        parts = [part for text in self._claims for part in (text, *_split(text)[::2])]
+        parts = [part for text in self._claims for part in (text, *title_parts(text))]
         asked = {part.strip().casefold() for part in parts}
         longest = max(map(len, asked))
         lengths = set(map(len, asked))
@@ -168,6 +168,15 @@ class _Site:
         while len(kept) > 1 and (not kept[0] or self.is_named(title_key(kept[0]))):
             del kept[:2]
         return parts if self.is_named(title_key(kept[0])) else kept
+
+
+def title_parts(title: str) -> list[str]:
+    """Return the parts of a title that separators part, such as an article's name and its site's.
+
+    >>> title_parts("Tea | News - Tea Weekly")
+    ['Tea', 'News', 'Tea Weekly']
+    """
+    return _split(title)[::2]
 
 
 def _split(title: str) -> list[str]:
