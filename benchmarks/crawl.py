@@ -7,10 +7,12 @@ The same pages are crawled by spiders in processes of their own, in turn:
 
 - `contentspider`: a spider with the add-on, the site learned by a crawl before: filtered from the
   first page;
-- `durable`: the same with every address and item in the ledger (``CONTENTSPIDER_DURABLE``);
+- `durable`: the same with every address and item in the ledger (``CONTENTSPIDER_DURABLE``), and a
+  history, which is new;
 - `plain`: the same spider with the same link extraction, without the add-on, yielding dicts;
 - `trafilatura`: a spider with Scrapy's LinkExtractor, and trafilatura in a pipeline;
-- `site spider`: contentspider's own spider, as `contentspider crawl` runs it.
+- `site spider`: contentspider's own spider, as `contentspider crawl` runs it;
+- `indexed`: the same with a new index of tantivy, which is full when it ends (``--index``).
 
 The sites are those of CORPORA whose pages are linked, each crawled by its links as the website that
 it was, or with --single each page requested once, its links read and none followed. Without CORPORA
@@ -130,12 +132,15 @@ class LivingSiteSpider(SiteSpider):
         return super().is_own(address) and (not self.alive or address in self.alive)
 
 
+# Spiders that follow links by themselves.
+FOLLOWING = ("site spider", "indexed")
 SPIDERS = {
     "contentspider": ContentSpider,
     "durable": ContentSpider,
     "plain": BenchmarkSpider,
     "trafilatura": TrafilaturaSpider,
     "site spider": LivingSiteSpider,
+    "indexed": LivingSiteSpider,
 }
 
 
@@ -152,7 +157,7 @@ def work(job: dict[str, Any]) -> None:
         "LOG_LEVEL": "WARNING",
         "FEEDS": {job["output"]: {"format": "jsonlines"}},
     }
-    if case in ("contentspider", "durable", "site spider"):
+    if case in ("contentspider", "durable", *FOLLOWING):
         import contentspider.crawl.addon  # noqa: F401 - not counted
 
         settings |= {
@@ -160,7 +165,13 @@ def work(job: dict[str, Any]) -> None:
             "CONTENTSPIDER_MODELS_DIR": job["models"],
             "EXTENSIONS": {"contentspider.crawl.progress.Progress": None},
         }
-        settings |= {"CONTENTSPIDER_DURABLE": case != "contentspider"}
+        state = tempfile.mkdtemp(dir=Path(job["models"]).parent)
+        settings |= {
+            "CONTENTSPIDER_DURABLE": case != "contentspider",
+            "CONTENTSPIDER_STATE_DIR": state,
+        }
+        if case == "indexed":
+            settings |= {"CONTENTSPIDER_INDEX": [f"tantivy:{state}/index"]}
     if case == "trafilatura":
         settings["ITEM_PIPELINES"] = {TrafilaturaPipeline: 300}
         import trafilatura  # noqa: F401 - not counted
@@ -172,13 +183,15 @@ def work(job: dict[str, Any]) -> None:
         started.append(cpu_seconds())
 
     crawler.signals.connect(opened, signal=signals.spider_opened)
-    if case == "site spider":
+    if case in FOLLOWING:
         LivingSiteSpider.alive = frozenset(job.get("alive", ()))
         process.crawl(crawler, url=" ".join(job["urls"]), sitemaps=False)
     else:
         process.crawl(crawler, job=job)
     process.start()
     assert crawler.stats
+    if case == "indexed":
+        assert crawler.stats.get_value("contentspider/index/upserted"), "nothing was indexed"
     print(
         json.dumps(
             {
@@ -310,12 +323,10 @@ def main() -> None:
     if options.work:
         work(json.load(sys.stdin))
         return
-    cases = options.case or [
-        case for case in SPIDERS if not (options.single and case == "site spider")
-    ]
+    cases = options.case or [case for case in SPIDERS if not (options.single and case in FOLLOWING)]
     if options.single and not options.corpora:
         parser.error("--single needs --corpora")
-    if options.single and "site spider" in cases:
+    if options.single and not set(FOLLOWING).isdisjoint(cases):
         parser.error("the site spider follows links: it cannot be measured with --single")
     found = {}
     if options.corpora:

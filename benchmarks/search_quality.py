@@ -6,8 +6,10 @@ with trafilatura's text, and with all of the pages' text.
 
 Of each site with *--least* gold pages all pages are put into three tantivy indexes, listings too.
 These differ in ``content`` alone: what contentspider keeps, having learned the site without its
-gold by a prior that has not seen it; what trafilatura keeps; the text of all blocks. The title is
-that of the item in all three. Two kinds of queries have one right answer each, a gold page:
+gold by a prior that has not seen it; what trafilatura keeps; the text of all blocks. The title and
+the type of the page are those of the item in all three. A result whose content is equal to that of
+the page that is asked for is that page: a crawl gives one of such copies. Two kinds of queries have
+one right answer each, a gold page:
 
 - title: the words of its title.
 - sentence: the three rarest words (by how many gold pages have them) of a sentence that is drawn
@@ -75,6 +77,7 @@ def site_texts(corpus: Corpus, prior: Prior) -> list[dict[str, Any]]:
             {
                 "path": page.url,
                 "title": item["title"],
+                "page_type": item["page_type"],
                 "clean": item["content"],
                 "trafilatura": trafilatura.extract(body, include_comments=False) or "",
                 "raw": "\n".join(block.text for block in page.content.blocks),
@@ -144,7 +147,13 @@ def fill(
     engine.open(is_writer=True)
     for number, row in enumerate(rows, 1):
         fields = document_fields(
-            {"url": row["path"], "site": site, "title": row["title"], "content": row[text]}
+            {
+                "url": row["path"],
+                "site": site,
+                "title": row["title"],
+                "page_type": row["page_type"],
+                "content": row[text],
+            }
         )
         engine.upsert([Document(row["path"], site, number, "", fields)])
     engine.flush()
@@ -152,11 +161,19 @@ def fill(
     return engine, size
 
 
-def rank(engine: TantivyEngine, words: str, path: str) -> int:
-    """Return the place of a page among the results; 0: not among the first ten."""
+def copies(rows: list[dict[str, Any]], text: str) -> dict[str, set[str]]:
+    """Return for each page the pages with the same content, itself among them."""
+    alike: dict[str, set[str]] = {}
+    for row in rows:
+        alike.setdefault(" ".join(row[text].split()) or row["path"], set()).add(row["path"])
+    return {path: paths for paths in alike.values() for path in paths}
+
+
+def rank(engine: TantivyEngine, words: str, right: set[str]) -> int:
+    """Return the place of the first right page among the results; 0: none is in the first ten."""
     hits = engine.search(Query(words, limit=DEPTH)).hits
-    paths = [hit.record["id"] for hit in hits]
-    return paths.index(path) + 1 if path in paths else 0
+    places = (place for place, hit in enumerate(hits, 1) if hit.record["id"] in right)
+    return next(places, 0)
 
 
 def figures(ranks: list[int]) -> tuple[float, float]:
@@ -177,10 +194,11 @@ def measure(site: str, rows: list[dict[str, Any]], count: int, verbose: bool) ->
     ranks: dict[str, dict[str, list[int]]] = {kind: {} for kind in queries}
     sizes = {}
     for text in TEXTS:
+        alike = copies(rows, text)
         with TemporaryDirectory(prefix="contentspider-") as folder:
             engine, sizes[text] = fill(Path(folder), site, rows, text)
             for kind, asked in queries.items():
-                ranks[kind][text] = [rank(engine, words, path) for path, words, _ in asked]
+                ranks[kind][text] = [rank(engine, words, alike[path]) for path, words, _ in asked]
             engine.close()
     result: dict[str, Any] = {"pages": len(rows), "sizes": sizes}
     for kind, asked in queries.items():

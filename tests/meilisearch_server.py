@@ -84,6 +84,8 @@ class Index:
                 if None not in kept:
                     scored.append((len(kept) - sum(place or 0 for place in kept) / 99, document))
                     break
+        if "page_type:asc" in self.settings["rankingRules"]:
+            scored.sort(key=lambda one: one[1].get("page_type", "~"))
         return sorted(scored, key=lambda one: -one[0])
 
     def search(self, asked: dict[str, Any]) -> dict[str, Any]:

@@ -86,6 +86,19 @@ def test_words_in_titles_count_more(engine: Engine) -> None:
     assert ids(engine, "FERRY Harbour") == [2, 1]
 
 
+def test_a_page_is_found_before_a_listing_that_says_the_same(engine: Engine) -> None:
+    engine.upsert(
+        [
+            document(1, title="Ferries", content="A ferry left.", page_type="listing"),
+            document(2, title="Ferries", content="A ferry left.", page_type="article"),
+            document(3, title="Ferries", content="A ferry left.", page_type="listing"),
+        ]
+    )
+    engine.flush()
+    found = ids(engine, "ferry left")
+    assert (found[0], sorted(found)) == (2, [1, 2, 3])
+
+
 def test_all_words_are_wanted_and_some_do_if_none_has_all(engine: Engine) -> None:
     engine.upsert([document(1, content="red apples"), document(2, content="green apples")])
     engine.flush()

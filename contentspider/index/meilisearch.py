@@ -62,7 +62,8 @@ SETTINGS: dict[str, Any] = {
     "searchableAttributes": list(WORDS.values()),
     "filterableAttributes": ["crawl", *FACETS],
     # By default words that stand near each other count more than words of titles.
-    "rankingRules": ["words", "attribute", "proximity", "exactness"],
+    # The last: an article comes before a listing that fits as well.
+    "rankingRules": ["words", "attribute", "proximity", "exactness", "page_type:asc"],
     # As in every other engine: neither beginnings of words nor similar ones.
     "typoTolerance": {"enabled": False},
     "prefixSearch": "disabled",

@@ -25,7 +25,14 @@ from contentspider.index.engine import (
 )
 from contentspider.index.http import place
 from contentspider.index.pairs import terms, words
-from contentspider.index.schema import FACETS, TEXTS, Manifest, SchemaMismatchError
+from contentspider.index.schema import (
+    FACETS,
+    LISTING,
+    LISTING_WEIGHT,
+    TEXTS,
+    Manifest,
+    SchemaMismatchError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -250,7 +257,13 @@ class OpenSearchEngine:
             asked["minimum_should_match"] = 1
         answer = self._search(
             {
-                "query": {"bool": asked},
+                "query": {
+                    "boosting": {
+                        "positive": {"bool": asked},
+                        "negative": {"term": {"page_type": LISTING}},
+                        "negative_boost": LISTING_WEIGHT,
+                    }
+                },
                 "from": query.offset,
                 "size": query.limit,
                 "track_total_hits": True,

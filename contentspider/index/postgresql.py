@@ -25,6 +25,8 @@ from contentspider.index.pairs import terms, words
 from contentspider.index.schema import (
     FACETS,
     FIELDS,
+    LISTING,
+    LISTING_WEIGHT,
     TEXTS,
     Kind,
     Manifest,
@@ -236,11 +238,14 @@ class PostgreSQLEngine:
         )
         rows = self._ask(
             "SELECT {columns}, ts_rank(%(weights)s::real[], words, %(words)s::tsquery, 1)::float8"
-            " AS score FROM {table} WHERE {found} ORDER BY score DESC, id"
+            " * CASE page_type WHEN %(listing)s THEN %(listing_weight)s ELSE 1 END AS score"
+            " FROM {table} WHERE {found} ORDER BY score DESC, id"
             " LIMIT %(limit)s OFFSET %(offset)s",
             parts,
             words=words,
             weights=WEIGHTS,
+            listing=LISTING,
+            listing_weight=LISTING_WEIGHT,
             limit=query.limit,
             offset=query.offset,
             **values,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.index.engine import EngineDownError, EngineError, Hit, Results, Stored
 from contentspider.index.pairs import terms, words
-from contentspider.index.schema import FACETS, TEXTS, Manifest
+from contentspider.index.schema import FACETS, LISTING, LISTING_WEIGHT, TEXTS, Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +32,7 @@ CREATE VIRTUAL TABLE words USING fts5({", ".join(field.name for field in TEXTS)}
     tokenize = "unicode61 remove_diacritics 2");
 """
 WEIGHTS = ", ".join(str(field.weight) for field in TEXTS)
+TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
 BUSY_SECS = 10.0
 # Another writer, or a disk that is full for the moment.
 PASSING = re.compile(r"locked|busy|full|disk I/O", re.IGNORECASE)
@@ -203,7 +204,7 @@ class SQLiteEngine:
             source = "words JOIN documents ON documents.number = words.rowid"
             conditions.insert(0, "words MATCH ?")
             values.insert(0, match)
-            score = f"-bm25(words, {WEIGHTS})"
+            score = f"-bm25(words, {WEIGHTS}) * {TYPE_WEIGHT}"
         else:
             source, score = "documents", "0.0"
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""

@@ -11,7 +11,7 @@ from unicodedata import normalize
 import tantivy
 
 from contentspider.index.engine import EngineError, Stored
-from contentspider.index.schema import FACETS, TEXTS
+from contentspider.index.schema import FACETS, LISTING, LISTING_WEIGHT, TEXTS
 from contentspider.page.text import TOKEN, UNSPACED
 
 if TYPE_CHECKING:
@@ -69,10 +69,26 @@ def to_query(query: Query, occur: tantivy.Occur) -> tantivy.Query:
         if len(row) > 1:
             # Who types a title has it first, among others with the same words.
             words.append((tantivy.Occur.Should, _anywhere(row)))
-        found = queries.boolean_query(words) if words else queries.empty_query()
+        found = _pages_first(queries.boolean_query(words)) if words else queries.empty_query()
     else:
         found = queries.all_query()
     return queries.boolean_query([*parts, (tantivy.Occur.Must, found)])
+
+
+def _pages_first(found: tantivy.Query) -> tantivy.Query:
+    """Return a query that finds the same, with listings behind pages that fit as well."""
+    queries = tantivy.Query
+    listing = queries.const_score_query(
+        queries.term_query(SCHEMA, "page_type", LISTING, "basic"), 0.0
+    )
+    pages = queries.boolean_query([(tantivy.Occur.Must, found), (tantivy.Occur.MustNot, listing)])
+    listings = queries.boolean_query([(tantivy.Occur.Must, found), (tantivy.Occur.Must, listing)])
+    return queries.boolean_query(
+        [
+            (tantivy.Occur.Should, pages),
+            (tantivy.Occur.Should, queries.boost_query(listings, LISTING_WEIGHT)),
+        ]
+    )
 
 
 def _anywhere(term: tuple[str, ...]) -> tantivy.Query:

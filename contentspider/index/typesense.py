@@ -19,7 +19,7 @@ from contentspider.index.engine import (
 )
 from contentspider.index.http import key, place, seconds
 from contentspider.index.pairs import terms, words
-from contentspider.index.schema import FACETS, TEXTS, Manifest, SchemaMismatchError
+from contentspider.index.schema import FACETS, LISTING, TEXTS, Manifest, SchemaMismatchError
 
 try:
     import httpx
@@ -53,6 +53,8 @@ SIGNS = [".", "-", "_", ":", "/", "@"]
 PAGE = 250
 DELETED_AT_ONCE = 100
 MAX_REASON_CHARS = 300
+# Results that fit nearly as well are in one of so many buckets: within it listings come last.
+BUCKETS = 10
 
 
 class TypesenseEngine:
@@ -254,6 +256,7 @@ class TypesenseEngine:
                 max_facet_values=PAGE,
                 # As in every other engine: neither beginnings of words nor similar ones.
                 text_match_type="max_weight",
+                sort_by=f"_text_match(buckets: {BUCKETS}):desc,_eval(page_type:!={LISTING}):desc",
                 num_typos=0,
                 prefix=False,
                 page=page + 1,
