@@ -12,6 +12,7 @@ the page that is asked for is that page: a crawl gives one of such copies. Two k
 one right answer each, a gold page:
 
 - title: the words of its title.
+- untitled: the same in indexes of the contents alone: where titles are, they decide.
 - sentence: the three rarest words (by how many gold pages have them) of a sentence that is drawn
   from its gold text, *--sentences* a page. Of CJK and Thai text, two neighbouring characters are a
   word.
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from contentspider.site.prior import Prior
 
 TEXTS = ("clean", "trafilatura", "raw")
+KINDS = ("title", "untitled", "sentence")
 DEPTH = 10
 SENTENCE = re.compile(r"(?<=[.!?…؟])\s+|(?<=[。！？])|\n")
 # What is shorter is a heading or a label, which other pages have, too.
@@ -139,9 +141,9 @@ def sentence_queries(
 
 
 def fill(
-    folder: Path, site: str, rows: list[dict[str, Any]], text: str
+    folder: Path, site: str, rows: list[dict[str, Any]], text: str, is_titled: bool
 ) -> tuple[TantivyEngine, int]:
-    """Return the index of a site's pages with one of `TEXTS`, and its bytes."""
+    """Return the index of a site's pages with one of `TEXTS`, and its bytes; with titles or not."""
     url = f"tantivy:{folder}"
     engine = TantivyEngine(url)
     engine.open(is_writer=True)
@@ -150,7 +152,7 @@ def fill(
             {
                 "url": row["path"],
                 "site": site,
-                "title": row["title"],
+                "title": row["title"] if is_titled else "",
                 "page_type": row["page_type"],
                 "content": row[text],
             }
@@ -187,19 +189,24 @@ def figures(ranks: list[int]) -> tuple[float, float]:
 def measure(site: str, rows: list[dict[str, Any]], count: int, verbose: bool) -> dict[str, Any]:
     """Return by text its MRR and nDCG@10 of both kinds of queries, and the bytes of its index."""
     gold = {row["path"]: row["gold"] for row in rows if row["gold"]}
+    titles = list(title_queries(rows))
     queries = {
-        "title": list(title_queries(rows)),
+        "title": titles,
+        "untitled": titles,
         "sentence": list(sentence_queries(site, gold, count)),
     }
-    ranks: dict[str, dict[str, list[int]]] = {kind: {} for kind in queries}
+    ranks: dict[str, dict[str, list[int]]] = {kind: {} for kind in KINDS}
     sizes = {}
     for text in TEXTS:
         alike = copies(rows, text)
-        with TemporaryDirectory(prefix="contentspider-") as folder:
-            engine, sizes[text] = fill(Path(folder), site, rows, text)
-            for kind, asked in queries.items():
-                ranks[kind][text] = [rank(engine, words, alike[path]) for path, words, _ in asked]
-            engine.close()
+        for kinds in (("untitled",), ("title", "sentence")):
+            with TemporaryDirectory(prefix="contentspider-") as folder:
+                engine, sizes[text] = fill(Path(folder), site, rows, text, "title" in kinds)
+                for kind in kinds:
+                    ranks[kind][text] = [
+                        rank(engine, words, alike[path]) for path, words, _ in queries[kind]
+                    ]
+                engine.close()
     result: dict[str, Any] = {"pages": len(rows), "sizes": sizes}
     for kind, asked in queries.items():
         alone = [is_one for _, _, is_one in asked]
@@ -216,13 +223,14 @@ def measure(site: str, rows: list[dict[str, Any]], count: int, verbose: bool) ->
 
 def report(found: dict[str, dict[str, Any]]) -> None:
     """Print a table: means first, then the sites."""
-    print("| site | pages, queries | title MRR | nDCG@10 | sentence MRR | nDCG@10 | index, kB |")
-    print(f"|{'---|' * 7}")
+    columns = " | ".join(f"{kind} MRR | nDCG@10" for kind in KINDS)
+    print(f"| site | pages, queries | {columns} | index, kB |")
+    print(f"|{'---|' * 9}")
     rows = list(found.values())
 
     def line(name: str, count: str, prefix: str, of: list[dict[str, Any]]) -> None:
         cells = []
-        for kind in ("title", "sentence"):
+        for kind in KINDS:
             for place in (0, 1):
                 values = [
                     mean(row[f"{prefix}{kind} {text}"][place] for row in of) for text in TEXTS
