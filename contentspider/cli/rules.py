@@ -135,7 +135,7 @@ def _learned_from(rules: Rules, pages: int) -> str:
     if pages > rules.pages:
         how = "other pages"
     else:
-        how = "the half of the pages that each of two trials was not learned from"
+        how = "those of the pages that were left out of a trial"
     return f"{where}; agreement with the model {rules.agreement:.3f} on {how}"
 
 

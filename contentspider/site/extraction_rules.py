@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 MAX_RULES = 15
 # More pages say nothing new of a template.
 MAX_PAGES = 80
+# And so many tell how far the rules agree with the model.
+MAX_OTHERS = 40
 # A rule must raise the F1 of what is kept by so much, if it says no more than tag, id and class;
 MIN_GAIN = 0.002
 # and if it may say the parent or the place, too. One that does must bring so much more.
@@ -37,8 +39,13 @@ PARTICULAR_COST = 0.0005
 # Rules that may say the parent or the place must be so much better on pages not learned from: on a
 # few pages they are found by chance.
 BETTER = 0.002
-# Of fewer pages no half stands for the other.
+# Fewer pages do not tell of others; of few each is left out in turn, of more a half.
 MIN_PAGES = 4
+FEW_PAGES = 10
+# The first rule decides which others come: so many are tried.
+BEGINNINGS = 8
+# What is kept of a page counts as this share of the median at least.
+LEAST_PAGE = 0.1
 
 # A rule before it is written: the number of its key, and whether it keeps.
 Choice = tuple[int, bool]
@@ -49,7 +56,8 @@ def learn_rules(model: SiteModel, pages: Iterable[Page], max_rules: int = MAX_RU
 
     Of more than `MAX_PAGES` pages so many are learned from. `Rules.agreement` is with the model on
     pages that the rules were not learned from: the others, or, if there are none, on each half of
-    the pages by rules of the other half (None: there are fewer than `MIN_PAGES`). Raises
+    the pages by rules of the other half (of few pages: on each by rules of the others; None: there
+    are fewer than `MIN_PAGES`). Raises
     `NotEnoughTextError` if the model keeps nothing of the pages.
 
     >>> from contentspider import Page, SiteLearner
@@ -60,33 +68,40 @@ def learn_rules(model: SiteModel, pages: Iterable[Page], max_rules: int = MAX_RU
     """
     given = sorted(
         (page for page in pages if page.content.blocks), key=lambda page: sample_order(page.url)
-    )[: 2 * MAX_PAGES]
+    )[: MAX_PAGES + MAX_OTHERS]
     if not given:
         raise NotEnoughTextError(f"{model.site or 'the site'}: no page has any text")
     places = places_of(model, given)
     numbers = np.arange(len(given))
     own = places.of_pages(numbers < MAX_PAGES)
-    plain = Keys(places.places, False)
-    languages = [(plain, MIN_GAIN)]
+    languages = [(Keys(places.places, False), MIN_GAIN)]
     agreement = None
     if own.pages >= MIN_PAGES:
-        halves = [own.of_pages(numbers[: own.pages] % 2 == half) for half in (0, 1)]
         languages.append((Keys(places.places, True), MIN_PARTICULAR_GAIN))
-        scores = []
-        for keys, least in languages:
-            found = [
-                agreements(keys, learn(keys, mine, least, max_rules), other)
-                for mine, other in (halves, halves[::-1])
-            ]
-            scores.append(float(np.concatenate(found).mean()))
-        if scores[1] < scores[0] + BETTER:
+        plain, particular = (_left_out(keys, own, least, max_rules) for keys, least in languages)
+        if particular < plain + BETTER:
             del languages[1]
-        agreement = scores[len(languages) - 1]
+        agreement = max(plain, particular) if len(languages) > 1 else plain
     keys, least = languages[-1]
     chosen = learn(keys, own, least, max_rules)
     if len(given) > MAX_PAGES:
         agreement = float(agreements(keys, chosen, places.of_pages(numbers >= MAX_PAGES)).mean())
     return _written(model, keys, chosen, own, agreement)
+
+
+def _left_out(keys: Keys, places: Places, min_gain: float, max_rules: int) -> float:
+    """Return how far rules agree with the model on pages that they are not learned from."""
+    folds = places.pages if places.pages <= FEW_PAGES else 2
+    fold = np.arange(places.pages) % folds
+    found = [
+        agreements(
+            keys,
+            learn(keys, places.of_pages(fold != number), min_gain, max_rules),
+            places.of_pages(fold == number),
+        )
+        for number in range(folds)
+    ]
+    return float(np.concatenate(found).mean())
 
 
 def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
@@ -100,28 +115,66 @@ def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
 
 
 def learn(keys: Keys, places: Places, min_gain: float, max_rules: int) -> list[Choice]:
-    """Return the rules that bring what is kept nearest to what the model keeps, one after the
-    other, each the one that brings most.
+    """Return the rules that bring what is kept nearest to what the model keeps.
 
-    A block weighs the square root of its length.
+    A block weighs the square root of its length, and all that is kept of a page as much as of any
+    other. Each rule is the one that brings most after those before it; of several beginnings the
+    one is taken that ends best.
     """
-    weights = np.sqrt(places.chars) * places.counts
+    weights = _weights(places)
     count = len(places.places)
     content: Numbers = np.bincount(places.place, weights * places.kept, minlength=count)
     noise: Numbers = np.bincount(places.place, weights * ~places.kept, minlength=count)
-    chosen: list[Choice] = []
-    state = State(keys, count)
+    best: list[Choice] = []
+    best_score = -np.inf
+    for first in _beginnings(keys, content, noise):
+        chosen = _continued(keys, first, content, noise, min_gain, max_rules)
+        score = _f1(content, noise, _state(keys, chosen, count)) - min_gain * len(chosen)
+        if score > best_score + 1e-6:
+            best, best_score = chosen, score
+    return best
+
+
+def _weights(places: Places) -> Numbers:
+    weights = np.sqrt(places.chars) * places.counts
+    kept = np.bincount(places.page, weights * places.kept, minlength=places.pages)
+    if not kept.any():
+        return weights
+    # A page with hardly any text counts for less.
+    least = LEAST_PAGE * np.median(kept[kept > 0])
+    return np.asarray(weights / np.maximum(kept, least)[places.page])
+
+
+def _costs(keys: Keys) -> Numbers:
     # Of keys that bring the same, a name says more of pages to come than a tag.
-    costs = PARTICULAR_COST * keys.particular - 1e-9 * keys.named
+    return np.asarray(PARTICULAR_COST * keys.particular - 1e-9 * keys.named)
+
+
+def _beginnings(keys: Keys, content: Numbers, noise: Numbers) -> list[Choice]:
+    """Return the first rules that bring most, of those that bring the same one only."""
+    gains = _gains(keys, content, noise, State(keys, len(content)))[0] - _costs(keys)
+    found: dict[float, Choice] = {}
+    for key in np.argsort(-gains, kind="stable").tolist():
+        if gains[key] <= 0 or len(found) == BEGINNINGS:
+            break
+        found.setdefault(round(float(gains[key]), 6), (key, True))
+    return list(found.values())
+
+
+def _continued(
+    keys: Keys, first: Choice, content: Numbers, noise: Numbers, min_gain: float, max_rules: int
+) -> list[Choice]:
+    """Return *first* with the rules that bring most after it, and without what is not needed."""
+    chosen = [first]
+    state = _state(keys, chosen, len(content))
     while len(chosen) < max_rules:
-        now = _f1(content, noise, state)
-        gains = _gains(keys, content, noise, state) - now - costs
+        gains = _gains(keys, content, noise, state) - _f1(content, noise, state) - _costs(keys)
         best = int(np.argmax(gains))
-        keeps, key = best < len(keys.keys), best % len(keys.keys)
         if gains.flat[best] < min_gain:
             break
-        state.add(key, keeps)
-        chosen.append((key, keeps))
+        choice = (best % len(keys.keys), best < len(keys.keys))
+        state.add(*choice)
+        chosen.append(choice)
     return _needed(keys, chosen, content, noise)
 
 
@@ -134,15 +187,13 @@ def _gains(keys: Keys, content: Numbers, noise: Numbers, state: State) -> NDArra
         (keys.depth == present) & (keys.rank[keys.key] >= state.rank[place])
     )
     right, wrong = content[state.keeps].sum(), noise[state.keeps].sum()
-    total = content.sum()
     rows = []
-    for sign, changed in ((1, wins & ~state.keeps[place]), (-1, wins & state.keeps[place])):
-        more_right, more_wrong = (
-            sign * np.bincount(keys.key[changed], what[place[changed]], minlength=len(keys.keys))
-            for what in (content, noise)
+    for sign, changes in ((1, wins & ~state.keeps[place]), (-1, wins & state.keeps[place])):
+        hits, misses = (
+            sum_ + sign * np.add.reduceat(np.where(changes, of[place], 0.0), keys.starts[:-1])
+            for sum_, of in ((right, content), (wrong, noise))
         )
-        hits = right + more_right
-        rows.append(2 * hits / np.maximum(hits + wrong + more_wrong + total, 1e-9))
+        rows.append(2 * hits / np.maximum(hits + misses + content.sum(), 1e-9))
     return np.array(rows)
 
 

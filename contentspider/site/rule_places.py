@@ -73,38 +73,40 @@ class Places:
 
 def places_of(model: SiteModel, pages: Sequence[Page]) -> Places:
     """Return the places of pages, and what the model decides on them."""
-    known: dict[Place, int] = {}
+    # A place is a place around it, a step, and where that stands.
+    known: dict[tuple[int, str, int], int] = {}
+    steps: dict[str, tuple[str, bool]] = {}
     rows: list[tuple[int, int, int, int, bool]] = []
-    steps: dict[str, list[str]] = {}
     for number, page in enumerate(pages):
         content = page.content
         kept = (model.probabilities(page) > 0.5).tolist()
-        of_container: dict[int, int] = {}
-        for block, is_kept in zip(content.blocks, kept, strict=True):
-            place = of_container.get(block.container)
-            if place is None:
-                path = steps.get(block.path)
-                if path is None:
-                    path = steps[block.path] = model.slot_of(block.path).split("/")
-                where = []
-                container = block.container
-                while container >= 0:
-                    where.append(content.positions[container] + 1)
-                    container = content.parents[container]
-                # Paths end at a depth.
-                where = where[::-1] if len(where) == len(path) else [0] * len(path)
-                key = tuple(
-                    (step, at if at <= MAX_PLACE and step_tag(step) in PLACED_TAGS else 0)
-                    for step, at in zip(path, where, strict=True)
-                )
-                place = of_container[block.container] = known.setdefault(key, len(known))
-            rows.append((number, place, len(block.text), len(tokens(block.text)), is_kept))
+        of_container: list[int] = []
+        for parent, path, position in zip(
+            content.parents, content.paths, content.positions, strict=True
+        ):
+            found = steps.get(path)
+            if found is None:
+                step = model.slot_of(path).rpartition("/")[2]
+                found = steps[path] = (step, step_tag(step) in PLACED_TAGS)
+            above = of_container[parent] if parent >= 0 else -1
+            if parent >= 0 and len(path) == len(content.paths[parent]):  # paths end at a depth
+                of_container.append(above)
+                continue
+            at = position + 1 if found[1] and position < MAX_PLACE else 0
+            of_container.append(known.setdefault((above, found[0], at), len(known)))
+        rows += [
+            (number, of_container[block.container], len(block.text), len(tokens(block.text)), keep)
+            for block, keep in zip(content.blocks, kept, strict=True)
+        ]
+    places: list[Place] = []
+    for above, step, at in known:
+        places.append((*places[above], (step, at)) if above >= 0 else ((step, at),))
     page_, place_, chars, words, kept_ = (
         np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)
     )
-    return Places(
-        list(known), len(pages), page_, place_, chars, words, kept_ > 0, np.ones_like(page_)
-    )
+    present, place_ = np.unique(place_, return_inverse=True)
+    places = [places[number] for number in present.tolist()]
+    return Places(places, len(pages), page_, place_, chars, words, kept_ > 0, np.ones_like(page_))
 
 
 def places_of_summary(model: SiteModel) -> Places:
@@ -142,46 +144,65 @@ def elements(step: str) -> list[Element]:
 class Keys:
     """The keys by which rules may name what is around the places, and how deep each matches.
 
-    *is_particular* adds keys that say the parent, or the place among siblings.
+    *is_particular* adds keys that say the parent, or the place among siblings. Of keys that match
+    alike everywhere there is one: the plainest, and of those one with a name.
     """
 
     def __init__(self, places: Iterable[Place], is_particular: bool) -> None:
-        known: dict[Key, int] = {}
+        numbers: dict[Element, int] = {}
+        of_step: dict[str, list[int]] = {}
+        known: dict[tuple[int, int, int], int] = {}  # by the numbers of elements, -1: no parent
         rows: list[tuple[int, int, int]] = []
-        of_step: dict[str, list[Element]] = {}
         for number, place in enumerate(places):
             deepest: dict[int, int] = {}
-            above: list[Element] = []
+            above: list[int] = []
             for depth, (step, at) in enumerate(place):
                 own = of_step.get(step)
                 if own is None:
-                    own = of_step[step] = elements(step)
+                    found = elements(step)
+                    own = of_step[step] = [numbers.setdefault(one, len(numbers)) for one in found]
                 for element in own:
-                    deepest[known.setdefault((element, None, 0), len(known))] = depth
+                    deepest[known.setdefault((element, -1, 0), len(known))] = depth
                 if is_particular:
                     for parent in above:
                         for element in own:
-                            key = known.setdefault((element, parent, 0), len(known))
-                            deepest[key] = depth
+                            deepest[known.setdefault((element, parent, 0), len(known))] = depth
                     if at and own:
-                        deepest[known.setdefault((own[0], None, at), len(known))] = depth
+                        deepest[known.setdefault((own[0], -1, at), len(known))] = depth
                 above = own
             rows += [(key, number, depth) for key, depth in deepest.items()]
-        self.keys = list(known)
+        named = list(numbers)
+        keys: list[Key] = [
+            (named[element], named[parent] if parent >= 0 else None, at)
+            for element, parent, at in known
+        ]
+        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        table = table[np.argsort(table[:, 0], kind="stable")]
+        parts = np.split(table[:, 1:], np.searchsorted(table[:, 0], np.arange(1, len(keys))))
+        alike: dict[bytes, int] = {}
+        for key in sorted(range(len(keys)), key=lambda key: _plainness(keys[key])):
+            alike.setdefault(parts[key].tobytes(), key)
+        kept = sorted(alike.values())
+        self.keys = [keys[key] for key in kept]
         ranks = [Rule(KEEP, *key).rank for key in self.keys]
         order = {rank: number for number, rank in enumerate(sorted(set(ranks)))}
         self.rank = np.array([order[rank] for rank in ranks])
         self.named = np.array([bool(key[0].id or key[0].name) for key in self.keys])
         self.particular = np.array([bool(key[1] or key[2]) for key in self.keys])
-        table = np.array(rows, dtype=np.int64).reshape(-1, 3)
-        table = table[np.argsort(table[:, 0], kind="stable")]
-        self.key, self.place, self.depth = table.T
+        self.key = np.repeat(np.arange(len(kept)), [len(parts[key]) for key in kept])
+        self.place, self.depth = np.concatenate([parts[key] for key in kept]).T.copy()
         self.starts = np.searchsorted(self.key, np.arange(len(self.keys) + 1))
 
     def matches(self, key: int) -> tuple[Ints, Ints]:
         """Return the places around which a key matches, and the depth where it does last."""
         rows = slice(self.starts[key], self.starts[key + 1])
         return self.place[rows], self.depth[rows]
+
+
+def _plainness(key: Key) -> tuple[bool, bool, bool]:
+    """Return what orders keys: the plainest first, of these one with a name."""
+    element, parent, at = key
+    return bool(parent or at), bool(at), not (element.id or element.name)
 
 
 class State:
