@@ -56,6 +56,12 @@ def add_to(commands: Commands) -> None:
     )
     _add_most(show)
     show.set_defaults(act=_show)
+    explain = actions.add_parser(
+        "explain", help="print a site's model as a few sentences: in what it says content is"
+    )
+    explain.add_argument("site")
+    _add_generation(explain, "the present one")
+    explain.set_defaults(act=_explain)
     diff = actions.add_parser("diff", help="print which signatures became content or noise")
     diff.add_argument("site")
     diff.add_argument(
@@ -83,7 +89,7 @@ def add_to(commands: Commands) -> None:
     )
     importing.add_argument("file", type=Path)
     importing.set_defaults(act=_import)
-    for action in (listing, show, diff, rollback, export, importing):
+    for action in (listing, show, explain, diff, rollback, export, importing):
         add_state_dir(action)  # the copy of a shared store is in it, too
     models.set_defaults(run=_models)
 
@@ -187,6 +193,17 @@ def _show(store: ModelStore, options: argparse.Namespace) -> None:
     ):
         lines += ["", f"{title} ({len(chosen)} signatures)", *_table(chosen[: options.most])]
     print(printable("\n".join(lines)))
+
+
+def _explain(store: ModelStore, options: argparse.Namespace) -> None:
+    from contentspider.site.explanation import explain_model
+
+    model = _read(store, options.site, options.generation)
+    found = explain_model(model, kept_pages(options.site, options.state_dir or ""))
+    of = f"{found.pages} pages of its crawl" if found.pages else "its manifest"
+    agreement = f"this says of {found.agreement:.1%} of the words what the model decides:"
+    lines = [f"{model.site}: model {model.version}; on {of} {agreement}"]
+    print(printable("\n".join([*lines, *map(str, found.sentences)])))
 
 
 def _table(slots: Sequence[SlotSummary]) -> list[str]:
