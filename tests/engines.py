@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import connect
+from tests.elasticsearch_proxy import as_elasticsearch
 from tests.meilisearch_server import fake_meilisearch
 from tests.servers import KEY, index_url, opensearch_server, postgresql_server, typesense_server
 
@@ -47,6 +49,15 @@ def opensearch(folder: Path) -> Iterator[str]:
         yield made
 
 
+def elasticsearch(folder: Path) -> Iterator[str]:
+    """Give the URL of an index that is not there yet, on a server that speaks as Elasticsearch."""
+    with index_url(opensearch_server) as made:
+        parts = urlsplit(made)
+        assert parts.port
+        with as_elasticsearch(parts.port) as server:
+            yield f"{server}{parts.path}"
+
+
 def meilisearch(folder: Path) -> Iterator[str]:
     """Give the URL of an index that is not there yet, on a server that is no Meilisearch."""
     with fake_meilisearch() as server, pytest.MonkeyPatch.context() as patch:
@@ -62,6 +73,7 @@ AT_HAND: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
     "postgresql": ("psycopg", postgresql),
     "typesense": ("typesense", typesense),
     "opensearch": ("opensearchpy", opensearch),
+    "elasticsearch": ("elasticsearch", elasticsearch),
     "meilisearch": ("meilisearch", meilisearch),
 }
 
