@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Told = list[tuple[object, ...]]
 
 PAGES = 30
-# What is killed: the process, at the so many-th call of a method, before it or after.
+# What is killed: the process (or VICTIM), at the so many-th call of a method, before it or after;
+# an engine takes so many documents at a time (BATCH).
 KILLING = """
 import os, signal, sys
 from importlib import import_module
@@ -37,14 +38,17 @@ where, method, when, after = sys.argv[1].split(" ")
 module, kind = where.split(":")
 of = getattr(import_module(module), kind)
 call, numbers = getattr(of, method), count(1)
+victim = int(os.environ.get("VICTIM", 0)) or os.getpid()
+if "BATCH" in os.environ:
+    of.max_documents = int(os.environ["BATCH"])
 
 def killed(*arguments, **named):
     dies = next(numbers) == int(after)
     if dies and when == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(victim, signal.SIGKILL)
     result = call(*arguments, **named)
     if dies:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(victim, signal.SIGKILL)
     return result
 
 setattr(of, method, killed)
