@@ -7,15 +7,17 @@ taken again and again, each with an id and a number of its own in front of its t
 N documents (20,000). *bulk* adds them to a plain writer of the same schema, analyzer, heap and one
 thread, and commits once; *upsert* is what `contentspider index` does: in batches as large as the
 engine takes, each asked for its documents first (`Engine.find`), one flush at the end; *again* is
-an upsert of all documents, changed, into the index that *upsert* left. Each runs in a process of
-its own: seconds, CPU seconds, the largest resident set with what it is without any document, and
-the index's bytes.
+an upsert of all documents, changed, into the index that *upsert* left; *sync* is `contentspider
+index sync` of a history that has them, as it is after a crawl, into a new index. Each runs in a
+process of its own: seconds, CPU seconds, the largest resident set with what it is without any
+document, and the index's bytes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -28,14 +30,20 @@ from typing import TYPE_CHECKING
 import tantivy
 from memory import high_water
 
+from contentspider.cli import main as contentspider
 from contentspider.index.document import Document, document_fields
 from contentspider.index.tantivy import HEAP_BYTES, TantivyEngine
 from contentspider.index.tantivy_terms import ANALYZER, SCHEMA, WORDS, to_tantivy
+from contentspider.storage.documents import SQLiteDocuments
+from contentspider.storage.history import SQLiteHistory
+from contentspider.storage.visits import Answer, Seen, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WAYS = ("bulk", "upsert", "again")
+WAYS = ("bulk", "upsert", "again", "sync")
+HISTORY = Path("history", "pages.sqlite")
+AT = "2026-01-02T03:04:05+00:00"
 
 
 def documents(texts: Path, count: int, version: int) -> Iterator[Document]:
@@ -88,14 +96,45 @@ def upsert(folder: Path, texts: Path, count: int, version: int) -> None:
     engine.close()
 
 
+def make_history(path: Path, texts: Path, count: int) -> None:
+    """Write a history of one crawl that found the documents."""
+    history = SQLiteHistory(path)
+    takeover = history.take_over("crawl 1", True)
+    for place, one in enumerate(documents(texts, count, 1)):
+        item = dict(one.fields) | {"id": one.id}
+        digest = f"{place:032x}"
+        visit = Visit(
+            id=one.id,
+            url=str(item["url"]),
+            site=str(item["site"]),
+            at=AT,
+            change="new",
+            ratio=1.0,
+            cause="",
+            content_hash=digest,
+            text_hash=digest,
+            model="m",
+            first_seen=AT,
+            changed_at=AT,
+        )
+        text = str(item["content"])
+        takeover.take(Seen(place + 1, visit, Answer(), text, None, True, item))
+    takeover.commit()
+    history.close()
+
+
 def run(way: str, folder: Path, texts: Path, count: int) -> None:
     """Do one thing in this process, and print what it cost."""
     for _ in documents(texts, 1, 1):
         pass
+    if way == "sync":
+        SQLiteDocuments(folder.parent / HISTORY).close()
     idle = high_water(os.getpid())
     started, used = time.monotonic(), time.process_time()
     if way == "bulk":
         bulk(folder, texts, count)
+    elif way == "sync":
+        contentspider(["index", "sync", str(folder.parent / HISTORY), f"tantivy:{folder}"])
     else:
         upsert(folder, texts, count, 1 + (way == "again"))
     seconds, cpu = time.monotonic() - started, time.process_time() - used
@@ -126,8 +165,15 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for number in range(1, options.rounds + 1):
         with tempfile.TemporaryDirectory(prefix="contentspider-") as scratch:
+            path = Path(scratch) / HISTORY
+            path.parent.mkdir()
+            made = multiprocessing.Process(
+                target=make_history, args=(path, options.texts, options.documents)
+            )
+            made.start()
+            made.join()
             for way in WAYS:
-                folder = Path(scratch) / ("bulk" if way == "bulk" else "upsert")
+                folder = Path(scratch) / ("upsert" if way == "again" else way)
                 folder.mkdir(exist_ok=True)
                 command = [sys.executable, __file__, str(options.texts), "--run", way]
                 command += ["--folder", str(folder), "--documents", str(options.documents)]
