@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py $(addprefix contentspider/,site/counts.py site/rows.py page/stored.py page/structure.py page/markdown.py page/markup.py) \
 	$(wildcard contentspider/*/*.pyx contentspider/*/*/*.pyx contentspider/*/*.pxd contentspider/*/*/*.pxd)
 
-.PHONY: crawl test quality minimum lint docs bench clean
+.PHONY: crawl test quality kills minimum lint docs bench clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -17,9 +17,14 @@ endif
 test: $(VENV)/.installed-dev lint docs
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
 
-# All open corpora, each judged by a prior that has not seen it; CI takes a sample of them.
+# All open corpora, each judged by a prior that has not seen it, and crawls killed at all moments; CI
+# takes a sample of both.
 quality: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --all-folds tests/test_quality.py
+
+kills: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest --all-kills tests/test_durability.py tests/test_outage.py \
+		tests/test_recrawls_killed.py tests/test_index_faults.py
 
 # The oldest Python that is supported, if one with headers is here, and the lowest version of every
 # dependency. With ONLY=versions those tests of which a library's version decides: CI's share.

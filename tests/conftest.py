@@ -44,7 +44,9 @@ VERSIONS = {
 }
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--all-kills"):
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
     for item in items:
         if {item.path.stem.removeprefix("test_"), item.name.partition("[")[0]} & VERSIONS:
             item.add_marker(pytest.mark.versions)
@@ -55,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--all-folds", action="store_true", help="judge all open corpora, not a sample of them"
     )
     parser.addoption(
-        "--all-kills", action="store_true", help="kill re-crawls at all moments, not at a few"
+        "--all-kills", action="store_true", help="kill crawls at all moments, not at a few"
     )
 
 

@@ -192,7 +192,13 @@ def hostile() -> Iterator[HostileSite]:
         yield made
 
 
-@pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Service Unavailable"])
+@pytest.mark.parametrize(
+    "status",
+    [
+        "429 Too Many Requests",
+        pytest.param("503 Service Unavailable", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
     hostile: HostileSite, tmp_path: Path, status: str
 ) -> None:
