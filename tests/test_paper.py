@@ -12,6 +12,7 @@ from contentspider.site.paper import (
     label_by_contrast,
     label_like_the_paper,
     label_page_by_page,
+    label_template_by_template,
 )
 
 
@@ -26,6 +27,9 @@ def labels(method, *bodies: str) -> list[int]:
 # The paragraph has four characters of its page's title, the list item three.
 PARAGRAPH = "<title>aaaa</title><p>a a a A</p><ul><li>zzzz</ul>"
 ITEM = "<title>bbbb</title><p>zzzz</p><ul><li>bbb</ul>"
+# Two pages of another template, the second without hints.
+HEADING = "<title>cc</title><h2>cc</h2><ul><li>zzzz</ul>"
+SILENT = "<ol><li>dddd</ol>"
 LINKED = PARAGRAPH.replace("a a a A", "<a href=/>aaaa</a>")
 
 
@@ -37,6 +41,9 @@ LINKED = PARAGRAPH.replace("a a a A", "<a href=/>aaaa</a>")
         (label_like_the_paper, [LINKED, ITEM], [1, 0, 1, 0]),
         (label_page_by_page, [PARAGRAPH, ITEM], [1, 0, 0, 1]),
         (label_page_by_page, [PARAGRAPH, "", ITEM], [1, 0, 0, 1]),
+        (label_like_the_paper, [PARAGRAPH, HEADING, SILENT], [1, 0, 0, 0, 0]),
+        (label_template_by_template, [PARAGRAPH, HEADING, SILENT], [1, 0, 1, 0, 0]),
+        (label_template_by_template, [PARAGRAPH, ITEM], [1, 0, 1, 0]),
         (label_by_contrast, [PARAGRAPH, ITEM], [1, 0, 1, 0]),
         # what is linked says nothing
         (label_by_contrast, [LINKED, ITEM], [0, 1, 0, 1]),

@@ -106,7 +106,15 @@ def test_labels_that_are_no_probabilities_are_refused(
 
 
 def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> None:
-    assert LABELS.names() == ["votes", "paper", "paper-local", "contrast", "prose", "quiet"]
+    assert LABELS.names() == [
+        "votes",
+        "paper",
+        "paper-local",
+        "paper-again",
+        "contrast",
+        "prose",
+        "quiet",
+    ]
     assert CLASSIFIERS.names() == ["svm", "shares"]
     with pytest.raises(
         OptionError, match=r"labels='best' is unknown; use one of .*'quiet', or inst"

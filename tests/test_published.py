@@ -12,6 +12,8 @@ from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.experiments import load_sites, measure, mixed_pages, other_sites
 from contentspider.evaluation.metric import edit_score
 from contentspider.evaluation.published import judge_blocks, judge_pages, label_by_gold
+from contentspider.evaluation.rendered_curve import edit_scores
+from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.page.document import Page
 from contentspider.page.rendered import rendered_page
 from contentspider.site.featuresets import FEATURE_SETS, SiteFeatures
@@ -135,6 +137,30 @@ def test_gold_beside_rendered_pages_is_their_truth(tmp_path: Path) -> None:
     gold.write_text('{"url": "u"}\n')
     with pytest.raises(ContentSpiderError, match=r"tea\.gold\.jsonl:1: not gold of a page"):
         load_sites(path, "paper", 40)
+
+
+def test_the_curve_by_edit_distance_knows_the_first_pages_only(tmp_path: Path) -> None:
+    # The third page is of another template, of which the best cluster has nothing.
+    texts = [[("p", STORY), ("li", "Menu")]] * 2 + [[("td", STORY), ("li", "Menu")]]
+    path = write(tmp_path / "tea.jsonl", [record(n, found) for n, found in enumerate(texts)])
+    gold = [{"url": f"http://example.org/{n}", "text": STORY} for n in range(3)]
+    write(tmp_path / "tea.gold.jsonl", gold)
+    assert edit_scores(*find_rendered(path), "paper", 3) == [1, 1, None]
+    assert edit_scores(*find_rendered(path), "paper-again", 3) == [1, 1, 1]
+    run("experiment", "learning-curve", "tea.jsonl", "--labels", "paper", cwd=tmp_path)
+    lines = (tmp_path / "learning-curve.md").read_text().splitlines()
+    assert lines[2:] == [
+        "| 2 | 1.0000 | 1.0000 |",
+        "| 3 | 0.6667 | 1.0000 |",
+        "| mean | 0.8333 | 1.0000 |",
+    ]
+    (tmp_path / "tea.gold.jsonl").unlink()
+    failed = run("experiment", "learning-curve", "tea.jsonl", cwd=tmp_path, check=False)
+    assert "the rendered pages have no gold text" in failed.stderr
+
+
+def test_a_single_corpus_has_no_rendered_pages(example_corpus: Path) -> None:
+    assert find_rendered(example_corpus) == []
 
 
 def test_a_collection_is_folded_by_blocks_and_labelled_by_its_gold(tmp_path: Path) -> None:

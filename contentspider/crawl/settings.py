@@ -48,8 +48,8 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_LABELS",
         "votes",
-        "How blocks are labelled: 'votes', 'paper' (Algorithm 1 to the letter), 'paper-local' or"
-        " 'contrast' (variations of it), or a method that another package adds.",
+        "How blocks are labelled: 'votes', 'paper' (Algorithm 1 to the letter), 'paper-local',"
+        " 'paper-again' or 'contrast' (variations of it), or a method that another package adds.",
     ),
     Setting(
         "CONTENTSPIDER_FEATURES",

@@ -65,7 +65,8 @@ def line_chart(
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(7, 4))
     for title, values in series.items():
-        axes.plot(names, values, marker="o", label=title)
+        axes.plot(range(len(names)), values, marker="o", label=title)
+    axes.set_xticks(range(len(names)), names)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.grid(alpha=0.3)

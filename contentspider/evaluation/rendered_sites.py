@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 RENDERED_SUFFIXES = (".jsonl", ".jsonl.gz")
 GOLD_SUFFIX = ".gold.jsonl"
+CORPUS_GOLD = "gold.jsonl"
 # Gold is asked of a page that has so much of its words: what was rendered may be a server's error,
 # of which no method can extract the article. In the open data 14 pages have less than 0.22, and
 # all others more than 0.42.
@@ -44,9 +45,11 @@ class RenderedSite:
 
 
 def find_rendered(source: Path) -> list[RenderedSite]:
-    """Return the files of rendered pages that *source* is, or has; an empty list if it has none."""
+    """Return the files of rendered pages that *source* is, or has; an empty list if it has none, or
+    is a corpus.
+    """
     files = [source] if source.is_file() else []
-    if source.is_dir():
+    if source.is_dir() and not (source / CORPUS_GOLD).is_file():
         files = sorted(
             path
             for path in source.iterdir()

@@ -15,6 +15,8 @@ from contentspider.evaluation.hybrid import hybrid_tables
 from contentspider.evaluation.judging import general_judges, site_judges, with_gold
 from contentspider.evaluation.metric import text_score
 from contentspider.evaluation.predict import predict_site
+from contentspider.evaluation.rendered_curve import edit_curve
+from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.evaluation.training import cross_fit
 from contentspider.site.featuresets import ALL_SETS, FEATURE_SETS, SLOTS, needs_attributes
 from contentspider.site.labels import LABELS
@@ -112,6 +114,19 @@ def _table_of_means(
     return lines, charted
 
 
+def _table_of_means_and_sites(
+    kind: str, rows: Sequence[tuple[str, list[Result]]]
+) -> tuple[list[str], list[tuple[str, list[Result]]]]:
+    lines, charted = _table_of_means(kind, rows)
+    lines += ["", f"| {kind} | site | {HEAD} |", f"|---|---|{RULE}|"]
+    lines += [
+        f"| {name} | {result.name} | {_cells([result])} |"
+        for name, results in rows
+        for result in results
+    ]
+    return lines, charted
+
+
 def _features(
     sites: Sequence[ExperimentSite], folds: int, weights: str
 ) -> tuple[list[str], list[tuple[str, list[Result]]]]:
@@ -128,14 +143,7 @@ def _features(
         (name, per_site(sites, features, folds, weights))
         for name, features in zip(names, sets, strict=True)
     ]
-    lines, charted = _table_of_means("feature set", rows)
-    lines += ["", f"| feature set | site | {HEAD} |", f"|---|---|{RULE}|"]
-    lines += [
-        f"| {name} | {result.name} | {_cells([result])} |"
-        for name, results in rows
-        for result in results
-    ]
-    return lines, charted
+    return _table_of_means_and_sites("feature set", rows)
 
 
 def _labels(
@@ -148,7 +156,7 @@ def _labels(
             yield f"{method}: the labels themselves", [measure(site, site.labels) for site in sites]
             yield f"{method}: a classifier of them", per_site(sites, features, folds, weights)
 
-    return _table_of_means("labels", rows())
+    return _table_of_means_and_sites("labels", list(rows()))
 
 
 def _add(matrices: Iterable[list[list[int]]]) -> list[list[int]]:
@@ -178,6 +186,8 @@ def _confusion(results: Sequence[Result], chart: Path) -> list[str]:
 
 
 def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[str]) -> list[str]:
+    if rendered := find_rendered(source):
+        return edit_curve(rendered, chart, labels)
     corpora = find_corpora(source)
     priors = cross_fit(corpora) if labels == "votes" and len(corpora) > 1 else {}
     curves: dict[str, list[float]] = {}
