@@ -117,6 +117,14 @@ def test_rules_that_only_keep_are_found_by_counting() -> None:
         "<div class=a>8",
     ] or rules._regions("<div>3<div class=a>4</div></div>") == ["<div class=a>4"]
     assert rules.text(html) == rules.read(html).text == "1\n4\n5\n6\n8"
+    lines = "<div class=a>x<b>y</b>z<SPAN title='>'>w</span><br>1<img>2<p>3<wbr>4<o:p>5</div>"
+    for html in (
+        lines,
+        lines.replace("<br>", "<pre>  a\n b</pre>"),
+        lines.replace("<b", "<b hidden"),
+    ):
+        assert rules._regions(html) is not None
+        assert rules.text(html) == rules.read(html).text != ""
     unended = "<h1>1</h1><div class=a>2<div>3</div>"
     assert rules._regions(unended) is None
     assert rules.text(unended) == "1\n2\n3"
@@ -253,11 +261,16 @@ def test_no_broken_page_breaks_it() -> None:
         "<h1><div class=a></h1>",
         "<div id=%d>",
         "<li><div></li>",
+        '<div x="',
+        "<svg/>",
+        "<svg ",
+        "<object>",
+        "<div style='display:",
     ],
 )
 def test_no_page_takes_longer_than_in_proportion_to_its_length(piece: str) -> None:
     def seconds(count: int) -> float:
-        html = "".join(piece.replace("%d", str(n)) for n in range(count))
+        html = "".join(piece.replace("%d", str(n)) for n in range(count)) + "</svg"
         best = 1e9
         for _ in range(3):
             start = time.process_time()

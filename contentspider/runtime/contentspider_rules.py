@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import unescape
@@ -37,6 +38,7 @@ PLACED_TAGS = frozenset("td table div section article main center".split())
 VOID_TAGS = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()
 )
+NO_BREAK_TAGS = frozenset(["img", "input", "wbr"])
 # They are no elements of their own: all of a page is in its body, whatever it writes.
 ROOT_TAGS = frozenset("html head body".split())
 INLINE_TAGS = frozenset(
@@ -80,10 +82,24 @@ RANKED = sorted((rank, name) for name, rank in RANKS.items() if rank > USUAL_RAN
 
 FOLD = re.IGNORECASE
 # Each alternative takes what it has taken for good, so that no page takes more than its length.
-TAG = re.compile(r"""(</?[a-zA-Z](?:[^>"'=]+|=\s*(?:"[^"]*"|'[^']*')?|["'])*>?|<[!?/][^>]*>?)""")
+TAG = re.compile(
+    r"""(</?[a-zA-Z][^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*')?|["'])[^>"'=]*)*>?|<[!?/][^>]*>?)"""
+)
+# Those that end no line.
+_INLINE = "|".join(sorted(INLINE_TAGS | ROOT_TAGS | NO_BREAK_TAGS))
+INLINE_TAG = re.compile(
+    rf"""</?(?i:{_INLINE})(?=[\s/>])[^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*')?|["'])[^>"'=]*)*>?"""
+)
+# Where one of these is, tags must be looked at one by one.
+NOT_SIMPLE = ("hidden", "<pre", "<listing", "<xmp")
 NAME = re.compile(r"</?([^\s/>]+)")
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
-SKIPPED = re.compile(rf"<(?:!--|({'|'.join(SKIPPED_TAGS)})(?=[\s/>]))", FOLD)
+# By their first letters, of which the rest is looked at only if they are there: twice as fast.
+_BY_LETTER = {
+    tag[0]: [name[1:] for name in SKIPPED_TAGS if name[0] == tag[0]] for tag in SKIPPED_TAGS
+}
+_ANY = "|".join(f"[{a}{a.upper()}](?i:{'|'.join(rest)})" for a, rest in _BY_LETTER.items())
+SKIPPED = re.compile(rf"<(?:!--|({_ANY})(?=[\s/>]))")
 SKIPPED_ENDS = {name: re.compile(f"</{name}(?=[\\s/>])", FOLD) for name in SKIPPED_TAGS}
 SCRIPT_PARTS = re.compile(r"<!--(?:-?>)?|-->|</?script(?=[\s/>])", FOLD)
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", FOLD)
@@ -261,7 +277,7 @@ class Rules:
         """
         html = _without_skipped(html if isinstance(html, str) else decode(html))
         if self._is_simple and (regions := self._regions(html)) is not None:
-            return _join([_walk(self, region, None, True) for region in regions])
+            return _join([self._all_of(region) for region in regions])
         return _join([_walk(self, html, None)])
 
     def read(self, html: str | bytes) -> Reading:
@@ -272,20 +288,32 @@ class Rules:
         reading.text = _join([_walk(self, html, reading)])
         return reading
 
+    def _all_of(self, html: str) -> str:
+        """Return the text of what is kept as a whole, as `_walk` does."""
+        low = html.lower()
+        if any(word in low for word in NOT_SIMPLE) or (
+            "display" in low and HIDDEN_STYLE.search(html)
+        ):
+            return _walk(self, html, None, True)
+        return LINE + TAG.sub(LINE, INLINE_TAG.sub("", html))
+
     def _regions(self, html: str) -> list[str] | None:
         """Return what stands between the start tags that rules match and their end tags, found by
         counting, the outermost elements only; None if one of them never ends.
         """
         found: list[tuple[int, int]] = []
         for tag, pattern in self._counts.items():
-            depth = start = 0
+            depth = start = end = 0
             for match in pattern.finditer(html):
+                if match.start() < end:  # in an attribute
+                    continue
                 if depth:
                     depth += -1 if match[1] else 1
                     if not depth:
                         found.append((start, match.start()))
                 elif not match[1]:
                     whole = TAG.match(html, match.start())
+                    end = whole.end() if whole else 0
                     code, name, effect, _ = self.tag(whole[0] if whole else "")
                     if effect is not None and (code, name) == (START, tag):
                         depth, start = 1, match.start()
@@ -320,7 +348,7 @@ class Rules:
         if written[1] == "/":
             return (INLINE_END if name in INLINE_TAGS else END), name, None, key
         if name in VOID_TAGS:
-            return (NOTHING if name in ("img", "wbr", "input") else BREAK), name, None, key
+            return (NOTHING if name in NO_BREAK_TAGS else BREAK), name, None, key
         attributes: dict[str, str] = {}
         for attribute in ATTRIBUTE.finditer(written, match.end()):
             value = attribute[2] or attribute[3] or attribute[4] or ""
@@ -361,7 +389,7 @@ def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = Fa
     keys: list[Key] = [("body", "", ())]  # with that of the body
     counts: list[dict[str, int]] = [{}]
     own: list[int] = []  # the rule that matched it
-    where: dict[str, list[int]] = {}  # which of the open elements have a name
+    where: dict[str, list[int]] = defaultdict(list)  # which of the open elements have a name
     out: list[str] = []
     line = False
     has_parents, placed = rules._has_parents, rules._placed
@@ -400,7 +428,7 @@ def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = Fa
             elif name in placed:
                 counts[-1][name] = counts[-1].get(name, 0) + 1
             if len(names) < MAX_DEPTH:
-                where.setdefault(name, []).append(len(names))
+                where[name].append(len(names))
                 names.append(name)
                 before.append((rule, keep))
                 if has_parents:
@@ -469,12 +497,14 @@ def _without_skipped(html: str) -> str:
         if name == "script":
             start = _script_end(html, start)
             continue
-        end_tag = None if name in missing else SKIPPED_ENDS[name].search(html, start)
         tag_end = html.find(">", start) + 1 or len(html)
-        if end_tag and not (html[tag_end - 2] == "/" and name in ("svg", "math")):
+        is_closed = html[tag_end - 2] == "/" and name in ("svg", "math")
+        if is_closed or name in missing:
+            start = tag_end
+        elif end_tag := SKIPPED_ENDS[name].search(html, start):
             start = html.find(">", end_tag.end()) + 1 or len(html)
         else:
-            missing |= {name} if not end_tag else set()
+            missing.add(name)
             start = len(html) if name == "style" else tag_end  # all that follows is its
     kept.append(html[start:])
     return "".join(kept)
