@@ -102,3 +102,34 @@ def confusion_chart(path: Path, matrices: Mapping[str, Sequence[Sequence[int]]])
         axes.set_yticks([0, 1], ["noise", "content"])
         axes.set_title(title, fontsize=8)
     _save(pyplot, figure, path)
+
+
+def tree_chart(path: Path, tree: Any, names: Sequence[str], title: str) -> None:
+    """Write a chart of scikit-learn's *tree* over numbers of these *names*."""
+    pyplot = _pyplot()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from sklearn.tree import plot_tree
+
+    figure, axes = pyplot.subplots(
+        figsize=(3 + 1.6 * tree.get_n_leaves(), 2 + 1.2 * tree.get_depth())
+    )
+    FigureCanvasAgg(figure)  # the nodes are placed by their size, which SVG does not tell
+    kinds = [("noise", "content")[int(label)] for label in tree.classes_]
+    plot_tree(tree, feature_names=list(names), class_names=kinds, filled=True, fontsize=7, ax=axes)
+    axes.set_title(title, fontsize=9)
+    _save(pyplot, figure, path)
+
+
+def split_chart(path: Path, counts: Mapping[str, Sequence[int]]) -> None:
+    """Write a chart with a bar for each part of a split: how many elements of it are noise, and how
+    many content.
+    """
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(7, 1 + 0.5 * len(counts)))
+    noise, content = zip(*counts.values(), strict=True)
+    axes.barh(list(counts), noise, label="noise")
+    axes.barh(list(counts), content, left=noise, label="content")
+    axes.invert_yaxis()
+    axes.set_xlabel("elements")
+    axes.legend()
+    _save(pyplot, figure, path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation import EQUAL
+from contentspider.evaluation.cart import cart_tables
 from contentspider.evaluation.charts import bar_chart, confusion_chart, line_chart
 from contentspider.evaluation.comparison import compare_methods
 from contentspider.evaluation.corpora import find_corpora
@@ -228,14 +229,15 @@ def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[s
 def _classifiers(
     sites: Sequence[ExperimentSite], folds: int, chart: Path
 ) -> tuple[list[str], list[tuple[str, list[Result]]]]:
-    """Return the tables of other classifiers, and what is to be charted of them; draw the chart by
-    the pages' words.
+    """Return the tables of other classifiers, and what is to be charted of them; draw those
+    beside it: by the pages' words, and of trees.
     """
     gold = with_gold(sites)
     own, charted = _table_of_means("a site's classifier", site_judges(sites, folds))
     general, _ = _table_of_means("general judge", general_judges(gold, OWNER_FOLDS))
-    words = chart.with_stem(f"{chart.stem}-words")
-    return [*own, "", *general, "", *hybrid_tables(gold, OWNER_FOLDS, words)], charted
+    words = hybrid_tables(gold, OWNER_FOLDS, chart.with_stem(f"{chart.stem}-words"))
+    types = cart_tables(gold, OWNER_FOLDS, chart)
+    return [*own, "", *general, "", *words, "", *types], charted
 
 
 def run_experiment(
