@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from lxml import etree
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 MAX_LISTED = 100
 OUTSIDE = frozenset(["html", "body"])
 NOTHING: frozenset[str] = frozenset()
+# The tags, ids and classes of elements. Most elements have no children, and share this.
+Lists: TypeAlias = "tuple[list[str], list[str], list[str]]"
+NO_CHILDREN: Lists = ([], [], [])
 TAG_SAYS = {tag: frozenset([tag]) for tag in TAGS}
 
 
@@ -37,8 +40,9 @@ class Node:
     root's is 0), the *height* of what is below it, and what its own names say
     (`contentspider.page.called`).
 
-    *listed* counts the elements from below the body down to this one, *names*, *ids* and *classes*
-    list them, the first `MAX_LISTED`; *tags* has theirs, *called* what their names say. *children*
+    Of an element with children *listed* counts the elements from below the body down to it,
+    *names*, *ids* and *classes* list them, the first `MAX_LISTED`; *tags* has theirs, *called* what
+    their names say. *children*
     has the tags, ids and classes of the children: no nodes, or a page would be a circle, which
     stays in memory until the collector finds it.
     """
@@ -58,7 +62,7 @@ class Node:
     tags: frozenset[str] = NOTHING
     called: frozenset[str] = NOTHING
     height: int = 0
-    children: tuple[list[str], list[str], list[str]] = field(default_factory=lambda: ([], [], []))
+    children: Lists = NO_CHILDREN
 
     def above_listed(self) -> dict[str, str | None]:
         """Return the tags, ids and classes of the elements above, outermost first."""
@@ -72,7 +76,7 @@ class Node:
     def beside_listed(self) -> dict[str, str | None]:
         """Return those of the elements beside this one, the nearest `MAX_LISTED` of them."""
         low, high = max(0, self.index - MAX_LISTED // 2), self.index + MAX_LISTED // 2 + 1
-        beside = self.parent.children if self.parent else ([], [], [])
+        beside = self.parent.children if self.parent else NO_CHILDREN
         names, ids, classes = (
             ",".join(each[low : self.index] + each[self.index + 1 : high]) or None
             for each in beside
@@ -131,21 +135,28 @@ def read_nodes(root: _Element) -> dict[_Element, Node]:
                 if name not in known:
                     known[name] = called(name)
                 own |= known[name]
-        depth, index = (parent.depth + 1, len(parent.child_tags)) if parent else (0, 0)
-        node = nodes[element] = Node(element, tag, id_, classes, parent, index, depth, own)
-        if parent is not None:
-            for column, value in zip(parent.children, (tag, id_, classes), strict=True):
-                column.append(value)
-            if tag not in OUTSIDE:
-                _list_above(node, parent)
+        if parent is None:
+            nodes[element] = Node(element, tag, id_, classes, None, 0, 0, own)
+            continue
+        if parent.children is NO_CHILDREN:
+            parent.children = ([], [], [])
+            _list_above(parent)
+        tags, ids, class_names = parent.children
+        nodes[element] = Node(element, tag, id_, classes, parent, len(tags), parent.depth + 1, own)
+        tags.append(tag)
+        ids.append(id_)
+        class_names.append(classes)
     for node in reversed(nodes.values()):
         if node.parent is not None:
             node.parent.height = max(node.parent.height, node.height + 1)
     return nodes
 
 
-def _list_above(node: Node, parent: Node) -> None:
-    """Note in a node what those below it have above them."""
+def _list_above(node: Node) -> None:
+    """Note in a node what those below it have above them, which its parent knows of itself."""
+    parent = node.parent
+    if parent is None or node.tag in OUTSIDE:
+        return
     node.tags = parent.tags if node.tag in parent.tags else parent.tags | {node.tag}
     node.called = parent.called | node.own_called if node.own_called else parent.called
     node.names, node.ids, node.classes = parent.names, parent.ids, parent.classes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,6 @@ UNITS = (ELEMENTS, BLOCKS)
 
 # The columns of families, with what each tells.
 SIBLINGS = [(f"is_sib_{tag}", tag) for tag in ("a", "input", "img", "p")]
-ABOVE = [(f"is_desc_{name}", name) for name in CALLED]
-OWN = [(f"is_{name}", name) for name in CALLED]
 TEXTS = [(f"contains_{text.replace(' ', '_')}", text) for text in CONTAINED]
 CHILDREN = [(f"has_child_{tag}", tag) for tag in ("a", "img", "p")]
 
@@ -66,7 +65,10 @@ COLUMNS: dict[str, str] = {
     **dict.fromkeys(("num_child_elements", "dom_subtree_depth"), INTEGER),
     **dict.fromkeys(("inner_text", "child_text"), TEXT),
     "is_desc_a": TRUTH,
-    **dict.fromkeys([name for name, _ in (*SIBLINGS, *ABOVE, *OWN, *TEXTS, *CHILDREN)], TRUTH),
+    **dict.fromkeys([name for name, _ in SIBLINGS], TRUTH),
+    **dict.fromkeys([f"is_desc_{name}" for name in CALLED], TRUTH),
+    **dict.fromkeys([f"is_{name}" for name in CALLED], TRUTH),
+    **dict.fromkeys([name for name, _ in (*TEXTS, *CHILDREN)], TRUTH),
     **dict.fromkeys(("inner_text_length", "child_text_length"), INTEGER),
     **dict.fromkeys(("has_children", "is_link", "is_uppermost_or_bottommost"), TRUTH),
     **dict.fromkeys(("is_on_side", "is_thumbnail"), TRUTH),
@@ -185,8 +187,8 @@ def page_records(
             "child_text": own_text or None,
             "is_desc_a": int("a" in tags),
             **{name: int(beside[tag] > (tag == node.tag)) for name, tag in SIBLINGS},
-            **{name: int(each in desc) for name, each in ABOVE},
-            **{name: int(each in node.own_called) for name, each in OWN},
+            **_truths("is_desc_", desc),
+            **_truths("is_", node.own_called),
             **{name: int(each in lower) for name, each in TEXTS},
             **{name: int(tag in node.child_tags) for name, tag in CHILDREN},
             "inner_text_length": counts.words,
@@ -212,6 +214,12 @@ def page_records(
             "label": sums.label(start, stop),
             "label_source": judged.label_source or None,
         }
+
+
+@cache
+def _truths(prefix: str, says: frozenset[str]) -> Record:
+    """Return the columns of what an element is called; there are as many as sets of a few names."""
+    return {f"{prefix}{name}": int(name in says) for name in CALLED}
 
 
 def _place(boxes: Sequence[Box], whole: Box | None, start: int, stop: int) -> Geometry | None:
