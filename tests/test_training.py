@@ -152,3 +152,14 @@ def test_pages_of_many_hosts_are_never_learned_as_a_site(
     ]
     with pytest.raises(LookupError):
         list(predict_site(site, options, None))
+
+
+def test_texts_that_would_fill_the_memory_are_aligned_in_parts(monkeypatch) -> None:
+    blocks = [[f"w{number}"] * 2 + [f"x{number}"] for number in range(60)]
+    gold = [token for block in blocks[5:20] + blocks[30:55] for token in block]
+    whole = training._matched(blocks, gold)
+    monkeypatch.setattr(training, "MAX_CELLS", 500)
+    assert training._matched(blocks, gold).tolist() == whole.tolist()
+    # nothing in common to part at: aligned at once
+    repeated = [["a", "b"]] * 40
+    assert training._matched(repeated, ["a", "b"] * 30).sum() == 60
