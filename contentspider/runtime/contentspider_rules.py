@@ -90,8 +90,8 @@ _INLINE = "|".join(sorted(INLINE_TAGS | ROOT_TAGS | NO_BREAK_TAGS))
 INLINE_TAG = re.compile(
     rf"""</?(?i:{_INLINE})(?=[\s/>])[^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*')?|["'])[^>"'=]*)*>?"""
 )
-# Where one of these is, tags must be looked at one by one.
-NOT_SIMPLE = ("hidden", "<pre", "<listing", "<xmp")
+PREFORMATTED_TAG = re.compile(r"<(?:pre|listing|xmp)(?=[\s/>])[^>]*>", FOLD)
+HIDDEN_NAME = re.compile(r"hidden(?<=\shidden)(?=[\s=/>])")
 NAME = re.compile(r"</?([^\s/>]+)")
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
 # By their first letters, of which the rest is looked at only if they are there: twice as fast.
@@ -291,10 +291,12 @@ class Rules:
     def _all_of(self, html: str) -> str:
         """Return the text of what is kept as a whole, as `_walk` does."""
         low = html.lower()
-        if any(word in low for word in NOT_SIMPLE) or (
-            "display" in low and HIDDEN_STYLE.search(html)
+        if ("hidden" in low and HIDDEN_NAME.search(low)) or (
+            ("display" in low or "visibility" in low) and HIDDEN_STYLE.search(low)
         ):
             return _walk(self, html, None, True)
+        if "<pre" in low or "<listing" in low or "<xmp" in low:
+            html = PREFORMATTED_TAG.sub(LINE + PREFORMATTED, html)
         return LINE + TAG.sub(LINE, INLINE_TAG.sub("", html))
 
     def _regions(self, html: str) -> list[str] | None:
