@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.document import Page
     from contentspider.site.model import SiteModel
-    from contentspider.site.rule_places import Numbers, Places
+    from contentspider.site.rule_places import Key, Numbers, Places
 
 # With two lines above them a screen has room for so many.
 MAX_SENTENCES = 12
@@ -137,12 +137,12 @@ def _leaves(places: Places) -> list[_Leaf]:
     words = (places.words * places.counts).astype(float)
     content: Numbers = np.bincount(places.place, words * places.kept, minlength=count)
     noise: Numbers = np.bincount(places.place, words * ~places.kept, minlength=count)
-    keys = Keys(places.places, False)
+    keys = Keys(places.places, True)
     around = np.add.reduceat((content + noise)[keys.place], keys.starts[:-1])
     columns: dict[bytes, int] = {}
     wide = np.flatnonzero(around >= MIN_SHARE * max(words.sum(), 1))
-    for key in wide[np.argsort(~keys.named[wide], kind="stable")].tolist():
-        # Of what stands around the same places a name says more than a tag.
+    for key in wide[np.lexsort((~keys.named[wide], keys.particular[wide]))].tolist():
+        # Of what stands around the same places the plainest, and a name rather than a tag.
         columns.setdefault(np.sort(keys.matches(key)[0]).tobytes(), key)
     chosen = list(columns.values())
     table = np.zeros((count, len(chosen)), dtype=np.float32)
@@ -155,7 +155,7 @@ def _leaves(places: Places) -> list[_Leaf]:
         np.repeat([1, 0], count),
         sample_weight=np.concatenate([content, noise]) + 1e-9,
     )
-    names = [str(keys.keys[key][0]) for key in chosen]
+    names = [key_name(keys.keys[key]) for key in chosen]
     return _read(tree.tree_, table, names, content - noise)
 
 
@@ -195,3 +195,10 @@ def _needed(
         if (same == has).all():
             asked = rest
     return asked
+
+
+def key_name(key: Key) -> str:
+    """Return what a key is called: ``main > div.a``, ``td:2``."""
+    element, parent, place = key
+    above = f"{parent} > " if parent else ""
+    return f"{above}{element}{f':{place}' if place else ''}"
