@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import random
 from dataclasses import dataclass
+from itertools import compress
 from statistics import mean
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.evaluation.training import cross_fit, label_blocks
 from contentspider.page.document import Page
 from contentspider.page.output import to_text
+from contentspider.page.text import tokens
 from contentspider.site.blocks import gather
 from contentspider.site.featuresets import SiteFeatures
 from contentspider.site.learner import SiteLearner
@@ -148,8 +150,8 @@ class Result:
     """What was reached on one site: F1 of the agreement with its own labels and of the truth
     against gold, each by block and by word; of the truth also `edit_score`.
 
-    The *matrix* counts the blocks of the agreement, *gold_matrix* those of the truth:
-    ``[[true noise, wrong content], [missed content, true content]]``.
+    The *matrices* count the agreement and *gold_matrices* the truth (None: no gold) by each of
+    `UNITS`: ``[[true noise, wrong content], [missed content, true content]]``.
     """
 
     name: str
@@ -161,15 +163,27 @@ class Result:
     gold: float | None
     gold_by_word: float | None
     gold_by_edit: float | None
-    matrix: list[list[int]]
-    gold_matrix: list[list[int]] | None
+    matrices: dict[str, NDArray[np.int64]]
+    gold_matrices: dict[str, NDArray[np.int64]] | None
 
 
-def _matrix(kept: NDArray[np.bool_], labels: NDArray[np.bool_]) -> list[list[int]]:
-    return [
-        [int((~kept & ~labels).sum()), int((kept & ~labels).sum())],
-        [int((~kept & labels).sum()), int((kept & labels).sum())],
-    ]
+# What a matrix counts: the thesis has elements, and a text-based one whose units are called words
+# and must be characters (107 in a mean noise element).
+UNITS: dict[str, Callable[[str], int]] = {
+    "blocks": lambda text: 1,
+    "words": lambda text: len(tokens(text)),
+    "characters": lambda text: len("".join(text.split())),
+}
+
+
+def _matrices(
+    kept: NDArray[np.bool_], labels: NDArray[np.bool_], texts: Sequence[str]
+) -> dict[str, NDArray[np.int64]]:
+    cells = 2 * labels + kept
+    return {
+        unit: np.bincount(cells, [count(text) for text in texts], 4).astype(np.int64).reshape(2, 2)
+        for unit, count in UNITS.items()
+    }
 
 
 def text_of(page: Page, kept: NDArray[np.bool_]) -> str:
@@ -185,12 +199,13 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
         text_score(text_of(page, found), text_of(page, own)).f1
         for page, found, own in zip(site.pages, kept, site.labels, strict=True)
     )
-    truth, texts, edits = [], [], []
+    truth, judged, texts, edits = [], list[str](), [], []
     for page, found, gold in zip(site.pages, kept, site.gold, strict=True):
         if gold is not None:
             wanted, weights = label_blocks(page, gold)
             counts = weights > 0  # people disagree about the others
             truth.append((found[counts], wanted[counts]))
+            judged += [block.text for block in compress(page.content.blocks, counts)]
             text = text_of(page, found)
             texts.append(text_score(text, gold.text, gold.optional).f1)
             edits.append(edit_score(text, gold.text))
@@ -209,8 +224,10 @@ def measure(site: ExperimentSite, kept: Kept) -> Result:
         gold=block_score(gold_kept, gold_labels).f1 if truth else None,
         gold_by_word=mean(texts) if texts else None,
         gold_by_edit=mean(edits) if edits else None,
-        matrix=_matrix(every, labels),
-        gold_matrix=_matrix(gold_kept, gold_labels) if truth else None,
+        matrices=_matrices(
+            every, labels, [block.text for page in site.pages for block in page.content.blocks]
+        ),
+        gold_matrices=_matrices(gold_kept, gold_labels, judged) if truth else None,
     )
 
 

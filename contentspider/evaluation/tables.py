@@ -5,16 +5,18 @@ from __future__ import annotations
 from statistics import mean
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation import EQUAL
 from contentspider.evaluation.cart import cart_tables
 from contentspider.evaluation.charts import bar_chart, confusion_chart, line_chart
 from contentspider.evaluation.comparison import compare_methods
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.experiments import APPROACHES, load_sites, measure, per_site
+from contentspider.evaluation.experiments import APPROACHES, UNITS, load_sites, measure, per_site
 from contentspider.evaluation.hybrid import hybrid_tables
 from contentspider.evaluation.judging import general_judges, site_judges, with_gold
-from contentspider.evaluation.metric import text_score
+from contentspider.evaluation.metric import measures, text_score
 from contentspider.evaluation.predict import predict_site
 from contentspider.evaluation.rendered_curve import edit_curve
 from contentspider.evaluation.rendered_sites import find_rendered
@@ -160,30 +162,31 @@ def _labels(
     return _table_of_means_and_sites("labels", list(rows()))
 
 
-def _add(matrices: Iterable[list[list[int]]]) -> list[list[int]]:
-    total = [[0, 0], [0, 0]]
-    for matrix in matrices:
-        total = [
-            [total[row][column] + matrix[row][column] for column in range(2)] for row in range(2)
-        ]
-    return total
-
-
 def _confusion(results: Sequence[Result], chart: Path) -> list[str]:
-    matrices = {}
-    for suite, members in _suites(results):
-        matrices[f"{suite}: agreement with own labels"] = _add(result.matrix for result in members)
-        if gold := [result.gold_matrix for result in members if result.gold_matrix is not None]:
-            matrices[f"{suite}: truth against gold"] = _add(gold)
-    confusion_chart(chart, matrices)
+    """Return the table of the matrices summed over all pages, by blocks, words and characters, and
+    what comes of the sums; draw those of blocks.
+    """
+    cells = ("noise, dropped", "noise, kept", "content, dropped", "content, kept")
     lines = [
-        "| blocks | noise, dropped | noise, kept | content, dropped | content, kept |",
-        "|---|---|---|---|---|",
+        f"| what is counted | {' | '.join(cells)} | P | R | F1 | accuracy |",
+        f"|{'---|' * 9}",
     ]
-    return lines + [
-        f"| {name} | {' | '.join(f'{value:,}' for row in matrix for value in row)} |"
-        for name, matrix in matrices.items()
-    ]
+    drawn = {}
+    for suite, members in _suites(results):
+        gold = [result.gold_matrices for result in members if result.gold_matrices is not None]
+        for name, found in (
+            ("agreement with own labels", [result.matrices for result in members]),
+            ("truth against gold", gold),
+        ):
+            for unit in UNITS if found else ():
+                total = np.sum([matrices[unit] for matrices in found], axis=0)
+                counts = " | ".join(f"{value:,}" for value in total.ravel())
+                values = " | ".join(map(_cell, measures(total)))
+                lines.append(f"| {suite}: {name}, {unit} | {counts} | {values} |")
+                if unit == "blocks":
+                    drawn[f"{suite}: {name}"] = total.tolist()
+    confusion_chart(chart, drawn)
+    return lines
 
 
 def _learning_curve(source: Path, chart: Path, labels: str, features: Sequence[str]) -> list[str]:

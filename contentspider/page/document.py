@@ -139,10 +139,8 @@ class Page:
         try:
             record = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
             hints = record["hints"]
-            hints["titles"], hints["descriptions"] = (
-                tuple(hints["titles"]),
-                tuple(hints["descriptions"]),
-            )
+            for name in ("titles", "descriptions", "stated"):
+                hints[name] = tuple(hints.get(name, ()))  # an earlier version had no last one
             said = record.get("metadata", {})
             for name in ("author", "section", "keywords"):
                 if name in said:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from contentspider.page.blocks import clean_text
@@ -26,6 +26,9 @@ DESCRIPTION_NAMES = (
     "dcterms.abstract",
     "sailthru.description",
 )
+# What Algorithm 1 compares blocks with (Zhou and Mashuq, 2013, and their code), after the title.
+PAPER_TITLES = ("og:title", "twitter:title")
+PAPER_DESCRIPTIONS = ("description", "og:description", "twitter:description")
 TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailthru.title")
 
 LANGUAGE_NAMES = ("og:locale", "content-language", "language", "inlanguage")
@@ -39,13 +42,15 @@ MAX_HINTS = 100
 class Hints:
     """Titles and descriptions that a page gives of itself, most trusted first, without repeats.
 
-    *language* is a tag of BCP 47, *canonical* an address as the page writes it.
+    *language* is a tag of BCP 47, *canonical* an address as the page writes it. *stated* are the
+    titles and then the descriptions that the published Algorithm 1 takes, with repeats.
     """
 
     titles: tuple[str, ...] = ()
     descriptions: tuple[str, ...] = ()
     language: str = ""
     canonical: str = ""
+    stated: tuple[str, ...] = field(default=(), compare=False)
 
     def texts(self) -> tuple[str, ...]:
         """Return every title and description."""
@@ -82,14 +87,16 @@ def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
     return found
 
 
+def _clean(text: str) -> str:
+    text = text[: 2 * MAX_HINT_CHARS]
+    if not text.isascii():
+        # JSON can hold half of an emoji, which is no text that could be written anywhere.
+        text = text.encode("utf-8", "replace").decode()
+    return clean_text(text)[:MAX_HINT_CHARS]
+
+
 def _unique(texts: list[str]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for text in texts[: 10 * MAX_HINTS]:
-        text = text[: 2 * MAX_HINT_CHARS]
-        if not text.isascii():
-            # JSON can hold half of an emoji, which is no text that could be written anywhere.
-            text = text.encode("utf-8", "replace").decode()
-        found[clean_text(text)[:MAX_HINT_CHARS]] = None
+    found = dict.fromkeys(map(_clean, texts[: 10 * MAX_HINTS]))
     found.pop("", None)
     return tuple(found)[:MAX_HINTS]
 
@@ -124,6 +131,7 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
             entries += read_json_ld(text)
     titles = [title, *_texts(named, TITLE_NAMES)]
     descriptions = _texts(named, DESCRIPTION_NAMES)
+    stated = [title, *_texts(named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
     for entry in entries:
         if not SITE_TYPES.intersection(kinds(entry)):
             for names, texts in (
@@ -141,5 +149,6 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
         descriptions=_unique(descriptions),
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
+        stated=tuple(map(_clean, stated[:MAX_HINTS])),
     )
     return hints, Statements(Stated(title, named, entries, marks, canonical or ""))

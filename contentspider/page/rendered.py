@@ -97,7 +97,9 @@ def rendered_page(record: dict[str, Any]) -> Page:
             {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
         )
     hints = Hints(
-        tuple(dict.fromkeys(record["titles"])), tuple(dict.fromkeys(record["descriptions"]))
+        tuple(dict.fromkeys(record["titles"])),
+        tuple(dict.fromkeys(record["descriptions"])),
+        stated=(*record["titles"], *record["descriptions"]),
     )
     return Page(str(record["url"]), content, hints)
 

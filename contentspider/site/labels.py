@@ -1,7 +1,8 @@
 """The ways to label blocks, by name; apart from the learner, which takes a second to import.
 
 ``votes``: the site's votes over the prior, relevance and repetition, the default. ``paper``:
-Algorithm 1 to the letter. ``paper-local``: the same with the best cluster chosen a page at a time.
+Algorithm 1 to the letter. ``paper-local``: the same with the best cluster chosen a page at a time;
+``paper-top2``: with the two best clusters; ``tfidf`` and ``tfidf-top2``: with terms in common.
 ``paper-again``: Algorithm 1 by tag paths, and again on pages of which it chose nothing.
 ``contrast``: Algorithm 1 with the relevance to the page's own hints less that to other pages'. A
 package adds its own with an entry point of the group ``contentspider.labels`` (docs/extending.md).
@@ -32,6 +33,9 @@ LABELS: PlugIns[Labels] = PlugIns(
         VOTES: "contentspider.site.learner:label_by_votes",
         "paper": "contentspider.site.paper:label_like_the_paper",
         "paper-local": "contentspider.site.paper:label_page_by_page",
+        "paper-top2": "contentspider.site.paper:label_with_two_clusters",
+        "tfidf": "contentspider.site.paper:label_by_terms",
+        "tfidf-top2": "contentspider.site.paper:label_by_terms_with_two_clusters",
         "paper-again": "contentspider.site.paper:label_template_by_template",
         "contrast": "contentspider.site.paper:label_by_contrast",
     },

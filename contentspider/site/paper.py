@@ -3,14 +3,16 @@ variations.
 
 The blocks of all pages are clustered with DBSCAN on their one-hot tag paths (of rendered pages: and
 their computed CSS and width), scaled, with ``min_samples=1``; the score of a cluster is the sum
-over its blocks of the longest common subsequence with the page's own titles and descriptions, as
-lower-cased text without spaces; the cluster with the highest score is content, everything else is
-not (Algorithm 1). On plain HTML this finds the body paragraphs of the dominant template only:
-`contentspider.site.learner` does better by default.
+over its blocks of the longest common subsequence with the page's own titles and descriptions,
+joined to one lower-cased text without spaces; the cluster with the highest score is content,
+everything else is not (Algorithm 1). On plain HTML this finds the body paragraphs of the dominant
+template only: `contentspider.site.learner` does better by default.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from contentspider.page.hints import squeeze
 from contentspider.page.names import step_tag
+from contentspider.page.text import tokens
 from contentspider.site.relevance import contrasts, lcs_length_pylcs
 
 if TYPE_CHECKING:
@@ -53,25 +56,23 @@ def cluster_blocks(pages: Sequence[Page]) -> NDArray[np.int64]:
                 point["box width"] = float(visual["box width"])
             point["path"] = _tag_path(block.path)
             points.append(tuple(sorted(point.items())))
-    # Equal blocks fall on one point, so distinct ones are enough.
-    number = {point: index for index, point in enumerate(dict.fromkeys(points))}
-    vectors = DictVectorizer().fit_transform([dict(point) for point in number])
-    found = DBSCAN(eps=EPSILON, min_samples=1).fit_predict(
-        StandardScaler(with_mean=False).fit_transform(vectors)
-    )
+    # Equal blocks fall on one point, so distinct ones are enough: each counts as often as it is.
+    counts = Counter(points)
+    number = {point: index for index, point in enumerate(counts)}
+    vectors = DictVectorizer().fit_transform([dict(point) for point in counts])
+    scaler = StandardScaler(with_mean=False).fit(vectors, sample_weight=list(counts.values()))
+    found = DBSCAN(eps=EPSILON, min_samples=1).fit_predict(scaler.transform(vectors))
     return np.array([found[number[point]] for point in points], dtype=np.int64)
 
 
-def _lcs_sums(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
-    """Return for each block the summed length of the longest common subsequences with its page's
-    hints.
+def _relevance(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
+    """Return for each block the length of its longest common subsequence with what its page states
+    of itself: all titles, then all descriptions, in one.
     """
     values = []
     for page in pages:
-        hints = [squeeze(text) for text in page.hints.texts()]
-        for block in page.content.blocks:
-            text = squeeze(block.text)
-            values.append(sum(lcs_length_pylcs(text, hint) for hint in hints))
+        stated = squeeze(" ".join(page.hints.stated))
+        values += [lcs_length_pylcs(squeeze(block.text), stated) for block in page.content.blocks]
     return np.array(values, dtype=np.float64)
 
 
@@ -85,16 +86,64 @@ def _weighted_contrasts(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
     )
 
 
-def _best_clusters(
-    pages: Sequence[Page], relevance: NDArray[np.floating[Any]], *, local: bool = False
-) -> NDArray[np.float32]:
-    """Return 1 for the blocks of the cluster with the highest sum of *relevance*, on all pages or
-    (*local*) on each by itself.
+def _shared_terms(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
+    """Return for each block what the terms that it shares with its page's titles and descriptions
+    weigh: their frequency in both, times the logarithm of the share of pages that have them
+    (tf-idf, the first report of Zhou and Mashuq).
     """
+    stated = [Counter(tokens(" ".join(page.hints.stated))) for page in pages]
+    texts = [[Counter(tokens(block.text)) for block in page.content.blocks] for page in pages]
+    frequency: Counter[str] = Counter()
+    for terms, blocks in zip(stated, texts, strict=True):
+        frequency.update(set(terms).union(*blocks))
+    values = []
+    for terms, blocks in zip(stated, texts, strict=True):
+        weights = {term: math.log(len(pages) / frequency[term]) for term in terms}
+        values += [
+            sum((block[term] + terms[term]) * weights[term] for term in block.keys() & terms.keys())
+            for block in blocks
+        ]
+    return np.array(values, dtype=np.float64)
+
+
+def _best_clusters(
+    pages: Sequence[Page], relevance: NDArray[np.floating[Any]], best: int = 1
+) -> NDArray[np.float32]:
+    """Return 1 for the blocks of the *best* clusters, by the sum of their *relevance*."""
     clusters = cluster_blocks(pages)
-    if not local:
-        best = int(np.argmax(np.bincount(clusters, relevance)))
-        return np.asarray(clusters == best, dtype=np.float32)
+    scores = np.bincount(clusters, relevance)
+    # Of equal ones the first.
+    chosen = np.argsort(-scores, kind="stable")[:best]
+    return np.asarray(np.isin(clusters, chosen), dtype=np.float32)
+
+
+def label_like_the_paper(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Return for all blocks of *pages* 1 (content) or 0 (not), by Algorithm 1."""
+    return _best_clusters(pages, _relevance(pages))
+
+
+def label_with_two_clusters(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by Algorithm 1, but with the two best clusters."""
+    return _best_clusters(pages, _relevance(pages), best=2)
+
+
+def label_by_terms(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by Algorithm 1, with terms in common in place of a common subsequence."""
+    return _best_clusters(pages, _shared_terms(pages))
+
+
+def label_by_terms_with_two_clusters(
+    pages: Sequence[Page], site: SiteBlocks
+) -> NDArray[np.float32]:
+    """Label by terms in common, with the two best clusters."""
+    return _best_clusters(pages, _shared_terms(pages), best=2)
+
+
+def label_page_by_page(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label with the best cluster of each page by itself: the paper's baseline for its global
+    score.
+    """
+    clusters, relevance = cluster_blocks(pages), _relevance(pages)
     owners = np.repeat(np.arange(len(pages)), [len(page.content.blocks) for page in pages])
     chosen = np.full(len(pages), -1, dtype=np.int64)
     for page in range(len(pages)):
@@ -102,18 +151,6 @@ def _best_clusters(
         if mine.any():
             chosen[page] = int(np.argmax(np.bincount(clusters[mine], relevance[mine])))
     return np.asarray(clusters == chosen[owners], dtype=np.float32)
-
-
-def label_like_the_paper(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
-    """Return for all blocks of *pages* 1 (content) or 0 (not), by Algorithm 1."""
-    return _best_clusters(pages, _lcs_sums(pages))
-
-
-def label_page_by_page(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
-    """Label with the best cluster of each page by itself: the paper's baseline for its global
-    score.
-    """
-    return _best_clusters(pages, _lcs_sums(pages), local=True)
 
 
 def label_by_contrast(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
@@ -140,7 +177,7 @@ def label_template_by_template(pages: Sequence[Page], site: SiteBlocks) -> NDArr
         dtype=np.int64,
     )
     owners = np.repeat(np.arange(len(pages)), [len(page.content.blocks) for page in pages])
-    relevance = _lcs_sums(pages)
+    relevance = _relevance(pages)
     labels = np.zeros(len(clusters), dtype=np.float32)
     left = np.full(len(clusters), fill_value=True)
     while left.any():
