@@ -24,7 +24,8 @@ quality: $(VENV)/.installed-dev
 
 kills: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --all-kills tests/test_durability.py tests/test_outage.py \
-		tests/test_recrawls_killed.py tests/test_index_faults.py
+		tests/test_recrawls_killed.py tests/test_index_faults.py \
+		tests/test_index_crawls_killed.py
 
 # The oldest Python that is supported, if one with headers is here, and the lowest version of every
 # dependency. With ONLY=versions those tests of which a library's version decides: CI's share.
