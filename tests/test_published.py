@@ -186,3 +186,32 @@ def test_what_has_no_published_classifier_says_so(tmp_path: Path) -> None:
     failed = run("experiment", "approach2", *common, cwd=tmp_path, check=False)
     assert failed.returncode == 1
     assert "approach2 has no --weights equal" in failed.stderr
+
+
+def test_what_is_kept_is_counted_by_blocks_words_and_characters(tmp_path: Path) -> None:
+    texts = [("p", "one two"), ("li", "x"), ("td", "a b c"), ("th", "zz yy")]
+    path = write(tmp_path / "tea.jsonl", [record(1, texts)])
+    (site,) = load_sites(path, "paper", 40)
+    site.labels = [np.array([True, True, False, False])]
+    result = measure(site, [np.array([True, False, True, False])])
+    assert {unit: counts.tolist() for unit, counts in result.matrices.items()} == {
+        "blocks": [[1, 1], [1, 1]],
+        "words": [[2, 3], [1, 2]],
+        "characters": [[4, 3], [1, 6]],
+    }
+    assert result.gold_matrices is None
+
+
+def test_the_confusion_table_has_what_comes_of_the_sums(tmp_path: Path) -> None:
+    # The gold has the story and the menu, the best cluster the story.
+    texts = [("p", STORY), ("li", "Menu"), ("h6", "Imprint")]
+    gold = f"{STORY} Menu"
+    write(tmp_path / "tea.jsonl", [record(number, texts, gold) for number in range(2)])
+    run("experiment", "confusion", "tea.jsonl", "--labels", "paper", cwd=tmp_path)
+    lines = (tmp_path / "confusion.md").read_text().splitlines()
+    name = "rendered: truth against gold"
+    assert lines[5:] == [
+        f"| {name}, blocks | 2 | 0 | 2 | 2 | 1.0000 | 0.5000 | 0.6667 | 0.6667 |",
+        f"| {name}, words | 2 | 0 | 2 | 22 | 1.0000 | 0.9167 | 0.9565 | 0.9231 |",
+        f"| {name}, characters | 14 | 0 | 8 | 74 | 1.0000 | 0.9024 | 0.9487 | 0.9167 |",
+    ]

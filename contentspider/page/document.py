@@ -139,8 +139,10 @@ class Page:
         try:
             record = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
             hints = record["hints"]
+            # An earlier version kept each text once.
+            hints.setdefault("stated", hints["titles"] + hints["descriptions"])
             for name in ("titles", "descriptions", "stated"):
-                hints[name] = tuple(hints.get(name, ()))  # an earlier version had no last one
+                hints[name] = tuple(hints[name])
             said = record.get("metadata", {})
             for name in ("author", "section", "keywords"):
                 if name in said:
