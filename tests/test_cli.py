@@ -314,7 +314,8 @@ def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["crawl"], 1, "no address to start from"),
+        (["crawl"], 1, "no address to start from; give one"),
+        (["crawl", "--index", "http://e.org"], 1, "--index took http://e.org: give it before"),
         (["crawl", "example.org", "-i", "none.txt"], 1, "-i none.txt cannot be read"),
         (["crawl", "example.org", "-H", "no header"], 2, "is not NAME:VALUE"),
         (["crawl", "example.org", "-H", "a:b\nc:d"], 2, "is more than a line"),

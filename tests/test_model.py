@@ -129,7 +129,8 @@ def test_the_public_names_are_there_and_load_nothing_before() -> None:
     assert (
         set(contentspider.__all__)
         == set(contentspider._HOMES)
-        == names | {"SiteLearner", "SiteModel", "bind", "extract_html", "links"}
+        == names
+        | {"Rules", "SiteLearner", "SiteModel", "bind", "extract_html", "learn_rules", "links"}
     )
     for name in contentspider._HOMES:
         assert getattr(contentspider, name).__name__ == name

@@ -133,9 +133,14 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
             raise ContentSpiderError(f"-i {name} cannot be read: {reason}") from error
         found += [line for line in lines if line and not line.startswith("#")]
     if not found:
+        taken = next((url for url in options.index or () if is_address(url)), "")
         raise ContentSpiderError(
-            "there is no address to start from; give one like https://example.org, or a file of"
-            " them with -i"
+            "there is no address to start from; "
+            + (
+                f"--index took {taken}: give it before --index, or say --index=default"
+                if taken
+                else "give one like https://example.org, or a file of them with -i"
+            )
         )
     for address in found:
         if not is_address(address):
