@@ -117,7 +117,7 @@ def test_what_a_page_states_is_kept_with_it() -> None:
         "<meta property=og:title content=T><title>T </title><meta name=dc.title content=no>"
     )
     page = Page.from_html(f"{head}<p>x")
-    assert page.hints.stated == ("T", "T", "D 1", "D 1")
+    assert page.hints.stated == ("T ", "T", "D 1", "D 1")
     assert Page.load(page.dump()).hints.stated == page.hints.stated
     record = json.loads(zlib.decompress(page.dump()))
     del record["hints"]["stated"]  # as an earlier version wrote it

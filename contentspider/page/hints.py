@@ -43,7 +43,7 @@ class Hints:
     """Titles and descriptions that a page gives of itself, most trusted first, without repeats.
 
     *language* is a tag of BCP 47, *canonical* an address as the page writes it. *stated* are the
-    titles and then the descriptions that the published Algorithm 1 takes, with repeats.
+    titles and then the descriptions that the published Algorithm 1 takes, with repeats, as written.
     """
 
     titles: tuple[str, ...] = ()
@@ -149,6 +149,6 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
         descriptions=_unique(descriptions),
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
-        stated=tuple(map(_clean, stated[:MAX_HINTS])),
+        stated=tuple(text[:MAX_HINT_CHARS] for text in stated[:MAX_HINTS]),
     )
     return hints, Statements(Stated(title, named, entries, marks, canonical or ""))

@@ -20,6 +20,7 @@ from sklearn.cluster import DBSCAN
 from sklearn.feature_extraction import DictVectorizer
 from sklearn.preprocessing import StandardScaler
 
+from contentspider.page.blocks import clean_text
 from contentspider.page.hints import squeeze
 from contentspider.page.names import step_tag
 from contentspider.page.text import tokens
@@ -65,13 +66,19 @@ def cluster_blocks(pages: Sequence[Page]) -> NDArray[np.int64]:
     return np.array([found[number[point]] for point in points], dtype=np.int64)
 
 
+def _stated(page: Page) -> str:
+    # Rendered pages come as JSON, which can hold half an emoji.
+    text = " ".join(page.hints.stated).encode("utf-8", "replace").decode()
+    return clean_text(text)
+
+
 def _relevance(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
     """Return for each block the length of its longest common subsequence with what its page states
     of itself: all titles, then all descriptions, in one.
     """
     values = []
     for page in pages:
-        stated = squeeze(" ".join(page.hints.stated))
+        stated = squeeze(_stated(page))
         values += [lcs_length_pylcs(squeeze(block.text), stated) for block in page.content.blocks]
     return np.array(values, dtype=np.float64)
 
@@ -91,7 +98,7 @@ def _shared_terms(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
     weigh: their frequency in both, times the logarithm of the share of pages that have them
     (tf-idf, the first report of Zhou and Mashuq).
     """
-    stated = [Counter(tokens(" ".join(page.hints.stated))) for page in pages]
+    stated = [Counter(tokens(_stated(page))) for page in pages]
     texts = [[Counter(tokens(block.text)) for block in page.content.blocks] for page in pages]
     frequency: Counter[str] = Counter()
     for terms, blocks in zip(stated, texts, strict=True):
