@@ -15,7 +15,7 @@ else
 endif
 
 test: $(VENV)/.installed-dev lint docs
-	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 15
+	$(BIN)/python -m pytest -n 3 --dist worksteal --durations 15
 
 # All open corpora, each judged by a prior that has not seen it, and crawls killed at all moments; CI
 # takes a sample of both.

@@ -76,7 +76,11 @@ def run_with_kills(crawls: Crawls, url: str, server: Server | None) -> int:
     return met
 
 
-@pytest.mark.parametrize("scheme", ["tantivy", "sqlite", "postgresql", "typesense"])
+# Servers are killed while whole crawls feed them, too (tests/test_index_crawls_killed.py).
+SERVERS = [pytest.param(name, marks=pytest.mark.thorough) for name in ("postgresql", "typesense")]
+
+
+@pytest.mark.parametrize("scheme", ["tantivy", "sqlite", *SERVERS])
 def test_nothing_is_left_to_mend_after_kills(
     scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
