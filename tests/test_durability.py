@@ -111,10 +111,10 @@ def killing(
     return killing_answer
 
 
-THOROUGH = [pytest.param(seed, marks=pytest.mark.thorough) for seed in (2, 3)]
+THOROUGH = [pytest.param(seed, marks=pytest.mark.thorough) for seed in (1, 2, 3)]
 
 
-@pytest.mark.parametrize("seed", [0, 1, *THOROUGH])
+@pytest.mark.parametrize("seed", [0, *THOROUGH])
 def test_a_crawl_killed_five_times_has_every_page_once(
     seed: int, large_site: Site, tmp_path: Path
 ) -> None:

@@ -165,6 +165,7 @@ def test_a_start_that_never_answers_or_leads_nowhere_is_said(
     assert "could not be read: it redirects without end" in done.stderr
 
 
+@pytest.mark.thorough
 def test_of_100_000_links_a_bounded_number_is_followed(
     hostile: HostileSite, tmp_path: Path
 ) -> None:

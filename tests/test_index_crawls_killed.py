@@ -124,7 +124,9 @@ class Killed(Recrawls):
         return said[-3000:]
 
 
-@pytest.mark.parametrize("scheme", ENGINES)
+@pytest.mark.parametrize(
+    "scheme", ["tantivy", "postgresql", pytest.param("typesense", marks=pytest.mark.thorough)]
+)
 def test_nothing_is_left_to_mend_after_killed_crawls(
     scheme: str,
     site: Site,

@@ -267,7 +267,7 @@ def test_an_engine_that_is_down_is_asked_again() -> None:
 
 def test_urls_hold_no_secrets() -> None:
     assert shown("opensearch://me:secret@host:9200/pages?key=s") == "opensearch://host:9200/pages"
-    for url in ("opensearch://me:secret@host/pages", "sqlite:a b", "sqlite:x?key=secret"):
+    for url in ("opensearch://me:secret@host/pages", "typesense://h/a b", "sqlite:x?key=secret"):
         with pytest.raises(EngineError, match="credentials in the environment") as raised:
             connect(url)
         assert "secret" not in str(raised.value)

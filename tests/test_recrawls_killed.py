@@ -12,6 +12,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.conftest import TIMEOUT, Site, run
 from tests.sites import article, prose
 from tests.test_durability import killing
@@ -19,8 +21,6 @@ from tests.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     Moment = tuple[str, int]
     Told = list[tuple[object, ...]]
@@ -181,6 +181,7 @@ def test_a_crawl_that_is_killed_again_and_again_tells_each_change_once(
     assert told(again, tmp_path) == wanted
 
 
+@pytest.mark.thorough
 def test_a_hub_that_cannot_be_read_loses_no_page_behind_it(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     behind = [f"/{number}" for number in range(4, 12)]
