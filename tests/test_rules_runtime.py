@@ -273,14 +273,16 @@ def test_no_page_takes_longer_than_in_proportion_to_its_length(piece: str) -> No
         html = "".join(piece.replace("%d", str(n)) for n in range(count)) + "</svg"
         best = 1e9
         for _ in range(3):
+            # They remember the tags that they have seen.
+            rules, simple = Rules(EVERY.rules), Rules(SIMPLE.rules)
             start = time.process_time()
-            EVERY.read(html)
-            SIMPLE.text(html)
+            rules.read(html)
+            simple.text(html)
             best = min(best, time.process_time() - start)
         return best
 
     # Eight times as long in 64 times the time would be quadratic.
-    assert seconds(32_000) / max(seconds(4_000), 1e-4) < 24
+    assert seconds(32_000) / max(seconds(4_000), 1e-4) < 32
 
 
 SIMPLE = parsed("keep div.a", "keep h1")
