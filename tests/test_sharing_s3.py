@@ -25,7 +25,8 @@ pytest.importorskip("s3fs")
 WRITERS = 6
 
 
-@pytest.fixture(scope="module")
+# Of the session: s3fs keeps its connections by arguments, whatever the environment says by then.
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     with s3_server(tmp_path_factory.mktemp("s3")) as environment:
         yield environment
