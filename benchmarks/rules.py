@@ -7,7 +7,10 @@ Each folder is learned by a prior that has not seen it (DIR keeps the priors, as
 Rules are learned from what the model keeps of each half of the pages, written as XML, and applied
 to the gold pages of the other half by the runtime's one file, copied to a folder of its own, in a
 process that sees the standard library alone (``python -I -S``). F1 of words against the gold text,
-mean of pages, then of folders; *manifest* are rules from the model's manifest, without a page.
+mean of pages, then of folders; *manifest* are rules from the model's manifest, without a page, and
+*merged* the selectors of Zhou and Mashuq's own code, of which there are so many (*selectors*): of
+all kept blocks whose tags from the body on are equal, one, with the ids and classes that all have;
+links are none.
 Times are of the processor: seconds of the slower export, and the runtime's beside lxml's parse of
 the same pages, with all rules (*parse*), and with those that keep (*fast*; one that matches nothing
 where they are not found by counting). *explained* is the share of words of which ``models explain``
@@ -35,14 +38,18 @@ from samples import fold_priors
 import contentspider.runtime.contentspider_rules as runtime
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.metric import text_score
+from contentspider.page.names import step_tag
 from contentspider.site.explanation import explain_model
 from contentspider.site.extraction_rules import learn_rules, rules_of_manifest
 from contentspider.site.learner import SiteLearner
 from contentspider.site.rule_files import write_rules
+from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus
+    from contentspider.page.document import Page
     from contentspider.runtime.contentspider_rules import Rules
+    from contentspider.site.model import SiteModel
     from contentspider.site.prior import Prior
 
 FILE = Path(runtime.__file__)
@@ -51,7 +58,9 @@ FILE = Path(runtime.__file__)
 class Row(NamedTuple):
     rules: float
     manifest: float
+    merged: float
     model: float
+    selectors: float
     count: float
     agreement: float
     export_secs: float
@@ -93,6 +102,36 @@ def times(rules: Rules, bodies: list[bytes]) -> tuple[float, float]:
     return secs(rules.text, texts) / parse, secs(simple.text, texts) / parse
 
 
+def steps_of(path: str) -> tuple[tuple[str, ...], list[set[str]]]:
+    """Return the tags of a block's path, and the ids and classes of each step."""
+    steps = path.split("/")
+    return tuple(map(step_tag, steps)), [set(step_names(step)) for step in steps]
+
+
+def merged_selectors(model: SiteModel, pages: list[Page]) -> dict[tuple[str, ...], list[set[str]]]:
+    """Return the ids and classes that the kept blocks of equal tags have in common, by tags."""
+    found: dict[tuple[str, ...], list[set[str]]] = {}
+    for page in pages:
+        kept = model.probabilities(page) > 0.5
+        for block, keep in zip(page.content.blocks, kept, strict=True):
+            if keep and block.link_chars < len(block.text):
+                tags, names = steps_of(page.content.paths[block.container])
+                known = found.setdefault(tags, names)
+                found[tags] = [one & other for one, other in zip(known, names, strict=True)]
+    return found
+
+
+def selected(selectors: dict[tuple[str, ...], list[set[str]]], page: Page) -> str:
+    """Return the text of the blocks that a selector holds for."""
+    lines = []
+    for block in page.content.blocks:
+        tags, names = steps_of(page.content.paths[block.container])
+        wanted = selectors.get(tags)
+        if wanted and all(one <= other for one, other in zip(wanted, names, strict=True)):
+            lines.append(block.text)
+    return "\n".join(lines)
+
+
 def measure(corpus: Corpus, prior: Prior, most: int) -> Row:
     pages = {page.url: page for page in corpus.pages() if page.content.blocks}
     gold = {page.path: page for page in corpus.gold() if page.path in pages}
@@ -102,7 +141,7 @@ def measure(corpus: Corpus, prior: Prior, most: int) -> Row:
     judged = random.Random(1).sample(sorted(gold), min(most, len(gold)))
     model = SiteLearner(corpus.name, prior=prior).fit(pages.values())
     scores = defaultdict(list)
-    counts, agreements, secs = [], [], []
+    counts, selector_counts, agreements, secs = [], [], [], []
     of_manifest = rules_of_manifest(model)
     explanation = explain_model(model, list(pages.values()))
     folder = corpus.folder / "html"
@@ -112,19 +151,24 @@ def measure(corpus: Corpus, prior: Prior, most: int) -> Row:
 
     for number in (0, 1):
         start = time.process_time()
-        rules = learn_rules(model, [pages[path] for path in paths if half[path] == number])
+        learned = [pages[path] for path in paths if half[path] == number]
+        rules = learn_rules(model, learned)
         secs.append(time.process_time() - start)
         counts.append(len(rules.rules))
+        selectors = merged_selectors(model, learned)
+        selector_counts.append(len(selectors))
         if rules.agreement is not None:
             agreements.append(rules.agreement)
         others = [path for path in judged if half[path] != number]
         for kind, of in (("rules", rules), ("manifest", of_manifest)):
             texts = apply(of, [folder / path for path in others]) if others else {}
             scores[kind] += [f1(path, texts[str(folder / path)]) for path in others]
+        scores["merged"] += [f1(path, selected(selectors, pages[path])) for path in others]
         scores["model"] += [f1(path, model.extract(pages[path]).text) for path in others]
     bodies = [(folder / path).read_bytes() for path in judged[:20]]
     return Row(
-        *(mean(scores[kind]) for kind in ("rules", "manifest", "model")),
+        *(mean(scores[kind]) for kind in ("rules", "manifest", "merged", "model")),
+        mean(selector_counts),
         mean(counts),
         mean(agreements),
         max(secs),

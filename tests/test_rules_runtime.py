@@ -115,7 +115,7 @@ def test_rules_that_only_keep_are_found_by_counting() -> None:
         "<h1 class=x>1",
         "<div class=a>4<div>5</div>6",
         "<div class=a>8",
-    ] or rules._regions("<div>3<div class=a>4</div></div>") == ["<div class=a>4"]
+    ]
     assert rules.text(html) == rules.read(html).text == "1\n4\n5\n6\n8"
     lines = "<div class=a>x<b>y</b>z<SPAN title='>'>w</span><br>1<img>2<p>3<wbr>4<o:p>5</div>"
     for html in (
@@ -128,6 +128,41 @@ def test_rules_that_only_keep_are_found_by_counting() -> None:
     unended = "<h1>1</h1><div class=a>2<div>3</div>"
     assert rules._regions(unended) is None
     assert rules.text(unended) == "1\n2\n3"
+
+
+@pytest.mark.parametrize(
+    ("rule", "html", "text"),
+    [
+        (
+            "keep div.post-0",
+            "<p>post-</p><div class='x post-123'>a</div><DIV class=post-4>b</DIV>",
+            "a",
+        ),
+        ("keep div#n0", "<div id=n17>a</div><div id=n1>b</div>", "a"),
+        ("keep section", "<SECTION>a<section>b</Section></section><sectional>c", "a\nb"),
+        ("keep section.tea", "tea <!-- <section class=tea> --><b title=tea>tea</b>", ""),
+        (
+            "keep section.tea",
+            "<script>'<section class=tea>'</script><section class=tea>a</section>",
+            "a",
+        ),
+        ("keep section.tea", "<section class=tea>a<script></section></script>b</section>c", "ab"),
+        ("keep section.tea", "<section class=tea>a<svg></section></svg>b</section>c", "ab"),
+        ("keep section.tea", "<section title='>' class=tea>a<i title='>'>b</i></section>c", "ab"),
+        (
+            "keep section.tea",
+            "<section class=tea>a</section><section class=tea hidden>b</section>",
+            "a",
+        ),
+        ("keep section.tea", "<section class=teas>a</section><svg class=tea>b</svg>", ""),
+    ],
+)
+def test_elements_are_found_by_what_they_are_called(rule: str, html: str, text: str) -> None:
+    rules = parsed(rule)
+    assert rules._is_simple
+    assert rules._regions(html) is not None
+    assert rules.text(html) == rules.read(html).text
+    assert rules.text(html).split() == text.split()
 
 
 def test_bytes_are_decoded_as_the_page_says() -> None:
@@ -185,6 +220,11 @@ def test_the_file_needs_nothing_but_python(tmp_path: Path) -> None:
 
     assert call("rules.xml", "a.html").stdout == "tea\n"
     assert call("--jsonl", "rules.xml", "a.html").stdout == '{"path": "a.html", "text": "tea"}\n'
+    (tmp_path / "b.html").write_text("<div><p>tea")
+    (tmp_path / "div.xml").write_text('<rules schema="1"><keep tag="div"/></rules>')
+    unended = call("div.xml", "b.html", "a.html")
+    assert unended.stdout == "tea\n\n"
+    assert unended.stderr == "b.html: keep div never ends here; what is around ends it\n"
     assert "usage" in call("rules.xml").stderr
     for wrong in (call("none.xml", "a.html"), call("a.html", "a.html")):
         assert wrong.returncode == 1

@@ -115,36 +115,43 @@ class C45:
         return sorted(found)
 
 
-def best_split(numbers: Matrix, labels: NDArray[np.bool_]) -> tuple[int, float] | None:
+def best_split(ordered: Matrix, labels: NDArray[np.bool_]) -> tuple[int, float] | None:
     """Return the column and threshold of a node's split; None if there is nothing to gain.
 
-    Of each column the threshold with the largest gain counts; of those that gain the mean of all
-    at least, the one with the largest gain ratio.
+    *ordered* are its cases' values, a row a column, each in order, and *labels* whether the case
+    that each value is of is content. Of each column the threshold with the largest gain counts; of
+    those that gain the mean of all at least, the one with the largest gain ratio.
     """
-    cases = len(labels)
-    if labels.all() or not labels.any() or cases < 2 * MIN_CASES:
+    cases = labels.shape[1]
+    total = int(labels[0].sum())
+    if total in (0, cases) or cases < 2 * MIN_CASES:
         return None
-    order = np.argsort(numbers, axis=0, kind="stable")
-    ordered = np.take_along_axis(numbers, order, axis=0)
-    below = np.arange(1, cases, dtype=float)[:, np.newaxis]
-    content = np.cumsum(labels[order], axis=0, dtype=float)
-    low, total = content[:-1], content[-1:]
-    high = total - low
-    above = cases - below
-    rest = (below * entropy(low, below - low) + above * entropy(high, above - high)) / cases
-    gain = entropy(total, cases - total) - rest
-    gain[(ordered[:-1] == ordered[1:]) | (below < MIN_CASES) | (above < MIN_CASES)] = 0
-    at = gain.argmax(axis=0)
-    columns = np.flatnonzero(gain.max(axis=0) > LEAST_GAIN)
+    # Entropies of so many cases, times their number, are sums of k log k.
+    amounts = np.arange(cases + 1, dtype=np.int32)
+    weighed = amounts * np.log2(np.maximum(amounts, 1))
+    below = amounts[1:-1]
+    low = np.cumsum(labels[:, :-1], axis=1, dtype=np.int32)
+    gain = weighed[low]
+    for part in (below - low, total - low, (cases - total) - (below - low)):
+        gain += weighed[part]
+    gain -= weighed[below] + weighed[cases - below]
+    gain += weighed[cases] - weighed[total] - weighed[cases - total]
+    gain /= cases
+    gain[:, : MIN_CASES - 1] = 0
+    gain[:, cases - MIN_CASES :] = 0
+    gain[ordered[:, :-1] == ordered[:, 1:]] = 0
+    at = gain.argmax(axis=1)
+    gains = gain[np.arange(len(gain)), at]
+    columns = np.flatnonzero(gains > LEAST_GAIN)
     if not len(columns):
         return None
-    at = at[columns]
-    gains = gain[at, columns]
-    ratios = gains / entropy(below[at, 0], above[at, 0])
+    at, gains = at[columns], gains[columns]
+    below = below.astype(float)
+    ratios = gains / entropy(below[at], cases - below[at])
     ratios[gains < gains.mean() - LEAST_GAIN] = 0
     best = int(ratios.argmax())
-    column, row = int(columns[best]), int(at[best])
-    left, right = float(ordered[row, column]), float(ordered[row + 1, column])
+    column, place = int(columns[best]), int(at[best])
+    left, right = float(ordered[column, place]), float(ordered[column, place + 1])
     middle = (left + right) / 2
     return column, middle if left < middle < right else left  # neighbours among floats
 
@@ -152,18 +159,20 @@ def best_split(numbers: Matrix, labels: NDArray[np.bool_]) -> tuple[int, float] 
 def _grow(numbers: Matrix, labels: NDArray[np.bool_]) -> Node:
     """Return the tree as it is before pruning; without recursion, since its depth is the data's."""
     root = Node(int(labels.sum()), int((~labels).sum()))
-    waiting = [(root, np.arange(len(labels)))]
+    values = np.ascontiguousarray(numbers.T)
+    # The cases in the order of each column, which is sorted once: parts of it stay in order.
+    waiting = [(root, np.argsort(values, axis=1, kind="stable").astype(np.int32))]
     while waiting:
-        node, cases = waiting.pop()
-        wanted = labels[cases]
-        split = best_split(numbers[cases], wanted)
+        node, order = waiting.pop()
+        split = best_split(np.take_along_axis(values, order, axis=1), labels[order])
         if split:
             node.column, node.threshold = split
-            is_low = numbers[cases, node.column] <= node.threshold
+            is_low = (values[node.column] <= node.threshold)[order]
             children = []
-            for part in (cases[is_low], cases[~is_low]):
-                content = int(labels[part].sum())
-                children.append(Node(content, len(part) - content))
+            for part in (order[is_low], order[~is_low]):
+                part = part.reshape(len(order), -1)
+                content = int(labels[part[0]].sum())
+                children.append(Node(content, part.shape[1] - content))
                 waiting.append((children[-1], part))
             node.low, node.high = children
     return root

@@ -85,22 +85,23 @@ FOLD = re.IGNORECASE
 TAG = re.compile(
     r"""(</?[a-zA-Z][^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*')?|["'])[^>"'=]*)*>?|<[!?/][^>]*>?)"""
 )
-# Those that end no line.
-_INLINE = "|".join(sorted(INLINE_TAGS | ROOT_TAGS | NO_BREAK_TAGS))
-INLINE_TAG = re.compile(
-    rf"""</?(?i:{_INLINE})(?=[\s/>])[^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*')?|["'])[^>"'=]*)*>?"""
+# The same where no value has a ">" in it, in less than half of the time.
+SHORT_TAG = re.compile(r"(<[a-zA-Z!?/][^>]*>?)")
+# A tag in which no quote is open at its end.
+CLOSED_TAG = re.compile(
+    r"""</?[a-zA-Z][^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*'|(?!["'\s]))|["'])[^>"'=]*)*>|<[!?/][^>]*>?"""
 )
-PREFORMATTED_TAG = re.compile(r"<(?:pre|listing|xmp)(?=[\s/>])[^>]*>", FOLD)
-HIDDEN_NAME = re.compile(r"hidden(?<=\shidden)(?=[\s=/>])")
 NAME = re.compile(r"</?([^\s/>]+)")
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
-# By their first letters, of which the rest is looked at only if they are there: twice as fast.
-_BY_LETTER = {
-    tag[0]: [name[1:] for name in SKIPPED_TAGS if name[0] == tag[0]] for tag in SKIPPED_TAGS
+# By their first letters, of which the rest is looked at only if they are there: far faster.
+_LETTERS = {letter for tag in SKIPPED_TAGS for letter in (tag[0], tag[0].upper())}
+_REST = {
+    letter: "|".join(tag[1:] for tag in SKIPPED_TAGS if tag[0] == letter.lower())
+    for letter in sorted(_LETTERS)
 }
-_ANY = "|".join(f"[{a}{a.upper()}](?i:{'|'.join(rest)})" for a, rest in _BY_LETTER.items())
-SKIPPED = re.compile(rf"<(?:!--|({_ANY})(?=[\s/>]))")
-SKIPPED_ENDS = {name: re.compile(f"</{name}(?=[\\s/>])", FOLD) for name in SKIPPED_TAGS}
+_SKIPPED = "!--|(" + "|".join(f"{a}(?i:{rest})" for a, rest in _REST.items()) + r")(?=[\s/>])"
+SKIPPED = re.compile(f"<(?=[!{''.join(_REST)}])(?:{_SKIPPED})")
+SKIPPED_ENDS = {name: re.compile(f"</(?i:{name})(?=[\\s/>])") for name in SKIPPED_TAGS}
 SCRIPT_PARTS = re.compile(r"<!--(?:-?>)?|-->|</?script(?=[\s/>])", FOLD)
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", FOLD)
 CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})""", FOLD)
@@ -122,6 +123,12 @@ NOTHING, BREAK, START, END, INLINE_END = range(5)
 UNREADABLE = (ElementTree.ParseError, AttributeError, LookupError, TypeError, ValueError)
 
 Key = tuple[str, str, tuple[str, ...]]
+# What a tag is, its name, what it does, and what it is called: see `Rules.tag`.
+Kind = tuple[int, str, Any, Key]
+
+
+class _UncommonError(Exception):
+    """What has been met is to be read in the slower way."""
 
 
 class RuleError(ValueError):
@@ -227,9 +234,6 @@ class Rules:
     pages: int = 0
     agreement: float | None = None
     nested: list[tuple[int, int]] = field(default_factory=list, compare=False)
-    _tags: dict[str, tuple[int, str, Any, Key]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def __post_init__(self) -> None:
         order = sorted(range(len(self.rules)), key=lambda number: (self.rules[number].rank, number))
@@ -241,8 +245,11 @@ class Rules:
         self._keeps = [*(rule.action == KEEP for rule in self.rules), False, False]
         self._has_parents = any(rule.parent for rule in self.rules)
         self._placed = {rule.element.tag for rule in self.rules if rule.place}
+        self._tags = _Tags(self)
+        self._marks = _Marks(self._tags)
         self._counts = {
-            tag: re.compile(rf"<(/?){re.escape(tag)}(?=[\s/>])", FOLD) for tag in self._of_tag
+            tag: re.compile(rf"<(?:{_SKIPPED}|(/?)(?i:{re.escape(tag)})(?=[\s/>]))")
+            for tag in self._of_tag
         }
         self._is_simple = all(
             rule.action == KEEP
@@ -275,10 +282,10 @@ class Rules:
         """Return the text of a page that the rules keep, a line a block-level element. Bytes are
         decoded by their mark or what the page says they are, else as UTF-8 or Windows-1252.
         """
-        html = _without_skipped(html if isinstance(html, str) else decode(html))
+        html = html if isinstance(html, str) else decode(html)
         if self._is_simple and (regions := self._regions(html)) is not None:
             return _join([self._all_of(region) for region in regions])
-        return _join([_walk(self, html, None)])
+        return _join([_walk(self, _without_skipped(html), None)])
 
     def read(self, html: str | bytes) -> Reading:
         """Return a page's text as `text` does, and what each rule did."""
@@ -290,56 +297,70 @@ class Rules:
 
     def _all_of(self, html: str) -> str:
         """Return the text of what is kept as a whole, as `_walk` does."""
-        low = html.lower()
-        if ("hidden" in low and HIDDEN_NAME.search(low)) or (
-            ("display" in low or "visibility" in low) and HIDDEN_STYLE.search(low)
-        ):
+        parts = SHORT_TAG.split(html)
+        try:
+            parts[1::2] = map(self._marks.__getitem__, parts[1::2])
+        except _UncommonError:
             return _walk(self, html, None, True)
-        if "<pre" in low or "<listing" in low or "<xmp" in low:
-            html = PREFORMATTED_TAG.sub(LINE + PREFORMATTED, html)
-        return LINE + TAG.sub(LINE, INLINE_TAG.sub("", html))
+        return LINE + "".join(parts)
 
     def _regions(self, html: str) -> list[str] | None:
         """Return what stands between the start tags that rules match and their end tags, found by
-        counting, the outermost elements only; None if one of them never ends.
+        counting, the outermost elements only and without what is no text of the page; None if one
+        of them never ends.
         """
-        found: list[tuple[int, int]] = []
-        for tag, pattern in self._counts.items():
-            depth = start = end = 0
-            for match in pattern.finditer(html):
-                if match.start() < end:  # in an attribute
-                    continue
-                if depth:
-                    depth += -1 if match[1] else 1
-                    if not depth:
-                        found.append((start, match.start()))
-                elif not match[1]:
-                    whole = TAG.match(html, match.start())
-                    end = whole.end() if whole else 0
-                    code, name, effect, _ = self.tag(whole[0] if whole else "")
-                    if effect is not None and (code, name) == (START, tag):
-                        depth, start = 1, match.start()
-            if depth:
-                return None
-        found.sort()
-        regions, end = [], 0
-        for start, stop in found:
-            if start >= end:
-                regions.append(html[start:stop])
-                end = stop
+        seeks = [_seek(rule.element) for rule in self.rules]
+        places = [_found(seek, html, 0) for seek in seeks]
+        regions: list[str] = []
+        missing: set[str] = set()
+        end = 0  # what is before it has been read
+        while (place := min(places, default=len(html))) < len(html):
+            while match := SKIPPED.search(html, end, place):
+                end = _skip(html, match, missing)
+            if end <= place:
+                start = max(html.rfind("<", end, place + 1), end)
+                end = place + 1
+                written = TAG.match(html, start)
+                code, name, effect, _ = self.tag(written[0] if written else "")
+                if code == START and effect is not None and effect != HIDDEN:
+                    found = self._until_balanced(html, start, name, missing)
+                    if found is None:
+                        return None
+                    region, end = found
+                    regions.append(region)
+            places = [
+                found if found >= end else _found(seek, html, end)
+                for seek, found in zip(seeks, places, strict=True)
+            ]
         return regions
 
-    def tag(self, written: str) -> tuple[int, str, Any, Key]:
+    def _until_balanced(
+        self, html: str, start: int, name: str, missing: set[str]
+    ) -> tuple[str, int] | None:
+        """Return an element from its start tag on, without what is no text of the page, and where
+        it ends; None if it never does.
+        """
+        pattern = self._counts[name]
+        kept: list[str] = []
+        depth, end = 0, start
+        while match := pattern.search(html, end):
+            end = match.end()
+            if match[2] is None:
+                kept.append(html[start : match.start()])
+                start = end = _skip(html, match, missing)
+                continue
+            depth += -1 if match[2] else 1
+            if not depth:
+                kept.append(html[start : match.start()])
+                return "".join(kept), end
+        return None
+
+    def tag(self, written: str) -> Kind:
         """Return what a tag is, as it is written: `START`, `END` and so on; its name; what it does
         (None: nothing, a rule's number, `HIDDEN`, or rules that depend on where it is); and what it
         is called.
         """
-        found = self._tags.get(written)
-        if found is None:
-            if len(self._tags) >= MAX_TAGS:
-                self._tags.clear()
-            found = self._tags[written] = self._read_tag(written)
-        return found
+        return self._tags.get(written) or self._read_tag(written)
 
     def _read_tag(self, written: str) -> tuple[int, str, Any, Key]:
         match = NAME.match(written)
@@ -351,6 +372,12 @@ class Rules:
             return (INLINE_END if name in INLINE_TAGS else END), name, None, key
         if name in VOID_TAGS:
             return (NOTHING if name in NO_BREAK_TAGS else BREAK), name, None, key
+        low = written.lower()
+        is_plain = "hidden" not in low and "style" not in low
+        if is_plain and name in INLINE_TAGS:
+            return NOTHING, name, None, key
+        if is_plain and name not in self._of_tag and not self._has_parents:
+            return START, name, None, key
         attributes: dict[str, str] = {}
         for attribute in ATTRIBUTE.finditer(written, match.end()):
             value = attribute[2] or attribute[3] or attribute[4] or ""
@@ -362,8 +389,8 @@ class Rules:
             return START, name, HIDDEN, key
         if name in INLINE_TAGS:
             return NOTHING, name, None, key
-        id_ = LONG_NUMBER.sub("0", "-".join(unescape(attributes.get("id", "")).split()))
-        names = tuple(LONG_NUMBER.sub("0", unescape(attributes.get("class", ""))).split())
+        id_ = LONG_NUMBER.sub("0", "-".join(attributes.get("id", "").split()))
+        names = tuple(LONG_NUMBER.sub("0", attributes.get("class", "")).split())
         key = (name, id_, names)
         where = []
         effect: Any = None
@@ -379,11 +406,67 @@ class Rules:
         return START, name, effect, key
 
 
+class _Tags(dict[str, Kind]):
+    """What tags are, as they are written (`SHORT_TAG`); raises `_UncommonError` for one that may go
+    on beyond its end.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        super().__init__()
+        self._read = rules._read_tag
+
+    def __missing__(self, written: str) -> Kind:
+        if not CLOSED_TAG.fullmatch(written):
+            raise _UncommonError
+        if len(self) >= MAX_TAGS:
+            self.clear()
+        found = self[written] = self._read(written)
+        return found
+
+
+class _Marks(dict[str, str]):
+    """What tags leave in a text that is kept as a whole, as they are written; raises
+    `_UncommonError` for one that hides what is in it, too.
+    """
+
+    def __init__(self, tags: _Tags) -> None:
+        super().__init__()
+        self._tags = tags
+
+    def __missing__(self, written: str) -> str:
+        code, name, effect, _ = self._tags[written]
+        if effect == HIDDEN:
+            raise _UncommonError
+        if len(self) >= MAX_TAGS:
+            self.clear()
+        is_preformatted = code == START and name in PREFORMATTED_TAGS
+        mark = LINE + PREFORMATTED * is_preformatted if code in (BREAK, START, END) else ""
+        self[written] = mark
+        return mark
+
+
+def _seek(element: Element) -> str | re.Pattern[str]:
+    """Return what an element's start tag has in it for sure: of its id or class what is no number,
+    else its name.
+    """
+    part = max((element.id or element.name).split("0"), key=len)
+    return part if len(part) > 2 else re.compile(rf"<(?i:{re.escape(element.tag)})(?=[\s/>])")
+
+
+def _found(seek: str | re.Pattern[str], html: str, start: int) -> int:
+    """Return where it is, from *start* on, or the page's end."""
+    if isinstance(seek, str):
+        found = html.find(seek, start)
+        return len(html) if found < 0 else found
+    match = seek.search(html, start)
+    return match.start() if match else len(html)
+
+
 def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = False) -> str:
     """Return what is kept of *html*, with `LINE` where a line ends; all that is not hidden if it
     *is_inside* an element that is kept. *reading* is told what the rules did.
     """
-    known, keeps = rules._tags, rules._keeps
+    keeps = rules._keeps
     rule = next(iter(rules._of_tag.get("body", ())), NO_RULE)
     keep = is_inside or keeps[rule]
     names: list[str] = []  # of the open elements, and for each:
@@ -410,10 +493,14 @@ def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = Fa
                 reading.unbalanced[matched] += not (ends_itself and len(names) == index)
         return state
 
-    parts = TAG.split(html)
-    parts.insert(0, "")
-    for tag, text in zip(parts[::2], parts[1::2], strict=True):
-        code, name, effect, key = known.get(tag) or rules.tag(tag)
+    try:
+        parts = SHORT_TAG.split(html)
+        kinds = [*map(rules._tags.__getitem__, parts[1::2])]
+    except _UncommonError:
+        parts = TAG.split(html)
+        kinds = [*map(rules.tag, parts[1::2])]
+    kinds.insert(0, rules.tag(""))
+    for (code, name, effect, key), text in zip(kinds, parts[::2], strict=True):
         if code == START:
             line = True
             while names and name in ENDED_BY.get(names[-1], ()):
@@ -490,30 +577,37 @@ def _without_skipped(html: str) -> str:
     missing: set[str] = set()
     while match := SKIPPED.search(html, start):
         kept.append(html[start : match.start()])
-        start = match.end()
-        if not match[1]:
-            end = html.find("-->", start - 2)
-            start = len(html) if end < 0 else end + 3
-            continue
-        name = match[1].lower()
-        if name == "script":
-            start = _script_end(html, start)
-            continue
-        tag_end = html.find(">", start) + 1 or len(html)
-        is_closed = html[tag_end - 2] == "/" and name in ("svg", "math")
-        if is_closed or name in missing:
-            start = tag_end
-        elif end_tag := SKIPPED_ENDS[name].search(html, start):
-            start = html.find(">", end_tag.end()) + 1 or len(html)
-        else:
-            missing.add(name)
-            start = len(html) if name == "style" else tag_end  # all that follows is its
+        start = _skip(html, match, missing)
     kept.append(html[start:])
     return "".join(kept)
 
 
+def _skip(html: str, match: re.Match[str], missing: set[str]) -> int:
+    """Return where what `SKIPPED` has found ends. *missing* are the names of elements that the rest
+    of the page does not end.
+    """
+    start = match.end()
+    if not match[1]:
+        end = html.find("-->", start - 2)
+        return len(html) if end < 0 else end + 3
+    name = match[1].lower()
+    if name == "script":
+        return _script_end(html, start)
+    tag_end = html.find(">", start) + 1 or len(html)
+    is_closed = html[tag_end - 2] == "/" and name in ("svg", "math")
+    if is_closed or name in missing:
+        return tag_end
+    if end_tag := SKIPPED_ENDS[name].search(html, start):
+        return html.find(">", end_tag.end()) + 1 or len(html)
+    missing.add(name)
+    return len(html) if name == "style" else tag_end  # all that follows is its
+
+
 def _script_end(html: str, start: int) -> int:
     """Return where a script ends. In a comment in it another script may begin and end."""
+    end_tag = SKIPPED_ENDS["script"].search(html, start)
+    if end_tag and html.find("<!--", start, end_tag.start()) < 0:
+        return html.find(">", end_tag.end()) + 1 or len(html)
     is_comment = is_inner = False
     for match in SCRIPT_PARTS.finditer(html, start):
         part = match[0][:3].lower()
@@ -538,7 +632,10 @@ def _join(texts: list[str]) -> str:
     for line in text.split(LINE):
         if line[:1] == PREFORMATTED:
             lines += [row.rstrip() for row in line[1:].strip("\r\n").split("\n")]
-        elif folded := " ".join(line.split()):
+        # Most lines have no white space to fold.
+        elif folded := (
+            line.strip(" ") if line.isprintable() and "  " not in line else " ".join(line.split())
+        ):
             lines.append(folded)
     return "\n".join(lines)
 
@@ -614,10 +711,14 @@ def main(arguments: list[str]) -> int:
     try:
         rules = Rules.load(path)
         for page in pages:
-            text = rules.text(Path(page).read_bytes())
+            reading = rules.read(Path(page).read_bytes())
+            text = reading.text
             sys.stdout.write(
                 (json.dumps({"path": page, "text": text}) if is_jsonl else text) + "\n"
             )
+            for rule, unended in zip(rules.rules, reading.unbalanced, strict=True):
+                if unended:
+                    sys.stderr.write(f"{page}: {rule} never ends here; what is around ends it\n")
     except (RuleError, OSError) as error:
         sys.stderr.write(f"contentspider_rules: {error}\n")
         return 1
