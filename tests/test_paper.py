@@ -19,6 +19,8 @@ from contentspider.site.paper import (
     label_by_terms_with_two_clusters,
     label_like_the_paper,
     label_page_by_page,
+    label_slots_by_terms,
+    label_slots_by_terms_with_two_clusters,
     label_template_by_template,
     label_with_two_clusters,
 )
@@ -109,6 +111,11 @@ def test_terms_in_common_count_by_their_rareness() -> None:
     other = "<title>news</title><p>x</p><h2>x</h2><ul><li>news</ul>"
     assert labels(label_by_terms, one, other) == [1, 0, 0, 1, 0, 0]
     assert labels(label_by_terms_with_two_clusters, one, other) == [1, 1, 0, 1, 1, 0]
+    # Slots know classes.
+    classes = one.replace("</p>", "</p><p class=a>tea"), other.replace("<p>", "<p class=a>")
+    assert labels(label_by_terms, *classes) == [1, 1, 0, 0, 1, 0, 0]
+    assert labels(label_slots_by_terms, *classes) == [1, 0, 0, 0, 0, 0, 0]
+    assert labels(label_slots_by_terms_with_two_clusters, *classes) == [1, 1, 0, 0, 1, 0, 0]
 
 
 def test_what_a_page_states_is_kept_with_it() -> None:

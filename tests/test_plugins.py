@@ -113,6 +113,8 @@ def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> N
         "paper-top2",
         "tfidf",
         "tfidf-top2",
+        "tfidf-slots",
+        "tfidf-slots-top2",
         "paper-again",
         "contrast",
         "prose",

@@ -49,8 +49,8 @@ SETTINGS = (
         "CONTENTSPIDER_LABELS",
         "votes",
         "How blocks are labelled: 'votes', 'paper' (Algorithm 1 to the letter), 'paper-local',"
-        " 'paper-top2', 'paper-again', 'tfidf', 'tfidf-top2' or 'contrast' (variations of it), or a"
-        " method that another package adds.",
+        " 'paper-top2', 'paper-again', 'tfidf', 'tfidf-top2', 'tfidf-slots', 'tfidf-slots-top2' or"
+        " 'contrast' (variations of it), or a method that another package adds.",
     ),
     Setting(
         "CONTENTSPIDER_FEATURES",

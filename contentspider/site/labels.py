@@ -2,7 +2,8 @@
 
 ``votes``: the site's votes over the prior, relevance and repetition, the default. ``paper``:
 Algorithm 1 to the letter. ``paper-local``: the same with the best cluster chosen a page at a time;
-``paper-top2``: with the two best clusters; ``tfidf`` and ``tfidf-top2``: with terms in common.
+``paper-top2``: with the two best clusters; ``tfidf`` and ``tfidf-top2``: with terms in common,
+``tfidf-slots`` and ``tfidf-slots-top2``: of them and the learner's clusters of slots.
 ``paper-again``: Algorithm 1 by tag paths, and again on pages of which it chose nothing.
 ``contrast``: Algorithm 1 with the relevance to the page's own hints less that to other pages'. A
 package adds its own with an entry point of the group ``contentspider.labels`` (docs/extending.md).
@@ -36,6 +37,8 @@ LABELS: PlugIns[Labels] = PlugIns(
         "paper-top2": "contentspider.site.paper:label_with_two_clusters",
         "tfidf": "contentspider.site.paper:label_by_terms",
         "tfidf-top2": "contentspider.site.paper:label_by_terms_with_two_clusters",
+        "tfidf-slots": "contentspider.site.paper:label_slots_by_terms",
+        "tfidf-slots-top2": "contentspider.site.paper:label_slots_by_terms_with_two_clusters",
         "paper-again": "contentspider.site.paper:label_template_by_template",
         "contrast": "contentspider.site.paper:label_by_contrast",
     },

@@ -114,10 +114,9 @@ def _shared_terms(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
 
 
 def _best_clusters(
-    pages: Sequence[Page], relevance: NDArray[np.floating[Any]], best: int = 1
+    clusters: NDArray[np.integer[Any]], relevance: NDArray[np.floating[Any]], best: int = 1
 ) -> NDArray[np.float32]:
     """Return 1 for the blocks of the *best* clusters, by the sum of their *relevance*."""
-    clusters = cluster_blocks(pages)
     scores = np.bincount(clusters, relevance)
     # Of equal ones the first.
     chosen = np.argsort(-scores, kind="stable")[:best]
@@ -126,24 +125,36 @@ def _best_clusters(
 
 def label_like_the_paper(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
     """Return for all blocks of *pages* 1 (content) or 0 (not), by Algorithm 1."""
-    return _best_clusters(pages, _relevance(pages))
+    return _best_clusters(cluster_blocks(pages), _relevance(pages))
 
 
 def label_with_two_clusters(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
     """Label by Algorithm 1, but with the two best clusters."""
-    return _best_clusters(pages, _relevance(pages), best=2)
+    return _best_clusters(cluster_blocks(pages), _relevance(pages), best=2)
 
 
 def label_by_terms(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
     """Label by Algorithm 1, with terms in common in place of a common subsequence."""
-    return _best_clusters(pages, _shared_terms(pages))
+    return _best_clusters(cluster_blocks(pages), _shared_terms(pages))
 
 
 def label_by_terms_with_two_clusters(
     pages: Sequence[Page], site: SiteBlocks
 ) -> NDArray[np.float32]:
     """Label by terms in common, with the two best clusters."""
-    return _best_clusters(pages, _shared_terms(pages), best=2)
+    return _best_clusters(cluster_blocks(pages), _shared_terms(pages), best=2)
+
+
+def label_slots_by_terms(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by terms in common, with the best of our own clusters, those of slots."""
+    return _best_clusters(site.clusters, _shared_terms(pages))
+
+
+def label_slots_by_terms_with_two_clusters(
+    pages: Sequence[Page], site: SiteBlocks
+) -> NDArray[np.float32]:
+    """Label by terms in common, with the two best clusters of slots."""
+    return _best_clusters(site.clusters, _shared_terms(pages), best=2)
 
 
 def label_page_by_page(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
@@ -164,7 +175,7 @@ def label_by_contrast(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.flo
     """Label by Algorithm 1 with the relevance to the hints of the page less that to other pages'
     (the bare sum of lengths any long text wins).
     """
-    return _best_clusters(pages, _weighted_contrasts(pages))
+    return _best_clusters(cluster_blocks(pages), _weighted_contrasts(pages))
 
 
 def label_template_by_template(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
