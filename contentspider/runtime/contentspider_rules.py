@@ -319,8 +319,8 @@ class Rules:
                 end = _skip(html, match, missing)
             if end <= place:
                 start = max(html.rfind("<", end, place + 1), end)
-                end = place + 1
                 written = TAG.match(html, start)
+                end = max(place + 1, written.end() if written else 0)
                 code, name, effect, _ = self.tag(written[0] if written else "")
                 if code == START and effect is not None and effect != HIDDEN:
                     found = self._until_balanced(html, start, name, missing)
