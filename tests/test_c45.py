@@ -80,6 +80,14 @@ def test_thresholds_lie_between_neighbours() -> None:
     assert tree.predict(np.array([[3.5], [3.6]])).tolist() == [False, True]
 
 
+def test_neighbours_among_short_floats_are_told_apart() -> None:
+    low = np.float32(0.1)
+    high = np.nextafter(low, np.float32(1))
+    numbers = np.array([[low], [low], [high], [high]], dtype=np.float32)
+    tree = C45().fit(numbers, np.array([False, False, True, True]))
+    assert tree.predict(numbers).tolist() == [False, False, True, True]
+
+
 def test_no_part_has_fewer_than_two_cases() -> None:
     assert split(np.array([[1.0], [2], [3]]), np.array([False, True, True])) is None
     assert split(np.array([[1.0], [1], [1], [2]]), np.array([False] * 3 + [True])) is None

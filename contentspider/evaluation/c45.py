@@ -87,12 +87,14 @@ class C45:
 
     def fit(self, numbers: Matrix, labels: NDArray[np.bool_]) -> C45:
         """Learn the tree."""
-        self.root = _grow(np.asarray(numbers), np.asarray(labels, dtype=bool))
+        self.root = _grow(np.asarray(numbers, dtype=float), np.asarray(labels, dtype=bool))
         _prune(self.root)
         return self
 
     def predict(self, numbers: Matrix) -> NDArray[np.bool_]:
         """Tell which cases are content; of a leaf with as many of either they are not."""
+        # Between neighbours among the floats of a shorter type there is none of that type.
+        numbers = np.asarray(numbers, dtype=float)
         found = np.zeros(len(numbers), dtype=bool)
         waiting = [(self.root, np.arange(len(numbers)))]
         while waiting:
