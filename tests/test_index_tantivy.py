@@ -339,6 +339,37 @@ def test_a_killed_writer_leaves_a_whole_index(path: Path, rounds: int) -> None:
     engine.close()
 
 
+LITTLE = """
+import os, sys
+from contentspider.index.document import Document
+from contentspider.index.tantivy import TantivyEngine
+engine = TantivyEngine("tantivy:" + sys.argv[1])
+engine.open(True)
+number = int(sys.argv[2])
+names = [f"{number}-{place}" for place in range(40 - number)]
+engine.upsert([Document(name, "crawl", 1, "h", {"content": "tea"}) for name in names])
+if number == 9:
+    engine.delete([f"{other}-0" for other in range(1, 9)])
+engine.flush()
+os._exit(0)  # before its segments are merged
+"""
+
+
+def test_the_first_deletion_of_a_writer_reaches_segments_that_are_merged_meanwhile(
+    path: Path,
+) -> None:
+    for number in range(10):
+        subprocess.run([sys.executable, "-c", LITTLE, str(path), str(number)], check=True)
+    engine = engine_at(path)
+    engine.delete(["5-1"])
+    engine.upsert([document("new")])
+    engine.flush()
+    engine.close()
+    engine = engine_at(path)
+    assert engine.find(["5-0", "5-1", "5-2"]).keys() == {"5-2"}
+    engine.close()
+
+
 def test_what_is_lost_with_a_writer_is_not_taken_for_written(
     engine: TantivyEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -354,6 +354,10 @@ class TantivyEngine:
         try:
             if self._writer is None:
                 self._writer = self._index.writer(HEAP_BYTES, num_threads=1)
+                # Of a writer's operations tantivy numbers the first as the commit before it. If it
+                # is a deletion, and segments are merged while it is committed, those that had
+                # deletions in that commit miss it: so it is one of nothing.
+                self._writer.delete_documents_by_term("id", "")
             yield self._writer
         except (ValueError, RuntimeError, OSError) as error:
             # The writer is of no more use. What it had not committed is lost: who goes on as if it
