@@ -1,0 +1,51 @@
+"""The sources of own texts: where a page says that one is, and how its body is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from contentspider.site.plugins import PlugIns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.site.own.texts import OwnText
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What a page's head says of what goes with it: its *links* (``rel`` and ``type`` in lower
+    case, and the absolute address), and its *generator*.
+    """
+
+    url: str
+    links: tuple[tuple[str, str, str], ...] = ()
+    generator: str = ""
+
+
+class Source(Protocol):
+    """A kind of own texts. None of it may raise, whatever it is given."""
+
+    name: str
+
+    def addresses(self, announced: Announced) -> Iterator[str]:
+        """Yield the absolute addresses at which a page announces own texts of this kind, the best
+        first.
+        """
+
+    def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
+        """Return the own texts in the answer that *url* gave; none if it is of another kind or
+        broken.
+        """
+
+
+SOURCES: PlugIns[type[Source]] = PlugIns(
+    "contentspider.own_texts",
+    {
+        "wordpress": "contentspider.site.own.wordpress:WordPress",
+        "feed": "contentspider.site.own.feeds:Feed",
+        "index": "contentspider.site.own.indexes:SearchIndex",
+        "markdown": "contentspider.site.own.alternates:Markdown",
+    },
+)
