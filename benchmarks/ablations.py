@@ -30,7 +30,6 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.metric import text_score
 from contentspider.evaluation.training import (
     NAME_COLUMNS,
     NAMELESS_SHARE,
@@ -46,6 +45,7 @@ from contentspider.site.blocks import gather
 from contentspider.site.guess import best_guess
 from contentspider.site.prior import COMMENT_COLUMNS, Prior
 from contentspider.site.rules import RULES
+from contentspider.site.scores import text_score
 from contentspider.site.trees import Trees
 from contentspider.site.votes import VOTERS, vote
 

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING
 from lxml import html as lxml_html
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.metric import text_score
 from contentspider.page.document import Page
 from contentspider.site.drift import Drift
 from contentspider.site.learner import SiteLearner
 from contentspider.site.sample import sample_order
+from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -37,12 +37,12 @@ from samples import fold_priors
 
 import contentspider.runtime.contentspider_rules as runtime
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.metric import text_score
 from contentspider.page.names import step_tag
 from contentspider.site.explanation import explain_model
 from contentspider.site.extraction_rules import learn_rules, rules_of_manifest
 from contentspider.site.learner import SiteLearner
 from contentspider.site.rule_files import write_rules
+from contentspider.site.scores import text_score
 from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:

@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.metric import text_score
 from contentspider.evaluation.training import cross_fit
 from contentspider.site.alone import extract_page
 from contentspider.site.learner import SiteLearner
 from contentspider.site.prior import Prior
+from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,7 @@ import pytest
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation import EXPERIMENTS
 from contentspider.evaluation.experiments import load_sites, per_site
-from contentspider.evaluation.metric import block_score, text_score
+from contentspider.evaluation.metric import block_score
 from contentspider.page.document import Page
 from contentspider.page.rendered import read_rendered
 from contentspider.site.featuresets import (
@@ -24,6 +24,7 @@ from contentspider.site.featuresets import (
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
+from contentspider.site.scores import text_score
 from contentspider.site.slots import SlotTable
 from tests.conftest import run
 from tests.sites import prose

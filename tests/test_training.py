@@ -22,6 +22,7 @@ from contentspider.evaluation.training import (
 )
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
+from contentspider.site.own import alignment
 from contentspider.site.prior import Prior
 
 if TYPE_CHECKING:
@@ -157,9 +158,9 @@ def test_pages_of_many_hosts_are_never_learned_as_a_site(
 def test_texts_that_would_fill_the_memory_are_aligned_in_parts(monkeypatch) -> None:
     blocks = [[f"w{number}"] * 2 + [f"x{number}"] for number in range(60)]
     gold = [token for block in blocks[5:20] + blocks[30:55] for token in block]
-    whole = training._matched(blocks, gold)
-    monkeypatch.setattr(training, "MAX_CELLS", 500)
-    assert training._matched(blocks, gold).tolist() == whole.tolist()
+    whole = alignment.matched_tokens(blocks, gold)
+    monkeypatch.setattr(alignment, "MAX_CELLS", 500)
+    assert alignment.matched_tokens(blocks, gold).tolist() == whole.tolist()
     # nothing in common to part at: aligned at once
     repeated = [["a", "b"]] * 40
-    assert training._matched(repeated, ["a", "b"] * 30).sum() == 60
+    assert alignment.matched_tokens(repeated, ["a", "b"] * 30).sum() == 60

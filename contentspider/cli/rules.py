@@ -140,9 +140,9 @@ def _learned_from(rules: Rules, pages: int) -> str:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from contentspider.evaluation.metric import text_score
     from contentspider.page.document import Page
     from contentspider.runtime.contentspider_rules import Rules
+    from contentspider.site.scores import text_score
 
     rules = Rules.load(options.rules)
     files = html_paths([options.source])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from contentspider.evaluation.baselines import BASELINES, new_baseline
 from contentspider.evaluation.charts import bar_chart
 from contentspider.evaluation.corpora import CorpusError, find_corpora
-from contentspider.evaluation.metric import text_score
 from contentspider.evaluation.training import cross_fit
 from contentspider.page.body import as_utf8, parse
 from contentspider.page.document import Page
@@ -22,6 +21,7 @@ from contentspider.page.files import html_files
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
 from contentspider.site.prior import Prior
+from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,7 +20,7 @@ import numpy as np
 from contentspider.errors import ContentSpiderError
 from contentspider.evaluation import BY_LENGTH, EQUAL
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.metric import block_score, edit_score, text_score
+from contentspider.evaluation.metric import block_score, edit_score
 from contentspider.evaluation.published import judge_blocks, judge_pages, label_by_gold
 from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.evaluation.training import cross_fit, label_blocks
@@ -31,6 +31,7 @@ from contentspider.site.blocks import gather
 from contentspider.site.featuresets import SiteFeatures
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
+from contentspider.site.scores import text_score
 from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.svm import LinearSVM
 
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import GoldPage
-    from contentspider.evaluation.metric import Score
     from contentspider.site.prior import Prior
     from contentspider.site.rows import Row
+    from contentspider.site.scores import Score
 
 logger = logging.getLogger(__name__)
 

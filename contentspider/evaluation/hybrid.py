@@ -14,8 +14,9 @@ import numpy as np
 from contentspider.evaluation.charts import line_chart
 from contentspider.evaluation.classifiers import CLASSIFIERS
 from contentspider.evaluation.experiments import owner_folds, text_of
-from contentspider.evaluation.metric import measures, text_score
+from contentspider.evaluation.metric import measures
 from contentspider.evaluation.training import label_blocks
+from contentspider.site.scores import text_score
 from contentspider.site.wordcounts import CELLS, LAYOUT, count_unit_words, units
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.experiments import APPROACHES, UNITS, load_sites, measure, per_site
 from contentspider.evaluation.hybrid import hybrid_tables
 from contentspider.evaluation.judging import general_judges, site_judges, with_gold
-from contentspider.evaluation.metric import measures, text_score
+from contentspider.evaluation.metric import measures
 from contentspider.evaluation.predict import predict_site
 from contentspider.evaluation.rendered_curve import edit_curve
 from contentspider.evaluation.rendered_sites import find_rendered
@@ -24,6 +24,7 @@ from contentspider.evaluation.training import cross_fit
 from contentspider.site.featuresets import ALL_SETS, FEATURE_SETS, SLOTS, needs_attributes
 from contentspider.site.labels import LABELS
 from contentspider.site.options import LearningOptions
+from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

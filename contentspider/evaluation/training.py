@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rapidfuzz.distance import LCSseq
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import CorpusError
@@ -17,11 +16,12 @@ from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.names import HEADINGS
 from contentspider.page.text import tokens
+from contentspider.site.own.alignment import matched_tokens
 from contentspider.site.prior import Prior
 from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,65 +39,9 @@ TREES = 120
 SITE_WEIGHT, PAGE_WEIGHT = 1_000, 25
 # Share of the blocks that are trained on as if no element had an id or a class.
 NAMELESS_SHARE = 0.3
-# Cells of the table that aligns two texts, a bit each: 128 MB.
-MAX_CELLS = 2**30
-# A run of so many tokens that two texts have once each stands at one place of both.
-ANCHOR = 12
 NAME_COLUMNS = [
     index for index, name in enumerate(FEATURE_NAMES) if name.startswith(("own_", "near_", "far_"))
 ]
-
-
-def _matched(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
-    """Return for each block how many of its tokens the longest common subsequence with *gold*
-    takes.
-    """
-    counts = np.zeros(len(blocks))
-    ids: dict[str, int] = {}
-    flat = [ids.setdefault(token, len(ids)) for block in blocks for token in block]
-    wanted = [ids.setdefault(token, len(ids)) for token in gold]
-    owners = [number for number, block in enumerate(blocks) for _ in block]
-    for index in _aligned(flat, wanted):
-        counts[owners[index]] += 1
-    return counts
-
-
-def _aligned(first: list[int], second: list[int]) -> Iterator[int]:
-    """Yield the indexes in *first* of a longest common subsequence with *second*.
-
-    Texts whose table would fill the memory are parted at a run of tokens that each has just once.
-    """
-    pairs = [(0, first, second)]
-    while pairs:
-        start, one, other = pairs.pop()
-        if not one or not other:
-            continue
-        if len(one) * len(other) > MAX_CELLS and (anchor := _anchor(one, other)):
-            here, there = anchor
-            pairs += [(start + here, one[here:], other[there:]), (start, one[:here], other[:there])]
-            continue
-        for operation in LCSseq.opcodes(one, other):
-            if operation.tag == "equal":
-                yield from range(start + operation.src_start, start + operation.src_end)
-
-
-def _anchor(first: list[int], second: list[int]) -> tuple[int, int] | None:
-    """Return where the run of `ANCHOR` tokens begins that both have just once, and that is nearest
-    to the middle of *first*; None if there is none, or only at their beginnings.
-    """
-    places: list[dict[tuple[int, ...], int]] = []
-    for text in (first, second):
-        found: dict[tuple[int, ...], int] = {}
-        for index in range(len(text) - ANCHOR + 1):
-            run = tuple(text[index : index + ANCHOR])
-            found[run] = -1 if run in found else index
-        places.append(found)
-    both = [
-        (here, there)
-        for run, here in places[0].items()
-        if here > 0 and (there := places[1].get(run, -1)) > 0
-    ]
-    return min(both, key=lambda pair: abs(pair[0] - len(first) // 2)) if both else None
 
 
 def _settle_repeats(
@@ -150,10 +94,10 @@ def label_blocks(page: Page, gold: GoldPage) -> tuple[NDArray[np.bool_], NDArray
     blocks = page.content.blocks
     texts = [tokens(block.text) for block in blocks]
     sizes = np.maximum([len(text) for text in texts], 1)
-    matched = _matched(texts, tokens(gold.text))
+    matched = matched_tokens(texts, tokens(gold.text))
     _settle_repeats(blocks, texts, matched)
     labels = matched / sizes >= 0.5
-    optional = _matched(texts, tokens(gold.optional)) / sizes
+    optional = matched_tokens(texts, tokens(gold.optional)) / sizes
     weights = np.sqrt(sizes)
     weights[(optional >= 0.7) & (matched / sizes < 0.7)] = 0
     weights[[not text for text in texts]] = 0.01

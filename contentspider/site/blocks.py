@@ -78,7 +78,8 @@ class SiteBlocks:
     pages whose ``body`` is called the same. *spot_texts* and *cluster_texts* number the
     pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
     characters, *link_share* the share of them in links, *contrast* the
-    relevance to the page's own hints less that to other pages' hints.
+    relevance to the page's own hints less that to other pages' hints. *common_words* is kept for
+    `contentspider.site.rules.fill_in`.
     """
 
     contents: Sequence[PageBlocks]
@@ -96,6 +97,7 @@ class SiteBlocks:
     table: SlotTable
     spot_texts: Ints = field(init=False)
     cluster_texts: Ints = field(init=False)
+    common_words: Floats | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.spot_texts = number_pairs(self.spots, self.texts)

@@ -1,6 +1,7 @@
 """The ways to label blocks, by name; apart from the learner, which takes a second to import.
 
-``votes``: the site's votes over the prior, relevance and repetition, the default. ``paper``:
+``votes``: the site's votes over the prior, what the site tells of its own pages, relevance and
+repetition, the default. ``own``: the same without the prior, by what the site tells. ``paper``:
 Algorithm 1 to the letter. ``paper-local``: the same with the best cluster chosen a page at a time;
 ``paper-top2``: with the two best clusters; ``tfidf`` and ``tfidf-top2``: with terms in common,
 ``tfidf-slots`` and ``tfidf-slots-top2``: of them and the learner's clusters of slots.
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
 # Of the pages of a site, and their blocks side by side: how probably each block is content.
 Labels: TypeAlias = "Callable[[list[Page], SiteBlocks], NDArray[np.float32]]"
 
-VOTES = "votes"
+VOTES, OWN = "votes", "own"
 LABELS: PlugIns[Labels] = PlugIns(
     "contentspider.labels",
     {
         VOTES: "contentspider.site.learner:label_by_votes",
+        OWN: "contentspider.site.learner:label_by_own_texts",
         "paper": "contentspider.site.paper:label_like_the_paper",
         "paper-local": "contentspider.site.paper:label_page_by_page",
         "paper-top2": "contentspider.site.paper:label_with_two_clusters",

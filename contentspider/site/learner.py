@@ -14,10 +14,13 @@ from contentspider.errors import NotEnoughTextError
 from contentspider.site.blocks import count_pages, gather, group_mean
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.featuresets import SiteFeatures
-from contentspider.site.labels import LABELS, VOTES
+from contentspider.site.labels import LABELS, OWN, VOTES
 from contentspider.site.memory import pack, page_key
 from contentspider.site.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.options import LearningOptions, OptionError
+from contentspider.site.own.matching import address_key, by_page, stated_by
+from contentspider.site.own.quality import measure, predict
+from contentspider.site.own.vote import OwnVote
 from contentspider.site.prior import Prior
 from contentspider.site.rows import text_key
 from contentspider.site.rules import RULES
@@ -28,12 +31,14 @@ from contentspider.site.usual import Usual
 from contentspider.site.votes import VOTERS, vote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
     from contentspider.site.blocks import SiteBlocks
+    from contentspider.site.own.quality import Quality
+    from contentspider.site.own.texts import OwnText
     from contentspider.site.rules import Rule
     from contentspider.site.votes import Voter
 
@@ -46,6 +51,9 @@ MAX_SAMPLE = 200
 # 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
+# Pages of which the site publishes the text come first into the sample, up to this number: ten tell
+# most.
+MAX_TOLD = 40
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
@@ -81,39 +89,59 @@ class SiteLearner:
         self.voters = voters
         self.rules = rules
 
-    def fit(self, pages: Iterable[Page]) -> SiteModel:
+    def fit(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> SiteModel:
         """Return the model of the site whose *pages* these are.
 
-        Of more than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a sample is
-        learned from. The model is the same in whatever order the pages come. Raises
-        `NotEnoughTextError` if no page has any text.
+        *own_texts* are what the site publishes of them outside of its template, such as its feed's
+        entries (`contentspider.site.own`); what the pages state themselves is heard, too. Of more
+        than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a sample is learned from.
+        The model is the same in whatever order the pages come. Raises `NotEnoughTextError` if no
+        page has any text.
         """
-        sample = self.sample(pages)
+        own_texts = list(own_texts)
+        sample = self.sample(pages, own_texts)
         if not sample:
             raise NotEnoughTextError(
                 f"{self.site or 'the site'}: none of the pages has any text to learn from; are they"
                 " HTML pages, and not empty?"
             )
         site = gather([page.content for page in sample], [page.hints for page in sample])
-        probabilities, prior = self.label(sample, site)
-        model = self._train(sample, site, probabilities, prior)
+        probabilities, prior, quality = self._label(sample, site, own_texts)
+        model = self._train(sample, site, probabilities, prior, quality)
         if prior:
             model.judge = self.judge
         return model
 
     @staticmethod
-    def sample(pages: Iterable[Page]) -> list[Page]:
+    def sample(pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> list[Page]:
         """Return the pages with text that `fit` learns from, in the order of samples: all, or the
-        first `MAX_SAMPLE` of them (`contentspider.site.sample`).
+        first `MAX_SAMPLE` of them (`contentspider.site.sample`), the first `MAX_TOLD` of which have
+        *own_texts*.
 
-        They are read one after the other; no more than `MAX_SAMPLE` are kept in memory.
+        They are read one after the other; no more than `MAX_SAMPLE` and the told ones are kept in
+        memory.
         """
-        sample = heapq.nsmallest(
-            MAX_SAMPLE, (page for page in pages if page.content.blocks), key=_order
-        )
+        told_keys = {address_key(own.url) for own in own_texts}
+        told: list[Page] = []
+
+        def others() -> Iterator[Page]:
+            for page in pages:
+                if not page.content.blocks:
+                    continue
+                if told_keys and address_key(page.url) in told_keys:
+                    told.append(page)
+                else:
+                    yield page
+
+        sample = heapq.nsmallest(MAX_SAMPLE, others(), key=_order)
+        told.sort(key=_order)
+        sample = told[:MAX_TOLD] + sorted(sample + told[MAX_TOLD:], key=_order)
+        sample = sample[:MAX_SAMPLE]
         blocks = sum(len(page.content.blocks) for page in sample)
         size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
-        return sample[:size] if blocks > MAX_SAMPLE_BLOCKS else sample
+        if blocks > MAX_SAMPLE_BLOCKS:
+            sample = sample[:size]
+        return sorted(sample, key=_order)
 
     @cached_property
     def judge(self) -> Prior:
@@ -122,18 +150,29 @@ class SiteLearner:
         """
         return self.prior or Prior.chosen(self.options.prior_file) or Prior.shipped()
 
-    def label(self, sample: list[Page], site: SiteBlocks) -> tuple[NDArray[np.float32], str]:
+    def label(
+        self, sample: list[Page], site: SiteBlocks, own_texts: Iterable[OwnText] = ()
+    ) -> tuple[NDArray[np.float32], str]:
         """Return for each block of the sample how probably it is content, and the digest of the
         prior that judged ("": none did).
 
         Raises `OptionError` if a method from another package returns something else.
         """
+        return self._label(sample, site, own_texts)[:2]
+
+    def _label(
+        self, sample: list[Page], site: SiteBlocks, own_texts: Iterable[OwnText]
+    ) -> tuple[NDArray[np.float32], str, Quality | None]:
         method = self.options.labels
-        if method == VOTES:
-            judge = self.judge
-            if len(sample) == 1:  # a site of one page has nothing to say of it
-                return judge.judge_page(sample[0])[0], judge.digest
-            return vote(site, *judge.judge(sample), self.voters, self.rules), judge.digest
+        if method in (VOTES, OWN):
+            prior = self.judge if method == VOTES else None
+            digest = prior.digest if prior else ""
+            if prior and len(sample) == 1:  # a site of one page has nothing to say of it
+                return prior.judge_page(sample[0])[0], digest, None
+            told = by_page(sample, [*own_texts, *stated_by(sample)])
+            voice = OwnVote(sample, site, prior, told, self.voters, self.rules)
+            found = voice.probabilities(voice.evidence)
+            return found, digest, measure(voice) or predict(site, found)
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
         if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
             raise OptionError(
@@ -142,15 +181,21 @@ class SiteLearner:
                 f"gave an array of shape {found.shape}; it must give a probability from 0 to 1 for"
                 f" each of the {len(site.chars)} blocks",
             )
-        return found, ""
+        return found, "", None
 
     def _train(
-        self, sample: list[Page], site: SiteBlocks, probabilities: NDArray[np.float32], prior: str
+        self,
+        sample: list[Page],
+        site: SiteBlocks,
+        probabilities: NDArray[np.float32],
+        prior: str,
+        quality: Quality | None,
     ) -> SiteModel:
         labels = probabilities >= 0.5
         votes = self.options.labels == VOTES
         # The paper's SVM knows nothing but where a block stands.
-        is_paper = not votes and self.options.labels in LABELS.shipped
+        voted = self.options.labels in (VOTES, OWN)
+        is_paper = not voted and self.options.labels in LABELS.shipped
         noise_texts = frozenset() if is_paper else _noise_texts(sample, site, labels)
         features = SiteFeatures(self.options.features, site.table, noise_texts)
         # One page shows nothing of its site that its own labels do not say, and no template: the
@@ -201,6 +246,7 @@ class SiteLearner:
             )
             if len(sample) >= ENOUGH_PAGES
             else None,
+            quality=quality,
             learned_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),
@@ -208,7 +254,7 @@ class SiteLearner:
                 page_key(page.content): pack(found)
                 for page, found in zip(sample, np.split(probabilities, starts), strict=True)
             }
-            if votes
+            if voted
             else {},
         )
 
@@ -220,6 +266,14 @@ def label_by_votes(
     site over the *prior* (None: the shipped one).
     """
     return vote(site, *(prior or Prior.shipped()).judge(sample))
+
+
+def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Return for each block of the sample how probably it is content, by what the pages state of
+    their own text, without any prior.
+    """
+    voice = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, RULES)
+    return voice.probabilities(voice.evidence)
 
 
 def _order(page: Page) -> tuple[bytes, str]:

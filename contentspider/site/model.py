@@ -24,6 +24,7 @@ from contentspider.site.generations import Generations
 from contentspider.site.guess import mean_of_odds
 from contentspider.site.labels import VOTES
 from contentspider.site.memory import OUTLINE_BYTES, outline_key, page_key, unpack
+from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
 from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_language
@@ -137,7 +138,8 @@ class SiteModel:
     decided on the pages that it was learned from (`contentspider.site.memory`); *judge* is the
     prior that judges pages of which the model knows too little (None: the shipped one); *prior* is
     the digest of the one that labelled those it was learned from, *usual* what is usual of these
-    (None: it is not known). *learned_at* is when, ISO 8601.
+    (None: it is not known), *quality* how good it is, measured or predicted (None: neither).
+    *learned_at* is when, ISO 8601.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -161,6 +163,7 @@ class SiteModel:
     decided: dict[str, str] = field(default_factory=dict)
     judge: Prior | None = None
     usual: Usual | None = field(default=None, compare=False)
+    quality: Quality | None = field(default=None, compare=False)
     learned_at: str = field(default="", compare=False)
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
@@ -335,6 +338,7 @@ class SiteModel:
             "prior": self.prior,
             "learned_at": self.learned_at,
             "usual": asdict(self.usual) if self.usual is not None else None,
+            "quality": asdict(self.quality) if self.quality is not None else None,
             "summary": [asdict(slot) for slot in self.summary],
         }
 
@@ -369,6 +373,7 @@ class SiteModel:
                 prior=str(manifest.get("prior", "")),
                 learned_at=str(manifest.get("learned_at", "")),
                 usual=Usual.parse(manifest["usual"]) if manifest.get("usual") else None,
+                quality=Quality.parse(manifest["quality"]) if manifest.get("quality") else None,
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
                 decided=decided,

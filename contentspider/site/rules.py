@@ -177,9 +177,22 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     template. Where such sentences are most of the prose that the prior would keep of a page, they
     are its text: it is a record.
     """
+    if site.common_words is None:  # a site is voted on several times, and this costs most
+        site.common_words = _common_words(site)
+    pages = count_pages(site.clusters, site.originals)[site.clusters] - 1
+    is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
+    found = is_sentence & (site.common_words > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
+    own, lost = (
+        np.bincount(site.pages, site.chars * chosen)
+        for chosen in (prior >= 0.5, found & (prior >= 0.5))
+    )
+    return found & (2 * lost <= own)[site.pages]
+
+
+def _common_words(site: SiteBlocks) -> Floats:
+    """Return for each block the share of its words that the other pages of its cluster have."""
     texts = [block.text for page in site.contents for block in page.blocks]
     short = np.flatnonzero(site.chars < MAX_FILL_IN_CHARS)
-    found = np.zeros(len(texts), dtype=bool)
     words: dict[str, int] = {}
     owners: list[int] = []
     numbers: list[int] = []
@@ -189,21 +202,14 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
             owners.append(index)
             numbers.append(words.setdefault(word, len(words)))
     if not owners:
-        return found
+        return np.zeros(len(texts))
     of = np.array(owners)
     pairs = number_pairs(site.clusters[of], np.array(numbers))
     others = count_pages(pairs, site.originals[of])[pairs] - 1
     pages = count_pages(site.clusters, site.originals)[site.clusters] - 1
     once = (others + 1) / np.bincount(pairs)[pairs]
     shares = np.bincount(of, once * others / np.maximum(pages[of], 1), minlength=len(texts))
-    common = shares / np.maximum(np.bincount(of, minlength=len(texts)), 1)
-    is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
-    found = is_sentence & (common > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
-    own, lost = (
-        np.bincount(site.pages, site.chars * chosen)
-        for chosen in (prior >= 0.5, found & (prior >= 0.5))
-    )
-    return found & (2 * lost <= own)[site.pages]
+    return shares / np.maximum(np.bincount(of, minlength=len(texts)), 1)
 
 
 def echo(site: SiteBlocks, prior: Floats) -> Bools:

@@ -1,0 +1,135 @@
+"""What a page spells out of its own text beside its blocks: the bodies in its JSON-LD."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lxml import etree, html
+
+from contentspider.page.jsonld import kinds
+from contentspider.page.text import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_TEXTS = 50
+MAX_TEXT_CHARS = 200_000
+MAX_PAGE_CHARS = 500_000
+MAX_OBJECTS = 2_000
+MAX_DEPTH = 8
+# A shorter text stands on any page.
+MIN_TOKENS = 8
+
+# Properties whose value is the text of what the page is about.
+BODIES = ("articleBody", "text", "reviewBody")
+# Those that many an object has, with the types of which they are the text.
+DESCRIBED = frozenset(
+    "Product ProductGroup JobPosting Event Course Recipe SoftwareApplication Book Movie".split()
+)
+RECIPE = ("recipeIngredient", "recipeInstructions")
+# Objects below which nothing is the page's own text: other pages, people, and readers' words.
+FOREIGN = frozenset(
+    "Organization NewsMediaOrganization Person WebSite BreadcrumbList ItemList ImageObject"
+    " VideoObject Comment UserComments AggregateRating Offer SiteNavigationElement".split()
+)
+SKIPPED = frozenset(["comment", "isPartOf", "publisher", "author", "breadcrumb", "review"])
+
+
+@dataclass(frozen=True, slots=True)
+class StatedText:
+    """A text that a page states as its own: *source* says by which property, *text* has a paragraph
+    a line, without markup.
+    """
+
+    source: str
+    text: str
+
+
+def stated_texts(entries: Iterable[dict[str, object]]) -> tuple[StatedText, ...]:
+    """Return the texts in the objects of a page's JSON-LD (`read_json_ld`), one a property; at most
+    `MAX_TEXTS` of `MAX_PAGE_CHARS` in all.
+
+    Of a list of posts, as of a recipe's steps, the parts make one text. Comments are left out: they
+    are readers' words, not the page's.
+    """
+    found: dict[str, list[str]] = {}
+    chars = 0
+    for name, value in _values(entries):
+        if chars >= MAX_PAGE_CHARS or len(found) >= MAX_TEXTS:
+            break
+        text = plain_text(value[:MAX_TEXT_CHARS])
+        if text and text not in found.get(name, ()):
+            found.setdefault(name, []).append(text)
+            chars += len(text)
+    joined = ((name, "\n".join(parts)[:MAX_TEXT_CHARS]) for name, parts in found.items())
+    return tuple(
+        StatedText(f"json-ld {name}", text)
+        for name, text in joined
+        if len(tokens(text)) >= MIN_TOKENS
+    )
+
+
+def _values(entries: Iterable[dict[str, object]]) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of properties that are texts of the page, each object's once."""
+    seen: set[int] = set()
+    # Objects in document order: the next is taken from the end.
+    waiting: list[tuple[object, int]] = [(entry, 0) for entry in reversed(list(entries))]
+    while waiting and len(seen) < MAX_OBJECTS:
+        value, depth = waiting.pop()
+        if isinstance(value, list):
+            waiting += [(entry, depth) for entry in reversed(value[:MAX_OBJECTS])]
+            continue
+        if not isinstance(value, dict) or depth > MAX_DEPTH or id(value) in seen:
+            continue
+        seen.add(id(value))
+        types = set(kinds(value))
+        if types & FOREIGN:
+            continue
+        yield from _own(value, types)
+        waiting += [
+            (below, depth + 1)
+            for name, below in reversed(value.items())
+            if isinstance(below, (dict, list)) and name not in SKIPPED and name not in RECIPE
+        ]
+
+
+def _own(entry: dict[str, object], types: set[str]) -> Iterator[tuple[str, str]]:
+    for name in BODIES:
+        if isinstance(text := entry.get(name), str):
+            yield ("answer" if "Answer" in types else name), text
+    if types & DESCRIBED and isinstance(text := entry.get("description"), str):
+        yield "description", text
+    for name in RECIPE:
+        for text in _strings(entry.get(name), 0):
+            yield name, text
+
+
+def _strings(value: object, depth: int) -> Iterator[str]:
+    """Yield the strings of a recipe's list: plain, or in steps and sections of steps."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list) and depth <= MAX_DEPTH:
+        for entry in value[:MAX_OBJECTS]:
+            yield from _strings(entry, depth + 1)
+    elif isinstance(value, dict) and depth <= MAX_DEPTH:
+        yield from _strings(value.get("text") or value.get("itemListElement"), depth + 1)
+
+
+def plain_text(value: str) -> str:
+    """Return a text that may be HTML without its markup, a paragraph a line; half an emoji, which
+    JSON can hold, as a question mark.
+    """
+    value = value.encode("utf-8", "replace").decode()
+    if "<" in value and ">" in value:
+        try:
+            root = html.fragment_fromstring(value, create_parent="div")
+        except (etree.LxmlError, ValueError):
+            return ""
+        for element in root.iter("p", "br", "li", "div", "tr", "h1", "h2", "h3", "h4", "pre"):
+            element.tail = "\n" + (element.tail or "")
+        value = "".join(root.itertext())
+    elif "&" in value:
+        value = html.fromstring(f"<p>{value}</p>").text_content()
+    lines = (" ".join(line.split()) for line in value.splitlines())
+    return "\n".join(line for line in lines if line)

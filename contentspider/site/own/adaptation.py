@@ -1,0 +1,108 @@
+"""The judge of blocks adapted to one site, by what the site tells of its own pages.
+
+The prior was trained on other sites. What is strange about this one is learned from the told
+blocks: a linear correction of the prior's log odds by the same features (logistic regression with
+the log odds as offset), which is nothing where nothing is told. Without a prior it is the judge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from contentspider.page.text import SENTENCE_CHARS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from contentspider.site.blocks import SiteBlocks
+    from contentspider.site.own.evidence import Evidence
+
+    Floats = NDArray[np.floating[Any]]
+    Bools = NDArray[np.bool_]
+
+# What a weight of the correction costs: 1 to 20 measure alike (docs/results.md).
+PENALTY = 5.0
+INTERCEPT_PENALTY = 0.05
+# Pages that must be told of for half of the correction to hold: one tells little, ten most.
+TRUSTED_PAGES = 1.0
+MAX_STEPS = 50
+# What a block of a told page counts of which nothing is told, and which is judged as before.
+UNKNOWN_WEIGHT = 0.3
+
+
+def correction(
+    site: SiteBlocks,
+    features: NDArray[np.float32],
+    evidence: Evidence,
+    judged: Floats | None = None,
+    odds: Floats | float = 0.0,
+) -> Floats:
+    """Return what is to be added to the log *odds* of each block by what the site tells.
+
+    *features* has a row a block. It is 0 everywhere if content is not told from the rest. On pages
+    of no kind that is told of, it speaks for blocks, never against them; and on those that are,
+    blocks of which nothing is told are to stay what they are *judged* to be. None: there is no
+    judge, and what is returned is all that is known, of every page.
+    """
+    known = evidence.known
+    content = evidence.told[known] > 0.5
+    if content.all() or not content.any():
+        return np.zeros(len(features))
+    rows = _standardised(features)
+    weights = np.where(known, site.weights, 0)
+    labels = evidence.told
+    if judged is not None:
+        weights = site.weights * np.where(known, 1, UNKNOWN_WEIGHT)
+        labels = np.where(known, evidence.told, judged)
+    chosen = np.flatnonzero(np.isin(site.pages, list(evidence.pages)) & (weights > 0))
+    content = labels[chosen] > 0.5
+    weights = _balanced(weights[chosen], content)
+    offset = np.broadcast_to(odds, len(features))[chosen]
+    found = _fit(rows[chosen].astype(np.float64), content, weights, offset)
+    added = rows @ found[:-1].astype(np.float32) + found[-1]
+    if judged is None:
+        return np.asarray(added)
+    told_of = _of_a_kind(site, evidence)[site.pages]
+    pages = len(evidence.pages)
+    return np.where(told_of, added, np.maximum(added, 0)) * pages / (pages + TRUSTED_PAGES)
+
+
+def _standardised(features: NDArray[np.float32]) -> NDArray[np.float32]:
+    spread = features.std(axis=0)
+    spread[spread == 0] = 1
+    return np.asarray((features - features.mean(axis=0)) / spread, dtype=np.float32)
+
+
+def _balanced(weights: Floats, content: Bools) -> Floats:
+    """Return *weights* of the same sum, half of which is the content's."""
+    parts = np.where(content, weights[content].sum(), weights[~content].sum())
+    return np.asarray(weights / parts * len(weights) / 2)
+
+
+def _of_a_kind(site: SiteBlocks, evidence: Evidence) -> Bools:
+    """Return for each page whether it has text at a place that is told to be content."""
+    known = evidence.known
+    told = np.where(known, evidence.told - 0.5, 0) * site.weights
+    is_content = np.bincount(site.clusters, told) > 0
+    prose = is_content[site.clusters] & (site.chars >= 2 * SENTENCE_CHARS / 3)
+    return np.bincount(site.pages, prose, minlength=len(site.contents)) > 0
+
+
+def _fit(rows: Floats, content: Bools, weights: Floats, offset: Floats) -> Floats:
+    """Return the weights of a logistic regression, and its intercept as the last."""
+    signs = np.where(content, 1.0, -1.0)
+    penalty = np.append(np.full(rows.shape[1], PENALTY), INTERCEPT_PENALTY)
+
+    def loss(guess: Floats) -> tuple[float, Floats]:
+        margins = signs * (rows @ guess[:-1] + guess[-1] + offset)
+        slope = -signs * weights / (1 + np.exp(np.minimum(margins, 500)))
+        value = (weights * np.logaddexp(0, -margins)).sum() + (penalty * guess**2).sum() / 2
+        return value, np.append(rows.T @ slope, slope.sum()) + penalty * guess
+
+    found = minimize(
+        loss, np.zeros(len(penalty)), jac=True, method="L-BFGS-B", options={"maxiter": MAX_STEPS}
+    )
+    return np.asarray(found.x)

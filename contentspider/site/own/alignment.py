@@ -1,0 +1,175 @@
+"""Which blocks of a page an own text repeats: an alignment of their tokens.
+
+An own text differs from its page: the feed has no shortcodes and lazy images, the page has
+lines of plugins. So a block counts as told where the longest common subsequence of all tokens takes
+nearly all of its tokens; a short one only beside longer ones, since any two texts share short runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from rapidfuzz.distance import LCSseq
+
+from contentspider.page.names import HEADINGS
+from contentspider.page.text import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.blocks import PageBlocks
+    from contentspider.site.own.texts import OwnText
+
+    Bools = NDArray[np.bool_]
+
+# Cells of the table that aligns two texts, a bit each: 128 MB.
+MAX_CELLS = 2**30
+# A run of so many tokens that two texts have once each stands at one place of both.
+ANCHOR = 12
+# A block of so many tokens does not stand in another text by chance.
+LONG = 5
+# Share of a long block's tokens that the own text must have in order: it may lack a link's label.
+SAME = 0.9
+# Of a block that shares more than this with the own text, but is not the same, nothing is told.
+ALIKE = 0.3
+# Share of a title's tokens, and of a block's, that must be the other's for the block to be a title.
+TITLE = 0.7
+# Blocks beside a long one that is told, up to which a short one is believed.
+BESIDE = 3
+# An own text of no more tokens may be told by one short block.
+SHORT_TEXT = 8
+# Less of an own text than this on its page: it is another page's, or an earlier version of it.
+COVERED = 0.7
+
+
+class Alignment(NamedTuple):
+    """What an own text says of the blocks of its page; arrays have one entry a block.
+
+    *told* blocks are repeated by it. Of blocks that are *unclear* it says nothing: they are like a
+    part of it, stand in it elsewhere too, or may be the title. *headline* is the number of the block that is the page's headline by the own text's
+    title, -1 if none is.
+    """
+
+    told: Bools
+    unclear: Bools
+    headline: int
+
+
+def align(page: PageBlocks, own: OwnText) -> Alignment | None:
+    """Return what an own text says of the blocks of *page*; None if it does not agree with it: the
+    page has less than `COVERED` of its tokens, or it is too long to be compared.
+    """
+    wanted = tokens(own.text)
+    blocks = [tokens(block.text) for block in page.blocks]
+    if not wanted or len(wanted) * sum(map(len, blocks)) > MAX_CELLS:
+        return None
+    matched = matched_tokens(blocks, wanted)
+    sizes = np.array([len(block) for block in blocks])
+    share = matched / np.maximum(sizes, 1)
+    is_long = sizes >= LONG
+    same = (share >= np.where(is_long, SAME, 1)) & (sizes > 0)
+    titles = _titles(blocks, tokens(own.title))
+    sure = same & is_long & ~titles
+    if not sure.any():
+        if len(wanted) > SHORT_TEXT:
+            return None
+        sure = same & ~titles
+    told = sure | (same & _near(sure))
+    if matched[told].sum() < COVERED * len(wanted):
+        return None
+    spaced = f" {' '.join(wanted)} "
+    inside = np.array([bool(block) and f" {' '.join(block)} " in spaced for block in blocks])
+    headline = _headline(page, titles, told)
+    # Which of several titles is the headline is known: the others are bread crumbs and the like.
+    unclear = (share >= ALIKE) | inside if headline >= 0 else (share >= ALIKE) | inside | titles
+    return Alignment(told, ~told & unclear, headline)
+
+
+def _near(sure: Bools) -> Bools:
+    """Return which blocks stand between the first and the last that are sure, or beside one."""
+    near = np.zeros(len(sure), dtype=bool)
+    places = np.flatnonzero(sure)
+    if len(places):
+        near[max(places[0] - BESIDE, 0) : places[-1] + BESIDE + 1] = True
+    return near
+
+
+def _titles(blocks: Sequence[list[str]], title: list[str]) -> Bools:
+    """Return which blocks say what the title says, and not much more."""
+    if not title:
+        return np.zeros(len(blocks), dtype=bool)
+    wanted = Counter(title)
+    return np.array(
+        [
+            bool(block)
+            and sum((Counter(block) & wanted).values()) >= TITLE * max(len(title), len(block))
+            for block in blocks
+        ],
+        dtype=bool,
+    )
+
+
+def _headline(page: PageBlocks, titles: Bools, told: Bools) -> int:
+    """Return the number of the title that stands before the text: the last heading, or if none is
+    one the first block; -1 if there is none.
+    """
+    first = int(np.argmax(told))
+    before = np.flatnonzero(titles[: first + 2]).tolist()
+    headings = [number for number in before if page.blocks[number].tag in HEADINGS]
+    return headings[-1] if headings else before[0] if before else -1
+
+
+def matched_tokens(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
+    """Return for each block how many of its tokens the longest common subsequence with *gold*
+    takes.
+    """
+    counts = np.zeros(len(blocks))
+    ids: dict[str, int] = {}
+    flat = [ids.setdefault(token, len(ids)) for block in blocks for token in block]
+    wanted = [ids.setdefault(token, len(ids)) for token in gold]
+    owners = [number for number, block in enumerate(blocks) for _ in block]
+    for index in _aligned(flat, wanted):
+        counts[owners[index]] += 1
+    return counts
+
+
+def _aligned(first: list[int], second: list[int]) -> Iterator[int]:
+    """Yield the indexes in *first* of a longest common subsequence with *second*.
+
+    Texts whose table would fill the memory are parted at a run of tokens that each has just once.
+    """
+    pairs = [(0, first, second)]
+    while pairs:
+        start, one, other = pairs.pop()
+        if not one or not other:
+            continue
+        if len(one) * len(other) > MAX_CELLS and (anchor := _anchor(one, other)):
+            here, there = anchor
+            pairs += [(start + here, one[here:], other[there:]), (start, one[:here], other[:there])]
+            continue
+        for operation in LCSseq.opcodes(one, other):
+            if operation.tag == "equal":
+                yield from range(start + operation.src_start, start + operation.src_end)
+
+
+def _anchor(first: list[int], second: list[int]) -> tuple[int, int] | None:
+    """Return where the run of `ANCHOR` tokens begins that both have just once, and that is nearest
+    to the middle of *first*; None if there is none, or only at their beginnings.
+    """
+    places: list[dict[tuple[int, ...], int]] = []
+    for text in (first, second):
+        found: dict[tuple[int, ...], int] = {}
+        for index in range(len(text) - ANCHOR + 1):
+            run = tuple(text[index : index + ANCHOR])
+            found[run] = -1 if run in found else index
+        places.append(found)
+    both = [
+        (here, there)
+        for run, here in places[0].items()
+        if here > 0 and (there := places[1].get(run, -1)) > 0
+    ]
+    return min(both, key=lambda pair: abs(pair[0] - len(first) // 2)) if both else None

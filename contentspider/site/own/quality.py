@@ -1,0 +1,114 @@
+"""How good a site's model is: measured on the site's own texts where it has whole ones, else
+predicted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import compress
+from statistics import mean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from contentspider.page.output import to_text
+from contentspider.site.scores import text_score
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from contentspider.site.blocks import SiteBlocks
+    from contentspider.site.own.vote import OwnVote
+
+    Floats = NDArray[np.floating[Any]]
+
+# Fewer told pages than this measure nothing: half of them are held back.
+MIN_PAGES = 4
+WORST = 3
+
+
+class WorstPage(NamedTuple):
+    """A page of which the least was right."""
+
+    url: str
+    f1: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Precision, recall and F1 of what is kept of a site's pages, from 0 to 1, the mean over pages.
+
+    Measured on so many *pages* against what the site itself publishes as their text, with half of
+    these pages held back in turn; *worst* are three of them. A prediction has 0 pages, and only an
+    F1.
+    """
+
+    f1: float
+    precision: float = 0.0
+    recall: float = 0.0
+    pages: int = 0
+    worst: tuple[WorstPage, ...] = ()
+
+    @property
+    def is_measured(self) -> bool:
+        """Tell whether it was measured, and is no prediction."""
+        return self.pages > 0
+
+    def __str__(self) -> str:
+        if not self.is_measured:
+            return f"F1 {self.f1:.3f} (predicted)"
+        return (
+            f"F1 {self.f1:.3f}, precision {self.precision:.3f}, recall {self.recall:.3f}"
+            f" (measured on {self.pages} pages of which the site publishes the text)"
+        )
+
+    @classmethod
+    def parse(cls, record: Any) -> Quality:
+        """Return what `dataclasses.asdict` made a record of; raises ValueError and its like."""
+        return cls(
+            float(record["f1"]),
+            float(record["precision"]),
+            float(record["recall"]),
+            int(record["pages"]),
+            tuple(WorstPage(str(url), float(f1)) for url, f1 in record["worst"]),
+        )
+
+
+def measure(vote: OwnVote) -> Quality | None:
+    """Return how well the pages that a site tells of are kept by what it tells of the others; None
+    if it tells of too few.
+
+    The page's title is neither asked for nor held against.
+    """
+    evidence, site = vote.evidence, vote.site
+    told = sorted(evidence.whole)
+    if len(told) < MIN_PAGES:
+        return None
+    starts = np.searchsorted(site.pages, np.arange(len(vote.sample) + 1)).tolist()
+    scores = {}
+    for half in (told[::2], told[1::2]):
+        found = vote.probabilities(evidence.without(frozenset(half), site))
+        for page in half:
+            kept = found[starts[page] : starts[page + 1]] > 0.5
+            text = to_text(list(compress(site.contents[page].blocks, kept.tolist())))
+            own = evidence.whole[page]
+            scores[page] = text_score(text, own.text, own.title)
+    columns = zip(*scores.values(), strict=True)
+    precision, recall, f1 = (round(mean(column), 4) for column in columns)
+    worst = sorted(told, key=lambda page: scores[page].f1)[:WORST]
+    return Quality(
+        f1,
+        precision,
+        recall,
+        len(told),
+        tuple(WorstPage(vote.sample[page].url, round(scores[page].f1, 4)) for page in worst),
+    )
+
+
+def predict(site: SiteBlocks, probabilities: Floats) -> Quality:
+    """Return the F1 that the probabilities of a site's blocks let expect."""
+    chars = site.chars
+    kept = probabilities > 0.5
+    right = float((chars * probabilities)[kept].sum())
+    total = float(chars[kept].sum() + (chars * probabilities).sum())
+    return Quality(round(2 * right / total if total else 0.0, 4))

@@ -1,0 +1,137 @@
+"""The vote of a site that also hears what the site tells of its own pages.
+
+Three steps, each as far as there is evidence: the judge of blocks is adapted to the site
+(`contentspider.site.own.adaptation`); its votes are summed over all pages, as always
+(`contentspider.site.votes`); and a linear SVM that was trained on the pages that are told of
+decides in the clusters that they have. The last is Algorithm 1 with the own texts as descriptions:
+a cluster is content as far as its blocks repeat them, over all pages.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contentspider.page.features import FeatureExtractor
+from contentspider.page.text import SENTENCE_CHARS
+from contentspider.site.blocks import count_pages, number_pairs, repeat_shares
+from contentspider.site.featuresets import SLOTS, SiteFeatures
+from contentspider.site.own.adaptation import UNKNOWN_WEIGHT, correction
+from contentspider.site.own.evidence import Evidence, gather_evidence
+from contentspider.site.svm import STEEPNESS, LinearSVM
+from contentspider.site.votes import log_odds, vote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.document import Page
+    from contentspider.site.blocks import SiteBlocks
+    from contentspider.site.own.texts import OwnText
+    from contentspider.site.prior import Prior
+    from contentspider.site.rows import Row
+    from contentspider.site.rules import Rule
+    from contentspider.site.votes import Voter
+
+    Floats = NDArray[np.floating[Any]]
+
+# Told pages on which a cluster must stand for what is told there to weigh 2 to 3.
+TRUSTED_PAGES = 1.5
+# Of a sample with more blocks the features would fill the memory: nothing is heard of it.
+MAX_BLOCKS = 100_000
+# The longest odds: those of `log_odds`.
+MAX_ODDS = 4.6
+
+
+class OwnVote:
+    """The vote of the pages of a *sample* over a *prior* (None: there is none) and over the
+    *own_texts* of pages, by their numbers in the sample.
+
+    *site* has the blocks of the sample side by side, to which all arrays belong.
+    """
+
+    def __init__(
+        self,
+        sample: Sequence[Page],
+        site: SiteBlocks,
+        prior: Prior | None,
+        own_texts: Mapping[int, Sequence[OwnText]],
+        voters: Sequence[Voter],
+        rules: Sequence[Rule],
+    ) -> None:
+        self.sample, self.site = sample, site
+        self._voters, self._rules = voters, rules
+        self._has_prior = prior is not None
+        if prior is not None:
+            self._named, self._unnamed = prior.judge(sample)
+            self.unheard: Floats = self._vote(self._named, self._unnamed)
+        else:
+            self._named = self._unnamed = np.full(len(site.chars), 0.5, dtype=np.float32)
+            self.unheard = _unrepeated_prose(site)
+        self.evidence = (
+            gather_evidence(site, own_texts, self.unheard)
+            if own_texts and len(site.chars) <= MAX_BLOCKS
+            else Evidence(np.full(len(site.chars), np.nan))
+        )
+
+    def probabilities(self, evidence: Evidence) -> Floats:
+        """Return for each block how probably it is content, by *evidence* that is this site's, or a
+        part of it.
+
+        Without whole texts it is the vote that hears nothing (`unheard`): an excerpt does not tell
+        what is none.
+        """
+        if not evidence.whole:
+            return self.unheard
+        named, unnamed = log_odds(self._named), log_odds(self._unnamed)
+        judged = self.unheard if self._has_prior else None
+        added = correction(self.site, self._features, evidence, judged, named)
+        voted = self._vote(_probability(named + added), _probability(unnamed + added))
+        known = evidence.known
+        pairs = number_pairs(self.site.clusters[known], self.site.pages[known])
+        _, first = np.unique(pairs, return_index=True)
+        told_pages = np.bincount(
+            self.site.clusters[known][first], minlength=self.site.clusters.max() + 1
+        )[self.site.clusters]
+        trust = told_pages / (told_pages + TRUSTED_PAGES)
+        odds = (1 - trust) * log_odds(voted) + trust * self._told_odds(evidence, voted)
+        return _probability(odds)
+
+    def _vote(self, named: Floats, unnamed: Floats) -> Floats:
+        return vote(self.site, named, unnamed, self._voters, self._rules)
+
+    def _told_odds(self, evidence: Evidence, voted: Floats) -> Floats:
+        """Return the log odds by an SVM that was trained on the pages that are told of."""
+        chosen = np.flatnonzero(np.isin(self.site.pages, list(evidence.pages)))
+        known = evidence.known
+        labels = np.where(known, evidence.told, voted) > 0.5
+        weights = self.site.weights * np.where(known, 1, UNKNOWN_WEIGHT)
+        rows = self._rows
+        svm = LinearSVM.fit([rows[index] for index in chosen], labels[chosen], weights[chosen])
+        return np.asarray((STEEPNESS * svm.margins(rows)).clip(-MAX_ODDS, MAX_ODDS))
+
+    @cached_property
+    def _features(self) -> NDArray[np.float32]:
+        extractor = FeatureExtractor()
+        return np.vstack([extractor.features(page.content, page.hints) for page in self.sample])
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        features = SiteFeatures((SLOTS,), self.site.table, frozenset())
+        return [row for page in self.sample for row in features.rows(page.content)]
+
+
+def _probability(odds: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
+
+
+def _unrepeated_prose(site: SiteBlocks) -> Floats:
+    """Return what may be content where there is no prior: sentences without links that no other
+    page has at their place. Nothing else is sure not to be.
+    """
+    is_prose = (site.chars >= SENTENCE_CHARS) & (site.link_share < 0.5)
+    alone = count_pages(site.texts, site.originals)[site.texts] < 2
+    return np.where(is_prose & alone & (repeat_shares(site) == 0), 0.75, 0.4)
