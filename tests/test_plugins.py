@@ -108,6 +108,7 @@ def test_labels_that_are_no_probabilities_are_refused(
 def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> None:
     assert LABELS.names() == [
         "votes",
+        "own",
         "paper",
         "paper-local",
         "paper-top2",
