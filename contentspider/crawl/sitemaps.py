@@ -12,7 +12,7 @@ from lxml import etree
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap
 
-from contentspider.crawl.links import absolute
+from contentspider.page.addresses import absolute
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
