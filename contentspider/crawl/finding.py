@@ -19,10 +19,10 @@ from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
     MAX_SITEMAPS,
     SITEMAP_DEPTH,
-    read_feed,
     read_sitemap,
 )
 from contentspider.page.document import Page
+from contentspider.site.own.feeds import read_entries
 from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
@@ -132,9 +132,12 @@ class FindingSpider(Spider):
 
     def parse_feed(self, response: Response) -> Iterator[Request]:
         """Follow the pages that a feed names."""
-        for address in read_feed(response):
-            if self.scope.has(address):
-                yield from self.page_requests(address, 1)
+        entries = read_entries(response.body, response.url, texts=0)
+        if not entries:
+            logger.debug("%s: the feed names no pages, or cannot be read", response.url)
+        for entry in entries:
+            if self.scope.has(entry.url):
+                yield from self.page_requests(entry.url, 1)
 
     def feed_request(self, address: str) -> Request:
         """Return the request of a feed."""

@@ -34,7 +34,6 @@ from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.links import (
     MAX_LINKS,
     Head,
-    clean_address,
     page_links,
     read_head,
     remembering,
@@ -46,6 +45,7 @@ from contentspider.crawl.scope import Scope, crawl_name, several, with_scheme
 from contentspider.crawl.sitemaps import is_feed
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.traps import Traps, without_session
+from contentspider.page.addresses import clean_address
 from contentspider.page.pdf import can_read, is_pdf
 from contentspider.site.record import page_id
 
