@@ -20,6 +20,7 @@ ITEMS, TEXT = "Extraction/items came out", "Extraction/text was kept"
 RATIO = "Content ratio/enough of the text is content"
 DRIFT = "Template drift/the model knows the pages"
 ERRORS = "Errors/the pages could be read"
+QUALITY = "Quality/the sites' own texts agree with their items"
 
 
 def crawl(site: Site, folder: Path, *options: str) -> tuple[dict[str, str], str]:
@@ -60,7 +61,7 @@ def crawl(site: Site, folder: Path, *options: str) -> tuple[dict[str, str], str]
 
 
 def failed(results: dict[str, str]) -> set[str]:
-    assert set(results) == {ITEMS, TEXT, RATIO, DRIFT, ERRORS}
+    assert set(results) == {ITEMS, TEXT, RATIO, DRIFT, ERRORS, QUALITY}
     return {name for name, status in results.items() if status not in ("OK", "SKIPPED")}
 
 

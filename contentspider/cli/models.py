@@ -179,6 +179,9 @@ def _show(store: ModelStore, options: argparse.Namespace) -> None:
     if number:
         learned = f", learned at {model.learned_at}" if model.learned_at else ""
         lines.append(f"generation {number}{learned}")
+    if model.quality:
+        lines.append(f"quality: {model.quality}")
+        lines += [f"  F1 {page.f1:.3f}  {page.url}" for page in model.quality.worst]
     prior = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     if not model.is_of(prior):
         lines.append(

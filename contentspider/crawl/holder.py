@@ -14,7 +14,7 @@ from scrapy.pipelines import ItemPipelineManager
 from contentspider.crawl.binding import Bindings
 from contentspider.crawl.engine import pass_item, wake
 from contentspider.crawl.keeper import Keeper
-from contentspider.crawl.learners import Learners
+from contentspider.crawl.learners import Learners, note_quality
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.overrides import CrawlOverrides
 from contentspider.crawl.sites import SiteKeys
@@ -95,13 +95,17 @@ class Holder:
             if learned_here or not self.options.relearn:
                 model = self._load(key)
             if model is not None:
-                state.use(model)
+                self._use(state, model)
                 state.is_early, state.is_stored = learned_here, True
                 self.stats.inc_value("contentspider/models/loaded")
                 logger.info(
                     "%s: loaded model %s, learned from %d pages", key, state.version, model.pages
                 )
         return state
+
+    def _use(self, state: SiteState, model: SiteModel) -> None:
+        state.use(model)
+        note_quality(model, state.key, self.stats, self.options.min_quality)
 
     def _load(self, key: str) -> SiteModel | None:
         """Return the stored model of a site if it was learned as this crawl would learn it."""
@@ -175,31 +179,38 @@ class Holder:
         state.pages += source.page.url != state.last_url
         state.last_url = source.page.url
         self.stats.inc_value("contentspider/items/held")
-        if state.pages >= self.options.learn_pages:
-            state.is_early = True
-            self._begin(state)
+        if state.pages >= min(state.try_at, self.options.learn_pages):
+            self._begin(state, is_last=False)
         return True
 
-    def _begin(self, state: SiteState) -> None:
-        """Learn a site and let its items go, unless that is being done."""
+    def _begin(self, state: SiteState, is_last: bool = True) -> None:
+        """Learn a site and let its items go, unless that is being done; if more of its pages will
+        come (not *is_last*), only if it is known well enough.
+        """
         if state.work is None or state.work.done():
-            state.work = self._task(self._learn_and_release(state))
+            state.work = self._task(self._learn_and_release(state, is_last))
 
     def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(work)
 
-    async def _learn_and_release(self, state: SiteState) -> None:
+    async def _learn_and_release(self, state: SiteState, is_last: bool = True) -> None:
         try:
             if not state.is_ready:
-                await self._learn(state)
+                await self._learn(state, is_last)
             elif not self._is_closing:
                 await self._mend(state)
-            await self._release(state)
+            if state.is_ready:
+                await self._release(state)
         finally:
             wake(self.crawler)
 
-    async def _learn(self, state: SiteState) -> None:
-        """Learn a site from its held pages; on failure its items will pass unfiltered."""
+    async def _learn(self, state: SiteState, is_last: bool) -> None:
+        """Learn a site from its held pages; on failure its items will pass unfiltered.
+
+        If it is not known well enough yet, and more of its pages will come, it is learned again
+        when it has twice as many.
+        """
+        state.is_early = not is_last
         try:
             model = (await self.learners.learn(self.keeper, state)).model
             model.judge = self.prior
@@ -218,9 +229,11 @@ class Holder:
             self.stats.inc_value("contentspider/sites/failed")
             state.failed = True
             return
+        if not is_last and not state.is_enough(model, self.options.learn_pages):
+            return
         self.stats.inc_value("contentspider/sites/learned")
         self._save(state, model)
-        state.use(model)
+        self._use(state, model)
 
     async def _mend(self, state: SiteState) -> None:
         """Learn a site anew whose held pages stand in a template that its model does not know."""
@@ -229,7 +242,7 @@ class Holder:
             model.judge = self.prior
             self.stats.inc_value("contentspider/sites/learned")
             self._save(state, model)
-            state.use(model)
+            self._use(state, model)
             state.is_early = False
         elif state.watch is not None and state.watch.is_found:
             state.watch = None  # it would be found again with each page
@@ -244,7 +257,7 @@ class Holder:
             model = (await self.learners.learn(self.keeper, state)).model
             model.judge = self.prior
             self._save(state, model)
-            state.use(model)  # the history has all pages as the next crawl will see them
+            self._use(state, model)  # the history has all pages as the next crawl will see them
         except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
             logger.warning("%s: the model of its first pages stays: %s", state.key, error)
         finally:

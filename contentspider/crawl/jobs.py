@@ -15,13 +15,13 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.ledgers import crawl_ledger, state_folder
-from contentspider.crawl.outcome import Outcome
+from contentspider.crawl.outcome import F1_STAT, PAGES_STAT, Outcome
 from contentspider.crawl.schedule import AT_ONCE, standing
 from contentspider.storage.database import is_in_use
 from contentspider.storage.formats import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -41,7 +41,8 @@ NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
 class SiteResult:
     """What has become of a site: *outcome* is that of its crawl, or one of `NOT_DUE`, `RUNNING`
     (elsewhere) and `NOT_STARTED`; *exit_code* is the process' (negative: the signal that ended it),
-    *items* are those of this run. Times are ISO 8601 in UTC, *log* is a path.
+    *items* are those of this run, *f1* is how good they are, measured on *f1_pages* pages whose
+    text the site publishes (0: it is predicted). Times are ISO 8601 in UTC, *log* is a path.
     """
 
     site: str
@@ -51,6 +52,8 @@ class SiteResult:
     ended: str | None = None
     seconds: float | None = None
     items: int | None = None
+    f1: float | None = None
+    f1_pages: int = 0
     reasons: tuple[str, ...] = ()
     log: str | None = None
 
@@ -199,6 +202,7 @@ class Jobs:
             ended.isoformat(timespec="seconds"),
             round((ended - started).total_seconds(), 3),
             told["stats"].get("item_scraped_count", 0) if told else None,
+            *_quality(told["stats"] if told else {}),
             tuple(reasons),
             str(log),
         )
@@ -243,6 +247,15 @@ def write_summary(
     with replacing(path) as file:
         text = json.dumps(told, indent=2, ensure_ascii=False)
         file.write((text + "\n").encode("utf-8", "replace"))
+
+
+def _quality(stats: Mapping[str, Any]) -> tuple[float | None, int]:
+    """Return the F1 of the worst site of a crawl, and on how many pages it was measured."""
+    found = {name: value for name, value in stats.items() if name.startswith(F1_STAT)}
+    if not found:
+        return None, 0
+    worst = min(found, key=lambda name: found[name])
+    return found[worst], stats.get(PAGES_STAT + worst.removeprefix(F1_STAT), 0)
 
 
 def _outcome(code: int) -> Outcome:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.learning import LearningTimeoutError, learn_apart
+from contentspider.crawl.outcome import F1_STAT, PAGES_STAT
 from contentspider.crawl.sharing import open_models
 from contentspider.errors import NotEnoughTextError
 from contentspider.site.generations import DRIFT
@@ -26,6 +27,25 @@ if TYPE_CHECKING:
     from contentspider.site.model import SiteModel
 
 logger = logging.getLogger(__name__)
+
+
+def note_quality(model: SiteModel, key: str, stats: StatsCollector, least: float) -> None:
+    """Have the stats say how good a site's model is, and the log if it was measured to be worse
+    than *least* (F1).
+    """
+    quality = model.quality
+    if quality is None:
+        return
+    stats.set_value(F1_STAT + key, quality.f1)
+    stats.set_value(PAGES_STAT + key, quality.pages)
+    if quality.is_measured and quality.f1 < least:
+        logger.warning(
+            "%s: %s, less than CONTENTSPIDER_MIN_QUALITY=%g. The worst pages: %s",
+            key,
+            quality,
+            least,
+            ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst),
+        )
 
 
 class Learners:

@@ -12,6 +12,7 @@ except ImportError as error:
         "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
     ) from error
 
+from contentspider.crawl.outcome import F1_STAT, PAGES_STAT
 from contentspider.crawl.settings import DEFAULTS
 
 
@@ -130,12 +131,44 @@ class ErrorRateMonitor(ShareMonitor):
         )
 
 
+@monitors.name("Quality")
+class QualityMonitor(ShareMonitor):
+    """Fails if a site's items are worse than they should be, by the texts that the site itself
+    publishes of its pages.
+    """
+
+    @monitors.name("the sites' own texts agree with their items")
+    def test_quality(self) -> None:
+        """No F1 that was measured on a site is below CONTENTSPIDER_MIN_QUALITY."""
+        limit = self.limit("CONTENTSPIDER_MIN_QUALITY")
+        measured = {
+            name.removeprefix(F1_STAT): float(value)
+            for name, value in self.stats.items()
+            if name.startswith(F1_STAT) and self.stats.get(PAGES_STAT + name.removeprefix(F1_STAT))
+        }
+        worst = min(measured, key=lambda site: measured[site], default="")
+        self.assertGreaterEqual(
+            measured.get(worst, 1.0),
+            limit,
+            msg=(
+                f"{worst}: F1 {measured.get(worst, 1.0):.3f} on the texts that the site publishes, less than"
+                f" CONTENTSPIDER_MIN_QUALITY={limit}; contentspider models show names the worst pages"
+            ),
+        )
+
+
 class ContentMonitorSuite(MonitorSuite):
     """All monitors: ``SPIDERMON_SPIDER_CLOSE_MONITORS =
     ["contentspider.crawl.monitors.ContentMonitorSuite"]``.
     """
 
-    monitors = (ExtractionMonitor, ContentRatioMonitor, TemplateDriftMonitor, ErrorRateMonitor)
+    monitors = (
+        ExtractionMonitor,
+        ContentRatioMonitor,
+        TemplateDriftMonitor,
+        ErrorRateMonitor,
+        QualityMonitor,
+    )
 
     def on_monitors_failed(self, result: object) -> None:
         """Count the failure, which decides the exit code of ``contentspider crawl``."""

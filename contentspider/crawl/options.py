@@ -27,6 +27,7 @@ class CrawlOptions:
     enabled: bool
     models_dir: str
     learn_pages: int
+    min_quality: float
     learn_secs: float
     relearn: bool
     keep_models: int

@@ -46,6 +46,8 @@ TRANSIENT = (
 )
 # Scrapy's words for the ends that the user of a crawl has set.
 LIMITS = ("max_pages", "closespider_timeout", "closespider_itemcount", "closespider_pagecount")
+# Stats of each site's quality: its F1, and on how many pages that was measured (0: predicted).
+F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 # How a signal ends a crawl; at a second one there is no time for a reason.
 SHUTDOWN = ("shutdown", None)
 

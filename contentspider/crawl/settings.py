@@ -24,9 +24,18 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_LEARN_PAGES",
         2_000,
-        "Pages of a site that are held on disk until its model is learned; a smaller site is"
-        " learned at the end, from all of its pages.",
+        "Pages of a site that are held on disk until its model is learned, at most: from 500 on it"
+        " is tried whether the site is known well enough. A smaller site is learned at the end,"
+        " from all of its pages.",
         minimum=1,
+    ),
+    Setting(
+        "CONTENTSPIDER_MIN_QUALITY",
+        0.85,
+        "A site that measures a lower F1 on the texts that it publishes of its own pages is said in"
+        " the log, with its worst pages, and the monitor Quality fails.",
+        minimum=0,
+        maximum=1,
     ),
     Setting(
         "CONTENTSPIDER_LEARN_SECS",

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from contentspider.page.document import Page
     from contentspider.site.model import SiteModel
 
+# A site of more pages than this is learned before all of them have come, if it is known so well by
+# then.
+FIRST_TRY = 500
+KNOWN_F1 = 0.95
 # Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
 MAX_WAITING = 5_000
 
@@ -38,11 +42,23 @@ class SiteState:
     watch: Drift | None = None
     # The next crawl will begin with the model.
     is_stored: bool = False
+    # With so many held pages it is tried whether the site is known well enough.
+    try_at: int = FIRST_TRY
 
     def use(self, model: SiteModel) -> None:
         """Decide by a *model* from now on, and watch whether it knows the site's templates."""
         self.model, self.version = model, model.version
         self.watch = Drift(model)
+
+    def is_enough(self, model: SiteModel, most: int) -> bool:
+        """Tell whether a *model* of the first pages knows the site well enough for items to go, by
+        its measured or predicted F1, or because *most* pages are held; if not, the next try is at
+        twice as many.
+        """
+        if self.pages >= most or (model.quality and model.quality.f1 >= KNOWN_F1):
+            return True
+        self.try_at = 2 * self.pages
+        return False
 
     @property
     def is_ready(self) -> bool:

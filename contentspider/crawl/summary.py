@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.outcome import LIMITS, Left, Outcome
+from contentspider.crawl.outcome import F1_STAT, LIMITS, PAGES_STAT, Left, Outcome
 from contentspider.storage.takeover import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+# Sites whose quality is said.
+MAX_SITES = 5
 GO_ON = "the same command with --resume goes on with it"
 
 
@@ -84,6 +86,7 @@ def _counts_of_items(
         f"{kept:,} characters kept, {dropped:,} dropped ({share:.0%} kept)",
         f"items:  {', '.join(outputs)}",
         _models(stats, models),
+        *_quality(stats),
     ]
     if compared := [
         f"{count:,} {change}"
@@ -117,6 +120,22 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
         else "the crawl was cut short, and the next one will learn from more pages"
     )
     return f"models: {models}/ ({learned} learned for this crawl, {saved} saved: {why})"
+
+
+def _quality(stats: Mapping[str, Any]) -> list[str]:
+    """Return how good the sites are by what they publish of their pages, the worst first."""
+    found = {
+        name.removeprefix(F1_STAT): value
+        for name, value in stats.items()
+        if name.startswith(F1_STAT)
+    }
+    said = []
+    for site in sorted(found, key=lambda site: found[site])[:MAX_SITES]:
+        pages = stats.get(PAGES_STAT + site, 0)
+        how = f"measured on {pages} pages whose text it publishes" if pages else "predicted"
+        said.append(f"{site} F1 {found[site]:.3f} ({how})")
+    more = len(found) - len(said)
+    return [f"quality: {'; '.join(said)}" + (f"; {more} more" if more else "")] if said else []
 
 
 def _by_kind(stats: Mapping[str, Any], prefix: str) -> str:
