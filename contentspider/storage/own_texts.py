@@ -165,13 +165,14 @@ def _unpack(packed: bytes) -> Any:
 
 def _read(name: str, records: Iterable[Any]) -> list[OwnText]:
     """Return the own texts that records are of; the log says how many are damaged."""
-    found: list[OwnText] = []
-    damaged = 0
-    for record in records:
-        try:
-            found.append(OwnText.from_record(record))
-        except (ValueError, KeyError, TypeError):
-            damaged += 1
-    if damaged:
+    found = [_own_text(record) for record in records]
+    if damaged := found.count(None):
         logger.error("%s: %d own texts are damaged, and left out", name, damaged)
-    return found
+    return [own for own in found if own is not None]
+
+
+def _own_text(record: Any) -> OwnText | None:
+    try:
+        return OwnText.from_record(record)
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -1,7 +1,7 @@
 """What a crawl asks of the places that keep its state: small protocols, SQLite behind them.
 
-The classes in `frontier`, `queue`, `settled`, `pages`, `own_texts` and `runs` say what each method does. What
-is changed between two commits of the `Ledger` is kept together, or forgotten together.
+The classes in `frontier`, `queue`, `settled`, `pages`, `own_texts` and `runs` say what each method
+does. What is changed between two commits of the `Ledger` is kept together, or forgotten together.
 """
 
 from __future__ import annotations

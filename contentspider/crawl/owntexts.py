@@ -1,0 +1,186 @@
+"""Own texts in a crawl: where they are asked for, and what is kept of the answers."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from scrapy.utils.asyncio import run_in_thread
+
+from contentspider.crawl.addresses import NOT_MODIFIED_STATUS
+from contentspider.crawl.bodies import THREAD_BYTES
+from contentspider.crawl.conditional import ASKING
+from contentspider.crawl.links import absolute
+from contentspider.crawl.options import CrawlOptions
+from contentspider.site.own.sources import SOURCES, Announced
+from contentspider.storage.database import LedgerFullError
+from contentspider.storage.own_texts import OwnAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from scrapy.http import Response
+
+    from contentspider.crawl.keeper import Keeper
+    from contentspider.crawl.links import Head
+    from contentspider.crawl.scope import Scope
+    from contentspider.crawl.sites import SiteKeys
+    from contentspider.site.own.sources import Source
+    from contentspider.site.own.texts import OwnText
+
+logger = logging.getLogger(__name__)
+
+MAX_OWN_BYTES = 5_000_000
+# A site whose first pages announce nothing is not searched further; nor what a page announces
+# beyond so many addresses of each kind.
+PAGES_READ = 20
+MAX_ADDRESSES = 10
+FACT = "own_texts "
+
+
+class OwnTexts:
+    """Asks for a crawl's own texts, as many times a site as ``CONTENTSPIDER_OWN_TEXTS`` allows, in
+    all runs of the crawl, and keeps those of pages in its *scope* in its ledger.
+    """
+
+    def __init__(self, keeper: Keeper, scope: Scope, keys: SiteKeys) -> None:
+        options = CrawlOptions.from_settings(keeper.crawler.settings)
+        assert keeper.crawler.stats
+        self._keeper = keeper
+        self._scope = scope
+        self._keys = keys
+        self._count = keeper.crawler.stats.inc_value
+        self._most = options.own_texts
+        self._is_conditional = options.conditional
+        self._sources = list(_sources()) if self._most else []
+        self._asked: dict[str, list[str]] = {}
+        self._pages: Counter[str] = Counter()
+
+    def addresses(self, url: str, head: Head, feeds: Collection[str] = ()) -> Iterator[str]:
+        """Yield the addresses at which the page at *url* announces own texts, and which are to be
+        asked for now: each is taken off the budget of the page's site. *feeds* are read otherwise.
+        """
+        site = self._keys.key(url)
+        if not self._sources or self._pages[site] >= PAGES_READ or self._keeper.is_broken:
+            return
+        self._pages[site] += 1
+        asked = self._asked.get(site)
+        if asked is None:
+            asked = self._asked[site] = self._keeper.ledger.runs.fact(FACT + site) or []
+        if len(asked) >= self._most:
+            return
+        for address in self._announced(url, head):
+            if address in asked or address in feeds or not self._scope.has_site(address):
+                continue
+            asked.append(address)
+            try:
+                self._keeper.ledger.runs.set_fact(FACT + site, asked)
+            except LedgerFullError as error:
+                self._keeper.fail(error)
+                return
+            self._count("contentspider/own_texts/requests")
+            yield address
+            if len(asked) >= self._most:
+                return
+
+    def _announced(self, url: str, head: Head) -> Iterator[str]:
+        links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
+        announced = Announced(url, tuple(link for link in links if link[2]), head.generator)
+        for source in self._sources:
+            try:
+                named = list(islice(source.addresses(announced), MAX_ADDRESSES))
+            except Exception as error:  # noqa: BLE001 - another package's must cost no page
+                logger.warning("%s: own texts of %s: %r", url, source.name, error)
+                continue
+            yield from filter(None, (absolute(url, address) for address in named))
+
+    def headers(self, address: str) -> dict[str, str]:
+        """Return the headers that ask for an address only if it has changed since the last crawl,
+        whose texts of it are kept.
+        """
+        known = self._known(address) if self._is_conditional else None
+        if known is None or not known.texts:
+            return {}
+        return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
+
+    async def take(self, response: Response) -> list[str]:
+        """Keep the own texts that an answer tells, or those of the last crawl if it has not
+        changed, and return the addresses of their pages in the crawl.
+        """
+        if response.status == NOT_MODIFIED_STATUS:
+            return self.take_known(_asked_address(response))
+        if len(response.body) > THREAD_BYTES:
+            return self._keep(response, await run_in_thread(self._read, response))
+        return self.take_now(response)
+
+    def take_now(self, response: Response) -> list[str]:
+        """Do as `take` does with an answer that has come whole, without a thread."""
+        return self._keep(response, self._read(response))
+
+    def take_known(self, address: str) -> list[str]:
+        """Keep the own texts of the last crawl of a source that has nothing new, or does not
+        answer, and return the addresses of their pages in the crawl.
+        """
+        known = self._known(address)
+        if known is None:
+            return []
+        return self._store(known.texts, address, known.etag, known.last_modified)
+
+    def _known(self, address: str) -> OwnAnswer | None:
+        revisits = self._keeper.revisits
+        if not self._sources or revisits is None or self._keeper.is_broken:
+            return None
+        return revisits.own_answers.at(address)
+
+    def _read(self, response: Response) -> list[OwnText]:
+        """Return the own texts in an answer, by the first source that finds any."""
+        content_type = (response.headers.get(b"Content-Type") or b"").decode("latin-1")
+        for source in self._sources:
+            try:
+                if texts := source.read(response.body, response.url, content_type):
+                    return texts
+            except Exception as error:  # noqa: BLE001 - another package's must cost no feed
+                logger.warning("%s: own texts of %s: %r", response.url, source.name, error)
+        return []
+
+    def _keep(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
+        etag, modified = (
+            (response.headers.get(name) or b"").decode("latin-1")
+            for name in ("ETag", "Last-Modified")
+        )
+        return self._store(texts, _asked_address(response), etag, modified)
+
+    def _store(
+        self, texts: Sequence[OwnText], address: str, etag: str, last_modified: str
+    ) -> list[str]:
+        by_site: dict[str, list[OwnText]] = {}
+        for own in texts:
+            if self._scope.has(own.url):
+                by_site.setdefault(self._keys.key(own.url), []).append(own)
+        if not by_site or self._keeper.is_broken:
+            return []
+        told = self._keeper.ledger.own_texts
+        try:
+            for site, own_texts in by_site.items():
+                told.add(site, own_texts, address)
+                self._count("contentspider/own_texts/texts", len(own_texts))
+            told.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
+        except LedgerFullError as error:
+            self._keeper.fail(error)
+            return []
+        return [own.url for own_texts in by_site.values() for own in own_texts]
+
+
+def _asked_address(response: Response) -> str:
+    """Return the address that was asked for, wherever it led."""
+    return str(response.meta.get("redirect_urls", [response.url])[0])
+
+
+def _sources() -> Iterator[Source]:
+    for name in SOURCES.names():
+        try:
+            yield SOURCES.load(name)()
+        except Exception as error:  # noqa: BLE001 - another package's must not end the crawl
+            logger.warning("own texts of the kind %s cannot be read: %r", name, error)
