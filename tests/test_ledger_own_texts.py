@@ -106,7 +106,7 @@ def test_a_history_has_the_answers_of_the_last_crawl_of_each_site(path: Path) ->
 def test_pages_with_an_own_text_are_kept_before_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages_module, "TOLD_PAGES", 3)
     every = [f"http://e.org/{number}" for number in range(40)]
-    told = {address for address in every if address.endswith("7") or address.endswith("8")}
+    told = {address for address in every if address.endswith(("7", "8"))}
     first = sorted(told, key=sample_order)[:3]
     others = sorted((one for one in every if one not in first), key=sample_order)[:7]
     for seed in range(4):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from scrapy.utils.asyncio import run_in_thread
 
@@ -19,7 +20,7 @@ from contentspider.storage.database import LedgerFullError
 from contentspider.storage.own_texts import OwnAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from scrapy.http import Response
 
@@ -38,6 +39,7 @@ MAX_OWN_BYTES = 5_000_000
 PAGES_READ = 20
 MAX_ADDRESSES = 10
 FACT = "own_texts "
+Found = TypeVar("Found")
 
 
 class OwnTexts:
@@ -54,7 +56,10 @@ class OwnTexts:
         self._count = keeper.crawler.stats.inc_value
         self._most = options.own_texts
         self._is_conditional = options.conditional
-        self._sources = list(_sources()) if self._most else []
+        self._sources: list[Source] = []
+        if self._most:
+            for name in SOURCES.names():
+                self._sources += _guarded(name, partial(_made, name))
         self._asked: dict[str, list[str]] = {}
         self._pages: Counter[str] = Counter()
 
@@ -89,12 +94,7 @@ class OwnTexts:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
         announced = Announced(url, tuple(link for link in links if link[2]), head.generator)
         for source in self._sources:
-            try:
-                named = list(islice(source.addresses(announced), MAX_ADDRESSES))
-            except Exception as error:  # noqa: BLE001 - another package's must cost no page
-                logger.warning("%s: own texts of %s: %r", url, source.name, error)
-                continue
-            yield from filter(None, (absolute(url, address) for address in named))
+            yield from _guarded(source.name, partial(_named, source, announced))
 
     def headers(self, address: str) -> dict[str, str]:
         """Return the headers that ask for an address only if it has changed since the last crawl,
@@ -137,13 +137,12 @@ class OwnTexts:
     def _read(self, response: Response) -> list[OwnText]:
         """Return the own texts in an answer, by the first source that finds any."""
         content_type = (response.headers.get(b"Content-Type") or b"").decode("latin-1")
-        for source in self._sources:
-            try:
-                if texts := source.read(response.body, response.url, content_type):
-                    return texts
-            except Exception as error:  # noqa: BLE001 - another package's must cost no feed
-                logger.warning("%s: own texts of %s: %r", response.url, source.name, error)
-        return []
+        body, url = response.body, response.url
+        found = (
+            _guarded(source.name, partial(source.read, body, url, content_type))
+            for source in self._sources
+        )
+        return next(filter(None, found), [])
 
     def _keep(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
         etag, modified = (
@@ -178,9 +177,21 @@ def _asked_address(response: Response) -> str:
     return str(response.meta.get("redirect_urls", [response.url])[0])
 
 
-def _sources() -> Iterator[Source]:
-    for name in SOURCES.names():
-        try:
-            yield SOURCES.load(name)()
-        except Exception as error:  # noqa: BLE001 - another package's must not end the crawl
-            logger.warning("own texts of the kind %s cannot be read: %r", name, error)
+def _guarded(name: str, call: Callable[[], list[Found]]) -> list[Found]:
+    """Return what a kind of own texts makes of what it is given: one that another package has, and
+    that fails, costs no page.
+    """
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - whatever it fails with
+        logger.warning("own texts of the kind %s cannot be read: %r", name, error)
+        return []
+
+
+def _made(name: str) -> list[Source]:
+    return [SOURCES.load(name)()]
+
+
+def _named(source: Source, announced: Announced) -> list[str]:
+    named = islice(source.addresses(announced), MAX_ADDRESSES)
+    return [absolute(announced.url, address) for address in named]

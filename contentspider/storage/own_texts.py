@@ -136,7 +136,7 @@ class SQLiteOwnAnswers:
             return None
         records = _unpack(row[4])
         texts = _read(self._name, records if isinstance(records, list) else [records])
-        return OwnAnswer(*row[:4], tuple(texts))
+        return OwnAnswer(row[0], row[1], row[2], row[3], tuple(texts))
 
     def replace(self, answers: Iterable[OwnAnswer]) -> None:
         """Keep the answers of a crawl in the place of all that were known of their sites."""
