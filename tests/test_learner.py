@@ -12,7 +12,13 @@ from contentspider.site import learner as learner_module
 from contentspider.site.blocks import gather
 from contentspider.site.classifier import CLASSIFIERS
 from contentspider.site.labels import LABELS
-from contentspider.site.learner import SiteLearner, _noise_texts, _summary, label_by_votes
+from contentspider.site.learner import (
+    SiteLabels,
+    SiteLearner,
+    _noise_texts,
+    _summary,
+    label_by_votes,
+)
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.prior import Prior
 from contentspider.site.rows import text_key
@@ -46,9 +52,9 @@ class Labelled(SiteLearner):
 
     probabilities = (0.9, 0.5, 0.45, 0.0)
 
-    def label(self, sample, site):
+    def label(self, sample, site, own_texts=()):
         found = np.tile(np.array(self.probabilities, dtype=np.float32), len(sample))
-        return found, "a prior"
+        return SiteLabels(found, "a prior")
 
 
 @pytest.fixture
@@ -156,9 +162,9 @@ def test_labels_by_votes_are_the_sites_vote_over_a_prior() -> None:
     expected = vote(site, *prior.judge(sample))
     for given in (None, prior):
         np.testing.assert_array_equal(label_by_votes(sample, site, given), expected)
-    found, digest = SiteLearner().label(sample, site)
-    np.testing.assert_array_equal(found, expected)
-    assert digest == prior.digest
+    found = SiteLearner().label(sample, site)
+    np.testing.assert_array_equal(found.probabilities, expected)
+    assert found.prior == prior.digest
 
 
 @pytest.mark.parametrize(
@@ -172,8 +178,9 @@ def test_labels_must_be_a_probability_for_each_block(values, is_taken, monkeypat
     page = Page.from_html("<h1>Tea</h1><p>Green")
     site = gather([page.content], [page.hints])
     if is_taken:
-        found, digest = learner.label([page], site)
+        found, digest, quality = learner.label([page], site)
         assert (found.tolist(), found.dtype, digest) == (values, np.float32, "")
+        assert quality is None
         return
     with pytest.raises(OptionError, match=r"labels='given' gave an array of shape .* 2 blocks"):
         learner.label([page], site)

@@ -11,6 +11,7 @@ from parsel import Selector
 
 from contentspider.crawl import duplicates, links, sitemaps, traps
 from contentspider.crawl.links import page_links, remembering
+from contentspider.page import addresses
 
 PATTERNS = [
     (module, name)
@@ -41,7 +42,7 @@ def test_forms_of_long_addresses_take_no_time() -> None:
             traps.without_session,
             traps.repeats,
             traps.shape_of,
-            links.clean_address,
+            addresses.clean_address,
             duplicates.plain_form,
         ):
             function(address)

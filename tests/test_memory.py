@@ -40,7 +40,7 @@ def test_a_page_that_was_learned_from_is_as_it_was_labelled() -> None:
     assert wrong not in model.extract(pages[3]).text
     assert prose(3, 1) in model.extract(pages[3]).text
     site = gather([page.content for page in pages], [page.hints for page in pages])
-    labels, _ = learner.label(pages, site)
+    labels = learner.label(pages, site).probabilities
     kept = np.concatenate([model.extract(page).kept for page in pages])
     np.testing.assert_array_equal(kept, labels >= 0.5)
     changed = Page.from_html("<p>New", "/3")

@@ -1,4 +1,4 @@
-"""Labels and classifiers that other packages add: the example of docs/extending.md."""
+"""Labels, classifiers and sources that other packages add: the example of docs/extending.md."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from contentspider.site.labels import LABELS
 from contentspider.site.learner import SiteLearner
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions, OptionError
+from contentspider.site.own.sources import SOURCES, Announced
+from contentspider.site.own.texts import OwnText
 from tests.conftest import ROOT, run
 from tests.sites import prose
 
@@ -40,12 +42,12 @@ def install(folder: Path, code: str, groups: dict[str, dict[str, str]]) -> None:
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     text = (ROOT / "docs" / "extending.md").read_text()
-    (settings,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    settings = "\n".join(re.findall(r"```toml\n(.*?)```", text, re.DOTALL))
     groups = {
         group: dict(re.findall(r'^(\w+) = "(.*)"', lines, re.MULTILINE))
         for group, lines in re.findall(r'entry-points\."(.*)"\]\n((?:.+\n)+)', settings)
     }
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     folder = tmp_path / "installed"
     folder.mkdir()
     install(folder, code, groups)
@@ -108,6 +110,7 @@ def test_labels_that_are_no_probabilities_are_refused(
 def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> None:
     assert LABELS.names() == [
         "votes",
+        "own",
         "paper",
         "paper-local",
         "paper-top2",
@@ -127,6 +130,20 @@ def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> N
         LearningOptions(labels="best")
     with pytest.raises(OptionError, match=r"classifier='tree' is unknown; use one of 'svm', 'sha"):
         LearningOptions(classifier="tree")
+
+
+def test_a_source_that_a_package_adds_reads_own_texts(example: Path) -> None:
+    assert SOURCES.names() == ["wordpress", "feed", "index", "markdown", "archive"]
+    source = SOURCES.load("archive")()
+    links = (("icon", "", "https://e.org/i"), ("archive", "", "https://e.org/texts.json"))
+    (address,) = source.addresses(Announced("https://e.org/", links))
+    assert source.read(
+        b'{"/tea": "Tea is made of leaves.", "http://[x/": "x", "/n": 1}', address
+    ) == [
+        OwnText("https://e.org/tea", "Tea is made of leaves.", "archive https://e.org/texts.json")
+    ]
+    for broken in (b"", b"[]", b"{", b"[" * 100_000, b"\xff"):
+        assert source.read(broken, address) == []
 
 
 def test_the_command_line_finds_what_is_installed(example: Path, tmp_path: Path) -> None:

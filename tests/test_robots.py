@@ -13,7 +13,8 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 from contentspider import links
 from contentspider.crawl.links import page_links, read_head
 from contentspider.crawl.robots import header_directives, meta_directives
-from contentspider.crawl.sitemaps import is_feed, read_feed
+from contentspider.crawl.sitemaps import is_feed
+from contentspider.site.own.feeds import read_entries
 from tests.conftest import Site, read_jsonl, run
 from tests.hostile import Exchange, HostileSite, serve_hostile
 from tests.sites import article
@@ -170,6 +171,10 @@ xmlns="http://purl.org/rss/1.0/"><item><link>https://e.org/e</link></item></rdf:
 
 def feed(text: str) -> Response:
     return XmlResponse("https://e.org/feed", body=text.encode())
+
+
+def read_feed(response: Response) -> list[str]:
+    return [entry.url for entry in read_entries(response.body, response.url)]
 
 
 def test_feeds_name_pages() -> None:

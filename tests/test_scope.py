@@ -22,11 +22,11 @@ from contentspider.crawl.guard import (
     RefusedError,
     network_of,
 )
-from contentspider.crawl.links import clean_address
 from contentspider.crawl.scope import Scope, crawl_name
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.spider import START_META_KEY, SiteSpider
 from contentspider.errors import ContentSpiderError
+from contentspider.page.addresses import clean_address
 from tests.conftest import Site, read_jsonl, run, serve
 from tests.sites import article, small_site
 

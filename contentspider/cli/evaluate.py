@@ -74,6 +74,11 @@ def add_to(commands: Commands) -> None:
         ),
     )
     evaluate.add_argument(
+        "--no-own-texts",
+        action="store_true",
+        help="do not hear what a site's feeds (own.jsonl) say of its pages",
+    )
+    evaluate.add_argument(
         "--cross-fit",
         action="store_true",
         help="judge each site, or host of single pages, with a prior that was trained without it",
@@ -196,6 +201,7 @@ def _evaluate(options: argparse.Namespace) -> int:
                     hosts=priors,
                     alone=options.alone,
                     held_out=options.held_out,
+                    hears=not options.no_own_texts,
                 )
             count = 0
             for row in rows:

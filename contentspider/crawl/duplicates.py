@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.addresses import Again
-from contentspider.crawl.links import clean_address
 from contentspider.crawl.owners import MIN_TEXT_CHARS
+from contentspider.page.addresses import clean_address
 from contentspider.site.record import page_id
 from contentspider.storage.database import LedgerFullError
 

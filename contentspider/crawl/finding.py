@@ -21,10 +21,10 @@ from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
     MAX_SITEMAPS,
     SITEMAP_DEPTH,
-    read_feed,
     read_sitemap,
 )
 from contentspider.page.document import Page
+from contentspider.site.own.feeds import read_entries
 from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
@@ -146,9 +146,12 @@ class FindingSpider(Spider):
 
     def feed_pages(self, response: Response) -> Iterator[Request]:
         """Yield the requests of the pages that a feed names."""
-        for address in read_feed(response):
-            if self.scope.has(address):
-                yield from self.page_requests(address, 1)
+        entries = read_entries(response.body, response.url, texts=0)
+        if not entries:
+            logger.debug("%s: the feed names no pages, or cannot be read", response.url)
+        for entry in entries:
+            if self.scope.has(entry.url):
+                yield from self.page_requests(entry.url, 1)
 
     def feed_request(self, address: str) -> Request:
         """Return the request of a feed."""
@@ -159,9 +162,10 @@ class FindingSpider(Spider):
         self.own.take_known(failure.request.url)  # type: ignore[attr-defined]
         self.ignore(failure)
 
-    def own_requests(self, url: str, head: Head) -> Iterator[Request]:
+    def own_requests(self, url: str, head: Head, is_start: bool) -> Iterator[Request]:
         """Yield the requests of the own texts that a page announces, within its site's budget."""
-        for address in self.own.addresses(url, head, head.feeds if self.sitemaps else ()):
+        feeds = head.feeds if self.sitemaps else ()
+        for address in self.own.addresses(url, head, is_start, feeds):
             yield Request(
                 address,
                 callback=self.parse_own_texts,

@@ -16,7 +16,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from w3lib.http import basic_auth_header
 from w3lib.url import safe_url_string
 
-from contentspider.crawl.links import clean_address
+from contentspider.page.addresses import clean_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,6 +13,8 @@ from urllib.parse import urljoin, urlsplit
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
+from contentspider.page.addresses import absolute, clean_address
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -31,7 +33,6 @@ ROOT_SLASHES = 3  # http://host/
 FROM_ROOT = re.compile(r"(?:https?:)?//[^/?#]|/[^/]|/$")
 NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
 SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
-DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 # The names by which pages and headers speak to us.
 ROBOT_NAMES = ("robots", "contentspider")
 FEED_TYPES = ("application/rss+xml", "application/atom+xml")
@@ -177,28 +178,3 @@ def remembering() -> Resolve:
         return (known if is_short else resolve_link)(base, href, documents)
 
     return resolve
-
-
-def absolute(base: str, address: str) -> str:
-    """Return the clean absolute form of an address, empty if it is none."""
-    try:
-        return clean_address(urljoin(base, address.strip()))
-    except ValueError:
-        return ""
-
-
-def clean_address(address: str) -> str:
-    """Return an address without what does not say which page is meant: its fragment, the port that
-    is its scheme's own, and a user's name and password.
-
-    >>> clean_address("http://me:secret@e.org:80/a#top"), clean_address("https://e.org:8443")
-    ('http://e.org/a', 'https://e.org:8443')
-    """
-    address = address.partition("#")[0]
-    parts = urlsplit(address)
-    netloc = parts.netloc
-    if ":" not in netloc and "@" not in netloc:
-        return address
-    host = netloc.rpartition("@")[2]
-    host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ":")).removesuffix(":")
-    return address.replace("//" + netloc, "//" + host, 1)

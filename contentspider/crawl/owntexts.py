@@ -63,7 +63,9 @@ class OwnTexts:
         self._asked: dict[str, list[str]] = {}
         self._pages: Counter[str] = Counter()
 
-    def addresses(self, url: str, head: Head, feeds: Collection[str] = ()) -> Iterator[str]:
+    def addresses(
+        self, url: str, head: Head, is_start: bool, feeds: Collection[str] = ()
+    ) -> Iterator[str]:
         """Yield the addresses at which the page at *url* announces own texts, and which are to be
         asked for now: each is taken off the budget of the page's site. *feeds* are read otherwise.
         """
@@ -76,7 +78,7 @@ class OwnTexts:
             asked = self._asked[site] = self._keeper.ledger.runs.fact(FACT + site) or []
         if len(asked) >= self._most:
             return
-        for address in self._announced(url, head):
+        for address in self._announced(url, head, is_start):
             if address in asked or address in feeds or not self._scope.has_site(address):
                 continue
             asked.append(address)
@@ -90,9 +92,11 @@ class OwnTexts:
             if len(asked) >= self._most:
                 return
 
-    def _announced(self, url: str, head: Head) -> Iterator[str]:
+    def _announced(self, url: str, head: Head, is_start: bool) -> Iterator[str]:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
-        announced = Announced(url, tuple(link for link in links if link[2]), head.generator)
+        # What a generator makes stands beside the start page: other pages would lead elsewhere.
+        generator = head.generator if is_start else ""
+        announced = Announced(url, tuple(link for link in links if link[2]), generator)
         for source in self._sources:
             yield from _guarded(source.name, partial(_named, source, announced))
 

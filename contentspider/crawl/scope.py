@@ -9,9 +9,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from contentspider.crawl.links import clean_address
 from contentspider.crawl.sites import SiteKeys
 from contentspider.errors import ContentSpiderError
+from contentspider.page.addresses import clean_address
 from contentspider.page.patterns import compile_pattern
 
 if TYPE_CHECKING:

@@ -1,21 +1,17 @@
-"""What names a site's pages beside their links: sitemaps and feeds."""
+"""What names a site's pages beside their links: sitemaps, and whether something is a feed."""
 
 from __future__ import annotations
 
 import logging
 import re
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urljoin
 
-from lxml import etree
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap
 
-from contentspider.crawl.links import absolute
+from contentspider.page.addresses import absolute
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
@@ -27,7 +23,6 @@ SITEMAP_DEPTH = 3
 MAX_SITEMAPS = 10_000
 FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
-MAX_ENTRIES = 20_000
 
 
 class SitemapEntries(NamedTuple):
@@ -65,39 +60,3 @@ def read_sitemap(response: Response) -> SitemapEntries:
 def is_feed(response: Response) -> bool:
     """Tell whether a response is an RSS or Atom feed, whatever its server calls it."""
     return FEED_START.search(response.body[:FEED_START_BYTES]) is not None
-
-
-def read_feed(response: Response) -> list[str]:
-    """Return the addresses of the pages that an RSS or Atom feed names; none if it is broken.
-
-    Entities are not put in, no file or address is opened, and what libxml2 takes for a bomb ends
-    the feed.
-    """
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True
-    )
-    try:
-        root = etree.fromstring(response.body, parser)
-    except (etree.XMLSyntaxError, ValueError, LookupError) as error:
-        logger.warning("%s: the feed cannot be read (%s)", response.url, error)
-        return []
-    if root is None:
-        return []
-    found: dict[str, None] = {}
-    for entry in islice(root.iter("{*}item", "{*}entry"), MAX_ENTRIES):
-        found[_entry_address(entry, response.url)] = None
-    return [address for address in found if address]
-
-
-def _entry_address(entry: _Element, url: str) -> str:
-    """Return the address of a feed's entry: Atom's alternate link, RSS's link or permanent guid."""
-    for link in entry.iterchildren("{*}link"):
-        href = link.get("href")
-        if href is None and link.text:
-            return absolute(url, link.text)
-        if href and link.get("rel", "alternate") == "alternate":
-            return absolute(urljoin(url, link.base or ""), href)
-    for guid in entry.iterchildren("{*}guid"):
-        if guid.get("isPermaLink", "true") == "true" and guid.text:
-            return absolute(url, guid.text)
-    return ""

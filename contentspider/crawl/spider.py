@@ -34,7 +34,6 @@ from contentspider.crawl.keeper import Keeper
 from contentspider.crawl.links import (
     MAX_LINKS,
     Head,
-    clean_address,
     page_links,
     read_head,
     remembering,
@@ -47,6 +46,7 @@ from contentspider.crawl.scope import Scope, crawl_name, several, with_scheme
 from contentspider.crawl.sitemaps import is_feed
 from contentspider.crawl.sites import SiteKeys
 from contentspider.crawl.traps import Traps, without_session
+from contentspider.page.addresses import clean_address
 from contentspider.page.pdf import can_read, is_pdf
 from contentspider.site.record import page_id
 
@@ -269,7 +269,7 @@ class SiteSpider(FindingSpider):
                 own = (feed for feed in head.feeds if self.scope.has_site(feed))
                 for address in self.feeds.choose(own, is_start):
                     yield self.feed_request(address)
-            yield from self.own_requests(response.url, head)
+            yield from self.own_requests(response.url, head, is_start)
         yield from self._link_requests(links, page)
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from contentspider.errors import ContentSpiderError
 from contentspider.jsonlines import json_lines
 from contentspider.page.files import read_pages
+from contentspider.site.own.reading import text_of, title_of
+from contentspider.site.own.texts import OwnText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +97,22 @@ class Corpus:
         """Return the gold pages; their paths have no leading slash."""
         file = self.folder / "gold.jsonl"
         return [_gold_page(file, number, line) for number, line in json_lines(file)]
+
+    def own_texts(self) -> list[OwnText]:
+        """Return what the site's feeds say of its pages, by their paths below ``html/``: what
+        ``own.jsonl`` has, if there is one.
+        """
+        file = self.folder / "own.jsonl"
+        rows = [json.loads(line) for _, line in json_lines(file)] if file.is_file() else []
+        return [
+            OwnText(
+                str(row["path"]).lstrip("/"),
+                text_of(str(row["html"])),
+                f"feed {row['source']}",
+                title_of(str(row["title"])),
+            )
+            for row in rows
+        ]
 
     def gold_paths(self) -> list[str]:
         """Return the paths of the gold pages as the gold writes them."""

@@ -39,6 +39,7 @@ def predict_site(
     hosts: Mapping[str, Prior] | None = None,
     alone: bool = False,
     held_out: int | None = None,
+    hears: bool = True,
 ) -> Iterator[dict[str, str]]:
     """Yield ``{"site", "path", "text"}`` for each gold page of a site.
 
@@ -46,7 +47,8 @@ def predict_site(
     With *alone* every page is judged by itself; so are the pages of a collection, which are no
     site. With *held_out* no page is extracted by a model that
     has seen it: the site is learned twice, from two samples of that many pages (0, or more than
-    there are: half of them) without a page in common.
+    there are: half of them) without a page in common. *hears* tells whether what the site's feeds
+    say of its pages is heard.
     """
     pages: dict[str, Page] = {page.url: page for page in corpus.pages(options.needs_attributes)}
     learner = SiteLearner(corpus.name, options, prior)
@@ -57,11 +59,13 @@ def predict_site(
         random.Random(0).shuffle(paths)
         size = held_out if 0 < held_out <= len(paths) // 2 else len(paths) // 2
         groups = [set(paths[:size]), set(paths[size : 2 * size])]
+    own_texts = corpus.own_texts() if hears else []
     models = (
         []
         if alone
         else [
-            learner.fit(page for path, page in pages.items() if path in group) for group in groups
+            learner.fit((page for path, page in pages.items() if path in group), own_texts)
+            for group in groups
         ]
     )
     for path, gold in zip(corpus.gold_paths(), corpus.gold(), strict=True):

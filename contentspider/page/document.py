@@ -15,6 +15,7 @@ from contentspider.page.body import as_utf8, parse
 from contentspider.page.corrections import Corrections, correct
 from contentspider.page.hints import Hints, read_head
 from contentspider.page.metadata import SILENT, Metadata, Statements
+from contentspider.page.stated import StatedText
 from contentspider.page.stored import from_record, to_record
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ COMPRESSION = 3
 class Page:
     """A page's address (an URL or a path), its blocks, its hints, and what it states of itself;
     whether it is a document of its own (a PDF file), which has nothing of its site's templates; and
-    what people's corrections match on it (None: no rule holds for it).
+    what people's corrections match on it (None: no rule holds for it); and the texts that it states
+    as its own beside its blocks.
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
     <Page '/tea': 1 blocks>
@@ -47,6 +49,7 @@ class Page:
     statements: Statements = SILENT
     is_document: bool = False
     corrections: Corrections | None = None
+    stated_texts: tuple[StatedText, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Page {self.url!r}: {len(self.content.blocks)} blocks>"
@@ -102,9 +105,9 @@ class Page:
         content, elements = read_tree(root, max_blocks, attributes, walker, kept)
         if attributes and kept is not None:
             content.around = read_around(kept)
-        hints, statements = read_head(root, elements)
+        hints, statements, texts = read_head(root, elements)
         corrections = correct(root, content, kept, rules) if rules and kept is not None else None
-        return cls(url, content, hints, statements, corrections=corrections)
+        return cls(url, content, hints, statements, False, corrections, texts)
 
     @property
     def metadata(self) -> Metadata:
@@ -125,9 +128,15 @@ class Page:
 
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`."""
-        record = {"url": self.url, "hints": asdict(self.hints), "content": to_record(self.content)}
+        record: dict[str, object] = {
+            "url": self.url,
+            "hints": asdict(self.hints),
+            "content": to_record(self.content),
+        }
         if said := {name: value for name, value in asdict(self.metadata).items() if value}:
             record["metadata"] = said
+        if self.stated_texts:
+            record["stated_texts"] = [[each.source, each.text] for each in self.stated_texts]
         if self.corrections:
             record["corrections"] = asdict(self.corrections)
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
@@ -157,6 +166,10 @@ class Page:
                 Hints(**hints),
                 Statements.of(Metadata(**said)),
                 corrections=Corrections.load(noted, len(content.blocks)) if noted else None,
+                stated_texts=tuple(
+                    StatedText(str(source), str(text))
+                    for source, text in record.get("stated_texts", ())
+                ),
             )
         except (
             zlib.error,

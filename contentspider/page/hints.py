@@ -9,6 +9,7 @@ from contentspider.page.blocks import clean_text
 from contentspider.page.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
 from contentspider.page.language import language_tag
 from contentspider.page.metadata import Mark, Stated, Statements
+from contentspider.page.stated import stated_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
     from contentspider.page.blocks import HintElement
+    from contentspider.page.stated import StatedText
 
 DESCRIPTION_NAMES = (
     "description",
@@ -101,10 +103,12 @@ def _unique(texts: list[str]) -> tuple[str, ...]:
     return tuple(found)[:MAX_HINTS]
 
 
-def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, Statements]:
-    """Return the hints of a page, and what its metadata is made of, from the *elements* that
-    `read_tree` found below *root*: what its head says, and its JSON-LD, dates and authors wherever
-    they stand.
+def read_head(
+    root: _Element, elements: Iterable[HintElement]
+) -> tuple[Hints, Statements, tuple[StatedText, ...]]:
+    """Return the hints of a page, what its metadata is made of, and the texts that it states as its
+    own, from the *elements* that `read_tree` found below *root*: what its head says, and its
+    JSON-LD, dates and authors wherever they stand.
     """
     named: dict[str, list[str]] = {}
     title = ""
@@ -131,7 +135,7 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
             entries += read_json_ld(text)
     titles = [title, *_texts(named, TITLE_NAMES)]
     descriptions = _texts(named, DESCRIPTION_NAMES)
-    stated = [title, *_texts(named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
+    given = [title, *_texts(named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
     for entry in entries:
         if not SITE_TYPES.intersection(kinds(entry)):
             for names, texts in (
@@ -149,6 +153,7 @@ def read_head(root: _Element, elements: Iterable[HintElement]) -> tuple[Hints, S
         descriptions=_unique(descriptions),
         language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
         canonical=canonical or "",
-        stated=tuple(text[:MAX_HINT_CHARS] for text in stated[:MAX_HINTS]),
+        stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
     )
-    return hints, Statements(Stated(title, named, entries, marks, canonical or ""))
+    stated = Stated(title, named, entries, marks, canonical or "")
+    return hints, Statements(stated), stated_texts(entries) if entries else ()

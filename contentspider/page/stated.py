@@ -1,7 +1,8 @@
-"""What a page spells out of its own text beside its blocks: the bodies in its JSON-LD."""
+"""What a page states of its own text: bodies in its JSON-LD, and blocks that it marks as such."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from contentspider.page.text import tokens
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from contentspider.page.blocks import PageBlocks
+
 MAX_TEXTS = 50
 MAX_TEXT_CHARS = 200_000
 MAX_PAGE_CHARS = 500_000
@@ -21,6 +24,14 @@ MAX_DEPTH = 8
 # A shorter text stands on any page.
 MIN_TOKENS = 8
 
+# What the source of a text begins with that an element marks: all of it is there, and what the
+# template puts into that element, too.
+MARKED = "marked "
+# In a block's path: microdata's properties, and the class of h-entry.
+MARK = re.compile(
+    r"\[(?:[^/\]]*-)?(articleBody|reviewBody|recipeInstructions|text)(?:-[^/\]]*)?\]"
+    r"|\.(e-content)(?![\w-])"
+)
 # Properties whose value is the text of what the page is about.
 BODIES = ("articleBody", "text", "reviewBody")
 # Those that many an object has, with the types of which they are the text.
@@ -116,12 +127,32 @@ def _strings(value: object, depth: int) -> Iterator[str]:
         yield from _strings(value.get("text") or value.get("itemListElement"), depth + 1)
 
 
+def marked_texts(page: PageBlocks) -> tuple[StatedText, ...]:
+    """Return the texts of the blocks in elements that a page marks as its text, by microdata
+    (``itemprop="articleBody"``) or as an h-entry (``class="e-content"``), one a mark.
+    """
+    marks: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
+    for block in page.blocks:
+        mark = marks.get(block.path)
+        if mark is None:
+            match = MARK.search(block.path)
+            mark = marks[block.path] = (match[1] or match[2]) if match else ""
+        if mark:
+            found.setdefault(mark, []).append(block.text)
+    return tuple(
+        StatedText(MARKED + mark, text)
+        for mark, texts in found.items()
+        if len(tokens(text := "\n".join(texts)[:MAX_TEXT_CHARS])) >= MIN_TOKENS
+    )
+
+
 def plain_text(value: str) -> str:
     """Return a text that may be HTML without its markup, a paragraph a line; half an emoji, which
     JSON can hold, as a question mark.
     """
     value = value.encode("utf-8", "replace").decode()
-    if "<" in value and ">" in value:
+    if "<" in value or "&" in value:
         try:
             root = html.fragment_fromstring(value, create_parent="div")
         except (etree.LxmlError, ValueError):
@@ -129,7 +160,5 @@ def plain_text(value: str) -> str:
         for element in root.iter("p", "br", "li", "div", "tr", "h1", "h2", "h3", "h4", "pre"):
             element.tail = "\n" + (element.tail or "")
         value = "".join(root.itertext())
-    elif "&" in value:
-        value = html.fromstring(f"<p>{value}</p>").text_content()
     lines = (" ".join(line.split()) for line in value.splitlines())
     return "\n".join(line for line in lines if line)

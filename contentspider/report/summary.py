@@ -141,7 +141,7 @@ def _clusters(
 ) -> tuple[list[ClusterReport], int]:
     """Return the clusters of the highest scores, and how many there are besides."""
     site = gather([page.content for page in pages], [page.hints for page in pages])
-    probabilities, _ = learner.label(pages, site)
+    probabilities = learner.label(pages, site).probabilities
     decided = np.concatenate([model.probabilities(page) for page in pages])
     weights = np.sqrt(site.chars)
     scores = np.bincount(site.clusters, probabilities * weights)

@@ -6,7 +6,7 @@ import heapq
 import logging
 from datetime import datetime, timezone
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,16 @@ MAX_NOISE_TEXTS = 5_000
 EXAMPLE_CHARS = 80
 
 
+class SiteLabels(NamedTuple):
+    """How probably each block of a sample is content, from 0 to 1; the digest of the *prior* that
+    judged ("": none did); and how good the labels are (None: nobody knows).
+    """
+
+    probabilities: NDArray[np.floating[Any]]
+    prior: str = ""
+    quality: Quality | None = None
+
+
 class SiteLearner:
     """Learns what is content on one site from the site's own pages.
 
@@ -106,9 +116,9 @@ class SiteLearner:
                 " HTML pages, and not empty?"
             )
         site = gather([page.content for page in sample], [page.hints for page in sample])
-        probabilities, prior, quality = self._label(sample, site, own_texts)
-        model = self._train(sample, site, probabilities, prior, quality)
-        if prior:
+        labels = self.label(sample, site, own_texts)
+        model = self._train(sample, site, labels)
+        if labels.prior:
             model.judge = self.judge
         return model
 
@@ -152,27 +162,21 @@ class SiteLearner:
 
     def label(
         self, sample: list[Page], site: SiteBlocks, own_texts: Iterable[OwnText] = ()
-    ) -> tuple[NDArray[np.float32], str]:
-        """Return for each block of the sample how probably it is content, and the digest of the
-        prior that judged ("": none did).
+    ) -> SiteLabels:
+        """Return the labels of the blocks of the sample.
 
         Raises `OptionError` if a method from another package returns something else.
         """
-        return self._label(sample, site, own_texts)[:2]
-
-    def _label(
-        self, sample: list[Page], site: SiteBlocks, own_texts: Iterable[OwnText]
-    ) -> tuple[NDArray[np.float32], str, Quality | None]:
         method = self.options.labels
         if method in (VOTES, OWN):
             prior = self.judge if method == VOTES else None
             digest = prior.digest if prior else ""
             if prior and len(sample) == 1:  # a site of one page has nothing to say of it
-                return prior.judge_page(sample[0])[0], digest, None
+                return SiteLabels(prior.judge_page(sample[0])[0], digest)
             told = by_page(sample, [*own_texts, *stated_by(sample)])
             voice = OwnVote(sample, site, prior, told, self.voters, self.rules)
             found = voice.probabilities(voice.evidence)
-            return found, digest, measure(voice) or predict(site, found)
+            return SiteLabels(found, digest, measure(voice) or predict(site, found))
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
         if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
             raise OptionError(
@@ -181,16 +185,10 @@ class SiteLearner:
                 f"gave an array of shape {found.shape}; it must give a probability from 0 to 1 for"
                 f" each of the {len(site.chars)} blocks",
             )
-        return found, "", None
+        return SiteLabels(found)
 
-    def _train(
-        self,
-        sample: list[Page],
-        site: SiteBlocks,
-        probabilities: NDArray[np.float32],
-        prior: str,
-        quality: Quality | None,
-    ) -> SiteModel:
+    def _train(self, sample: list[Page], site: SiteBlocks, found: SiteLabels) -> SiteModel:
+        probabilities = found.probabilities
         labels = probabilities >= 0.5
         votes = self.options.labels == VOTES
         # The paper's SVM knows nothing but where a block stands.
@@ -239,14 +237,14 @@ class SiteLearner:
             classifier=classifier,
             classifier_name=self.options.classifier,
             summary=_summary(sample, site, decided, probabilities),
-            prior=prior,
+            prior=found.prior,
             usual=Usual.of(
                 zip(sample, (part.tolist() for part in np.split(decided, starts)), strict=True),
                 site.table.slot,
             )
             if len(sample) >= ENOUGH_PAGES
             else None,
-            quality=quality,
+            quality=found.quality,
             learned_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),

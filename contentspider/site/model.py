@@ -244,9 +244,7 @@ class SiteModel:
         return unseen > UNSEEN_SHARE * chars
 
     def unseen_prose(self, page: Page) -> tuple[int, int]:
-        """Return how many characters outside of links a page has, and how many of them stand at
-        places that the model has not seen.
-        """
+        """Return a page's characters outside of links, and those at places that were not seen."""
         return count_prose(page.content, self._seen(), self._is_seen)
 
     def slot_of(self, path: str) -> str:

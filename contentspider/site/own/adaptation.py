@@ -67,7 +67,8 @@ def correction(
         return np.asarray(added)
     told_of = _of_a_kind(site, evidence)[site.pages]
     pages = len(evidence.pages)
-    return np.where(told_of, added, np.maximum(added, 0)) * pages / (pages + TRUSTED_PAGES)
+    added = np.where(told_of, added, np.maximum(added, 0))
+    return np.asarray(added * (pages / (pages + TRUSTED_PAGES)))
 
 
 def _standardised(features: NDArray[np.float32]) -> NDArray[np.float32]:

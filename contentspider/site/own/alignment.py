@@ -50,8 +50,8 @@ class Alignment(NamedTuple):
     """What an own text says of the blocks of its page; arrays have one entry a block.
 
     *told* blocks are repeated by it. Of blocks that are *unclear* it says nothing: they are like a
-    part of it, stand in it elsewhere too, or may be the title. *headline* is the number of the block that is the page's headline by the own text's
-    title, -1 if none is.
+    part of it, stand in it elsewhere too, or may be the title. *headline* is the number of the
+    block that is the page's headline by the own text's title, -1 if none is.
     """
 
     told: Bools

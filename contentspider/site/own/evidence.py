@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from contentspider.page.stated import MARKED
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.blocks import count_pages
 from contentspider.site.own.alignment import Alignment, align
@@ -132,8 +133,12 @@ def _tell(
     if found is None:
         return None
     here = slice(start, end)
-    shared = common[here]
-    found = found._replace(told=found.told & ~shared, unclear=found.unclear | shared & found.told)
+    doubtful = shared = common[here]
+    if own.source.startswith(MARKED):
+        doubtful = shared | (judged[here] < 0.5)
+    found = found._replace(
+        told=found.told & ~doubtful, unclear=found.unclear | doubtful & found.told
+    )
     if not found.told.any():
         return None
     chars, clear = site.chars[here], ~found.unclear

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from contentspider.page.stated import marked_texts
 from contentspider.site.own.texts import OwnText
 from contentspider.site.title import page_title
 
@@ -39,7 +40,7 @@ def stated_by(pages: Iterable[Page]) -> list[OwnText]:
     return [
         OwnText(page.url, stated.text, stated.source, page_title(page))
         for page in pages
-        for stated in page.stated_texts
+        for stated in (*page.stated_texts, *marked_texts(page.content))
     ]
 
 
