@@ -155,12 +155,7 @@ class FindingSpider(Spider):
 
     def feed_request(self, address: str) -> Request:
         """Return the request of a feed."""
-        return Request(address, callback=self.parse_feed, errback=self.feed_failed, priority=5)
-
-    def feed_failed(self, failure: Failure) -> None:
-        """Do with what the last crawl knew of a feed."""
-        self.own.take_known(failure.request.url)  # type: ignore[attr-defined]
-        self.ignore(failure)
+        return Request(address, callback=self.parse_feed, errback=self.own_texts_failed, priority=5)
 
     def own_requests(self, url: str, head: Head, is_start: bool) -> Iterator[Request]:
         """Yield the requests of the own texts that a page announces, within its site's budget."""
@@ -187,10 +182,13 @@ class FindingSpider(Spider):
                     yield request
 
     def own_texts_failed(self, failure: Failure) -> None:
-        """Do with what the last crawl knew, or without: nothing of the site is unread."""
+        """Do with what the last crawl knew, or without: but for a feed, which leads to pages,
+        nothing of the site is unread then.
+        """
         request = failure.request  # type: ignore[attr-defined]
         self.own.take_known(request.url)
-        self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
+        if request.callback == self.parse_own_texts:
+            self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
         self.ignore(failure)
 
     def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:

@@ -13,8 +13,8 @@ from scrapy.utils.asyncio import run_in_thread
 from contentspider.crawl.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.bodies import THREAD_BYTES
 from contentspider.crawl.conditional import ASKING
-from contentspider.crawl.links import absolute
 from contentspider.crawl.options import CrawlOptions
+from contentspider.page.addresses import absolute
 from contentspider.site.own.sources import SOURCES, Announced
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.own_texts import OwnAnswer
@@ -73,24 +73,30 @@ class OwnTexts:
         if not self._sources or self._pages[site] >= PAGES_READ or self._keeper.is_broken:
             return
         self._pages[site] += 1
-        asked = self._asked.get(site)
-        if asked is None:
-            asked = self._asked[site] = self._keeper.ledger.runs.fact(FACT + site) or []
-        if len(asked) >= self._most:
-            return
         for address in self._announced(url, head, is_start):
-            if address in asked or address in feeds or not self._scope.has_site(address):
-                continue
+            if (
+                address not in feeds
+                and self._scope.has_site(address)
+                and self._may_ask(site, address)
+            ):
+                self._count("contentspider/own_texts/requests")
+                yield address
+
+    def _may_ask(self, site: str, address: str) -> bool:
+        """Tell whether a site's budget has room for an address, which then is taken off it."""
+        runs = self._keeper.ledger.runs
+        try:
+            if site not in self._asked:
+                self._asked[site] = runs.fact(FACT + site) or []
+            asked = self._asked[site]
+            if address in asked or len(asked) >= self._most:
+                return False
             asked.append(address)
-            try:
-                self._keeper.ledger.runs.set_fact(FACT + site, asked)
-            except LedgerFullError as error:
-                self._keeper.fail(error)
-                return
-            self._count("contentspider/own_texts/requests")
-            yield address
-            if len(asked) >= self._most:
-                return
+            runs.set_fact(FACT + site, asked)
+        except LedgerFullError as error:
+            self._keeper.fail(error)
+            return False
+        return True
 
     def _announced(self, url: str, head: Head, is_start: bool) -> Iterator[str]:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
