@@ -1,4 +1,4 @@
-"""What leads to a site's pages beside their links: robots.txt, sitemaps and feeds."""
+"""What leads to a site's pages beside their links: robots.txt, sitemaps, feeds and own texts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
+from contentspider.crawl.addresses import NOT_MODIFIED_STATUS, ROW_META_KEY
 from contentspider.crawl.binding import PAGE_META_KEY
 from contentspider.crawl.failures import why
 from contentspider.crawl.feeds import Feeds
+from contentspider.crawl.owntexts import MAX_OWN_BYTES
 from contentspider.crawl.robots import SITEMAPS_META_KEY
 from contentspider.crawl.sitemaps import (
     MAX_SITEMAP_BYTES,
@@ -26,12 +28,14 @@ from contentspider.site.own.feeds import read_entries
 from contentspider.storage.database import LedgerFullError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from contentspider.crawl.keeper import Keeper
+    from contentspider.crawl.links import Head
+    from contentspider.crawl.owntexts import OwnTexts
     from contentspider.crawl.revisits import Revisits
     from contentspider.crawl.scope import Scope
 
@@ -39,10 +43,14 @@ logger = logging.getLogger(__name__)
 
 
 class FindingSpider(Spider):
-    """Reads robots.txt, sitemaps and feeds for the addresses of pages in its *scope*."""
+    """Reads robots.txt, sitemaps, feeds and own texts for the addresses of pages in its
+    *scope*.
+    """
 
     scope: Scope
     keeper: Keeper
+    own: OwnTexts
+    sitemaps: bool
     sitemaps_asked = 0
 
     def __init__(self, **kwargs: Any) -> None:
@@ -130,8 +138,14 @@ class FindingSpider(Spider):
         except LedgerFullError as error:
             self.keeper.fail(error)
 
-    def parse_feed(self, response: Response) -> Iterator[Request]:
-        """Follow the pages that a feed names."""
+    async def parse_feed(self, response: Response) -> AsyncIterator[Request]:
+        """Follow the pages that a feed names, and keep what it tells of them."""
+        for request in self.feed_pages(response):
+            yield request
+        await self.own.take(response)
+
+    def feed_pages(self, response: Response) -> Iterator[Request]:
+        """Yield the requests of the pages that a feed names."""
         entries = read_entries(response.body, response.url, texts=0)
         if not entries:
             logger.debug("%s: the feed names no pages, or cannot be read", response.url)
@@ -141,7 +155,41 @@ class FindingSpider(Spider):
 
     def feed_request(self, address: str) -> Request:
         """Return the request of a feed."""
-        return Request(address, callback=self.parse_feed, errback=self.ignore, priority=5)
+        return Request(address, callback=self.parse_feed, errback=self.own_texts_failed, priority=5)
+
+    def own_requests(self, url: str, head: Head, is_start: bool) -> Iterator[Request]:
+        """Yield the requests of the own texts that a page announces, within its site's budget."""
+        feeds = head.feeds if self.sitemaps else ()
+        for address in self.own.addresses(url, head, is_start, feeds):
+            yield Request(
+                address,
+                callback=self.parse_own_texts,
+                errback=self.own_texts_failed,
+                headers=self.own.headers(address),
+                meta={
+                    "download_maxsize": MAX_OWN_BYTES,
+                    "handle_httpstatus_list": [NOT_MODIFIED_STATUS],
+                    "dont_retry": True,
+                },
+                priority=5,
+            )
+
+    async def parse_own_texts(self, response: Response) -> AsyncIterator[Request]:
+        """Keep what an answer tells of the crawl's pages, and follow them."""
+        for address in await self.own.take(response):
+            if self.sitemaps:
+                for request in self.page_requests(address, 1):
+                    yield request
+
+    def own_texts_failed(self, failure: Failure) -> None:
+        """Do with what the last crawl knew, or without: but for a feed, which leads to pages,
+        nothing of the site is unread then.
+        """
+        request = failure.request  # type: ignore[attr-defined]
+        self.own.take_known(request.url)
+        if request.callback == self.parse_own_texts:
+            self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
+        self.ignore(failure)
 
     def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
         if not self.scope.has_site(address):

@@ -159,7 +159,8 @@ def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[flo
         before.judge = model.judge
     except (ContentSpiderError, OSError):
         return [0.0, None]
-    sample = SiteLearner.sample(_pages(ledger, task["site"]))
+    own_texts = ledger.own_texts.of_site(task["site"])
+    sample = SiteLearner.sample(_pages(ledger, task["site"]), own_texts)
     # Of its own pages a model knows what was decided: by what the classifier says the two are
     # compared.
     votes = model.decided
@@ -202,7 +203,9 @@ def main() -> int:
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
-        model = SiteLearner(task["site"], options).fit(_pages(ledger, task["site"]))
+        model = SiteLearner(task["site"], options).fit(
+            _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
+        )
         compared = _compare(model, ledger, task) if "before" in task else []
         ledger.close()
     except NotEnoughTextError as error:

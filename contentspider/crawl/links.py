@@ -36,25 +36,43 @@ SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
 # The names by which pages and headers speak to us.
 ROBOT_NAMES = ("robots", "contentspider")
 FEED_TYPES = ("application/rss+xml", "application/atom+xml")
+# What says where a site's own texts are stands among the first.
+MAX_HEAD_LINKS = 50
+MAX_TYPE_CHARS = 100
+# Links to what a browser needs, of which a page may have hundreds.
+UNTOLD = (
+    "stylesheet",
+    "preload",
+    "modulepreload",
+    "prefetch",
+    "preconnect",
+    "dns-prefetch",
+    "icon",
+)
 BLANKS = str.maketrans("", "", "\t\r\n")
 
 
 class Head(NamedTuple):
     """A page's links, each as its ``href`` and ``rel``, and what the page says of them: the address
-    that they are relative to, what robots are to do, and which feeds it has.
+    that they are relative to, what robots are to do, which feeds it has, what else goes with it
+    (``link`` elements, each as its ``rel`` and ``type`` in lower case, and its ``href``; the first
+    `MAX_HEAD_LINKS`), and what made it.
     """
 
     base: str
     robots: list[str]
     feeds: list[str]
     anchors: list[tuple[str, str]]
+    links: list[tuple[str, str, str]]
+    generator: str
 
 
 def read_head(root: _Element, url: str) -> Head:
     """Return the links of the page at *url* and what it says of them, wherever it says it: the tree
     is walked once.
     """
-    base, robots, feeds = "", [], []
+    base, robots, feeds, generator = "", [], [], ""
+    linked: list[tuple[str, str, str]] = []
     anchors: list[tuple[str, str]] = []
     for element in root.iter("a", "area", "base", "meta", "link"):
         tag = element.tag
@@ -62,18 +80,25 @@ def read_head(root: _Element, url: str) -> Head:
             if href := element.get("href"):
                 anchors.append((href, element.get("rel") or ""))
         elif tag == "meta":
-            name = element.get("name")
-            if name and name.strip().lower() in ROBOT_NAMES:
+            name = (element.get("name") or "").strip().lower()
+            if name in ROBOT_NAMES:
                 robots.append(element.get("content") or "")
+            elif name == "generator":
+                generator = generator or (element.get("content") or "")[:MAX_TYPE_CHARS]
         elif tag == "link":
-            if (element.get("type") or "").strip().lower() in FEED_TYPES:
-                feeds.append(element.get("href") or "")
+            href, kind = element.get("href") or "", (element.get("type") or "").strip().lower()
+            if kind in FEED_TYPES:
+                feeds.append(href)
+            if len(linked) < MAX_HEAD_LINKS and 0 < len(href) <= MAX_URL_CHARS:
+                rel = " ".join((element.get("rel") or "").lower().split())
+                if rel not in UNTOLD:
+                    linked.append((rel[:MAX_TYPE_CHARS], kind[:MAX_TYPE_CHARS], href))
         elif not base and (href := element.get("href")):
             with suppress(ValueError):
                 base = urljoin(url, href.strip())
     base = base or url
     named = [link for link in (absolute(base, feed) for feed in feeds) if link]
-    return Head(base, robots, named, anchors)
+    return Head(base, robots, named, anchors, linked, generator)
 
 
 def page_links(

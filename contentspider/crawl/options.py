@@ -33,6 +33,7 @@ class CrawlOptions:
     keep_models: int
     learning: LearningOptions
     site_by: str
+    own_texts: int
     item_fields: FieldMap
     passages: int
     max_blocks: int

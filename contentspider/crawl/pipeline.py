@@ -16,7 +16,7 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.recorder import Passing, UnchangedItem, passing
 from contentspider.crawl.sources import SiteState, Source
 from contentspider.site.counts import outline
-from contentspider.site.record import page_fields
+from contentspider.site.record import add_told, page_fields
 from contentspider.storage.database import LedgerFullError
 from contentspider.storage.takeover import UNCHANGED
 
@@ -102,6 +102,7 @@ class ContentPipeline:
         extraction = self._extract(page, state)
         try:
             values = page_fields(page, state.key, extraction, state.version, self.options.passages)
+            self._add_told(values, page, state)
             values |= self.field_map.identity(item)
             self._compare(values, page, row, state)
             self.field_map.fill(item, values)
@@ -111,6 +112,19 @@ class ContentPipeline:
         self._count(page, extraction, str(values["page_type"]))
         self._keep(page, state)
         return str(values["id"]), str(values["change"])
+
+    def _add_told(self, values: dict[str, object], page: Page, state: SiteState) -> None:
+        """Set the dates and the author that the page does not state, if an own text of it does."""
+        keeper = self.holder.keeper
+        if keeper.is_broken:
+            return
+        try:
+            own = keeper.ledger.own_texts.of_page(state.key, page.url)
+        except LedgerFullError as error:
+            keeper.fail(error)
+            return
+        if own is not None:
+            add_told(values, own)
 
     def _compare(
         self, values: dict[str, object], page: Page, row: int | None, state: SiteState
@@ -165,7 +179,8 @@ class ContentPipeline:
         if page.is_document or not page.content.blocks:
             return
         try:
-            keeper.ledger.pages.offer(state.key, page)
+            is_told = keeper.ledger.own_texts.has(state.key, page.url)
+            keeper.ledger.pages.offer(state.key, page, is_told)
         except LedgerFullError as error:
             keeper.fail(error)
 

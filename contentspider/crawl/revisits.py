@@ -75,6 +75,7 @@ class Revisits:
         distrusted = ledger.runs.fact(DISTRUSTED_FACT) or []
         self._distrusted = self._history.distrusted() | frozenset(distrusted)
         self.lastmods = Lastmods(self._history, ledger.visits)
+        self.own_answers = self._history.own_answers
         self._states: dict[str, SiteState] = {}
         self._counters = self._history.counters()
         self.owners = Owners(ledger, self._history, self._content)
@@ -358,6 +359,7 @@ class Revisits:
         for site in self._distrusted:
             takeover.distrust(site)
         self.lastmods.take(takeover)
+        self.own_answers.replace(self._ledger.own_texts.answers())
         takeover.commit()
         return counts
 

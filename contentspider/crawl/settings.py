@@ -88,6 +88,14 @@ SETTINGS = (
         choices=("domain", "host"),
     ),
     Setting(
+        "CONTENTSPIDER_OWN_TEXTS",
+        3,
+        "Requests that the site spider spends on each site for what it publishes of its pages"
+        " without their template (an API, a search index), beside the feeds that it reads anyway;"
+        " 0 learns from pages only.",
+        minimum=0,
+    ),
+    Setting(
         "CONTENTSPIDER_OBEY_META_ROBOTS",
         True,
         "The site spider makes no item of what a page (meta robots, X-Robots-Tag) marks noindex,"

@@ -38,6 +38,7 @@ from contentspider.crawl.links import (
     read_head,
     remembering,
 )
+from contentspider.crawl.owntexts import OwnTexts
 from contentspider.crawl.returns import ORPHAN_META_KEY, known_links, note_answer, standing_in
 from contentspider.crawl.revisits import UNSURE
 from contentspider.crawl.robots import header_directives, meta_directives
@@ -175,6 +176,7 @@ class SiteSpider(FindingSpider):
         assert holder is not None  # the add-on sets both
         self.holder = holder
         self.duplicates = Duplicates(keeper, self.keys.key)
+        self.own = OwnTexts(keeper, self.scope, self.keys)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
             self.scope.widen(address, moved_from)
 
@@ -208,7 +210,11 @@ class SiteSpider(FindingSpider):
         return request.callback == self.parse and START_META_KEY not in request.meta
 
     def is_strayed(self, request: Request) -> bool:
-        """Tell whether the request of a page (no start) has been led out of the crawl."""
+        """Tell whether the request of a page (no start), or of own texts, has been led out of the
+        crawl.
+        """
+        if request.callback == self.parse_own_texts:
+            return not self.scope.has_site(request.url)
         return self.is_page_request(request) and not self.is_own(request.url)
 
     def parse(self, response: Response) -> Iterator[Any]:
@@ -218,7 +224,8 @@ class SiteSpider(FindingSpider):
         if is_start and "redirect_urls" in response.meta:
             self._move(response.url, response.meta["redirect_urls"][0])
         if is_start and is_feed(response):
-            yield from self.parse_feed(response)
+            yield from self.feed_pages(response)
+            self.own.take_now(response)
             self._skip(response, "feed")
             return
         page = response.meta.get(PAGE_META_KEY)
@@ -257,10 +264,12 @@ class SiteSpider(FindingSpider):
         note_answer(self.keeper, response, links)
         yield from self._items(response, page, robots)
         is_start = START_META_KEY in response.meta
-        if head is not None and self.sitemaps and (is_start or follows):
-            own = (feed for feed in head.feeds if self.scope.has_site(feed))
-            for address in self.feeds.choose(own, is_start):
-                yield self.feed_request(address)
+        if head is not None and (is_start or follows):
+            if self.sitemaps:
+                own = (feed for feed in head.feeds if self.scope.has_site(feed))
+                for address in self.feeds.choose(own, is_start):
+                    yield self.feed_request(address)
+            yield from self.own_requests(response.url, head, is_start)
         yield from self._link_requests(links, page)
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import Block
     from contentspider.page.document import Page
     from contentspider.site.model import Extraction
+    from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"
 MAX_HEADINGS = 500
@@ -47,6 +48,8 @@ PASSING_FIELDS = frozenset(
         *("change", "change_ratio", "first_seen", "changed_at"),
     )
 )
+# Those that an own text of the page may state in its place.
+TOLD_FIELDS = ("published_at", "modified_at", "author")
 # The length of each of the two hashes that an `item_hash` is made of.
 HASH_PART = 16
 
@@ -193,6 +196,14 @@ def page_fields(
     }
 
 
+def add_told(fields: dict[str, object], own: OwnText) -> None:
+    """Set the dates and the author that a page does not state to those that its own text does."""
+    fields["published_at"] = published = str(fields["published_at"] or own.published_at)
+    if own.modified_at >= published[:10]:
+        fields["modified_at"] = fields["modified_at"] or own.modified_at
+    fields["author"] = fields["author"] or list(own.author)
+
+
 def item_hash(item: Mapping[str, object]) -> str:
     """Return a hash of what an item says beside its content, and one of its content, each
     `HASH_PART` hexadecimal digits.
@@ -211,9 +222,9 @@ def item_hash(item: Mapping[str, object]) -> str:
 
 def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
     """Return an item as it is with other *fields* of its page: it has those that it had, and keeps
-    its identity.
+    its identity, and what the page does not state and it was told.
     """
-    kept = ("id", "url", "site")
+    kept = {"id", "url", "site"} | {name for name in TOLD_FIELDS if not fields.get(name)}
     return {
         name: fields.get(name, value) if name not in kept else value for name, value in item.items()
     }

@@ -17,6 +17,7 @@ from contentspider.site.intervals import Spell, kind_of
 from contentspider.site.lastmod import Truth
 from contentspider.storage.database import Database
 from contentspider.storage.history_schema import HISTORY
+from contentspider.storage.own_texts import SQLiteOwnAnswers
 from contentspider.storage.takeover import Takeover
 from contentspider.storage.visits import unpack_lines
 
@@ -67,6 +68,7 @@ class SQLiteHistory:
             str(site): Truth(*counts)  # type: ignore[arg-type]
             for site, *counts in database.rows("SELECT * FROM lastmods")
         }
+        self.own_answers = SQLiteOwnAnswers(database)
         self.check, self.close = database.check, database.close
 
     def page(self, page_id: str) -> Known | None:

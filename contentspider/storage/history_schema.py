@@ -37,6 +37,9 @@ CREATE TABLE changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, crawl INTEGER NOT N
     first_seen TEXT NOT NULL, changed_at TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '',
     previous_id TEXT NOT NULL DEFAULT '');
 CREATE INDEX unchanged ON changes (seq) WHERE change = 'unchanged';
+CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEXT NOT NULL,
+    last_modified TEXT NOT NULL, texts BLOB NOT NULL);
+CREATE INDEX own_answers_by_site ON own_answers (site);
 """
 # What makes a version the next one. When TABLES change, these keep what they were.
 TO_2 = """
@@ -56,6 +59,11 @@ UPDATE pages SET fingerprint = fingerprint_of(content) WHERE content IS NOT NULL
 CREATE TABLE copies (id TEXT PRIMARY KEY, owner TEXT NOT NULL,
     crawl INTEGER NOT NULL) WITHOUT ROWID;
 """
+TO_5 = """
+CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEXT NOT NULL,
+    last_modified TEXT NOT NULL, texts BLOB NOT NULL);
+CREATE INDEX own_answers_by_site ON own_answers (site);
+"""
 
 
 def _fingerprint_of(content: bytes) -> str:
@@ -66,5 +74,10 @@ def _fingerprint_of(content: bytes) -> str:
 
 
 HISTORY = Schema(
-    "history", 4, TABLES, 1, {1: TO_2, 2: TO_3, 3: TO_4}, {"fingerprint_of": _fingerprint_of}
+    "history",
+    5,
+    TABLES,
+    1,
+    {1: TO_2, 2: TO_3, 3: TO_4, 4: TO_5},
+    {"fingerprint_of": _fingerprint_of},
 )

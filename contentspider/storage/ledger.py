@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from contentspider.errors import StateError
 from contentspider.storage.database import Database, LedgerFullError
 from contentspider.storage.frontier import SQLiteFrontier
+from contentspider.storage.own_texts import SQLiteOwnTexts
 from contentspider.storage.pages import SQLitePages
 from contentspider.storage.runs import SQLiteRuns
 from contentspider.storage.settled import SQLiteItems
@@ -21,7 +22,7 @@ from contentspider.storage.visits import SQLiteVisits
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contentspider.storage.protocols import Frontier, Items, Pages, Runs, Visits
+    from contentspider.storage.protocols import Frontier, Items, OwnTexts, Pages, Runs, Visits
 
 
 class Ledger:
@@ -37,6 +38,7 @@ class Ledger:
             self.frontier: Frontier = SQLiteFrontier(database)
             self.items: Items = SQLiteItems(database, self.frontier)
             self.pages: Pages = SQLitePages(database)
+            self.own_texts: OwnTexts = SQLiteOwnTexts(database)
             self.runs: Runs = SQLiteRuns(database)
             self.visits: Visits = SQLiteVisits(database)
         except LedgerFullError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.errors import ContentSpiderError
 from contentspider.page.document import Page
-from contentspider.site.sample import sample_order
+from contentspider.site.sample import ORDER_BYTES, sample_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,13 +19,19 @@ logger = logging.getLogger(__name__)
 # Pages that are kept of a site, and of all sites of a crawl.
 SITE_PAGES = 200
 ALL_PAGES = 2_000
+# Pages of a site that come before all others, since the site publishes their text: the learner
+# takes no more of them.
+TOLD_PAGES = 40
+TOLD = bytes(ORDER_BYTES)
+AFTER_TOLD = TOLD[1:] + b"\1"
 
 
 class SQLitePages:
     """A sample of each site's pages (`contentspider.storage.protocols.Pages`) in a database.
 
     Of each site the *site_pages* pages stay that come first in `sample_order`, whatever the order
-    in which they are offered. If there are more than *all_pages* of all sites, the site with the
+    in which they are offered; before them those of which there is an own text, `TOLD_PAGES` at
+    most. If there are more than *all_pages* of all sites, the site with the
     most gives up its last.
     """
 
@@ -46,9 +52,14 @@ class SQLitePages:
             if count >= site_pages or (is_full and count == most):
                 self._bounds[site] = self._last(site)
 
-    def offer(self, site: str, page: Page) -> None:
-        """Keep a page if it belongs to the sample of its site; most do not, and cost a hash."""
+    def offer(self, site: str, page: Page, told: bool = False) -> None:
+        """Keep a page if it belongs to the sample of its site; most do not, and cost a hash.
+
+        *told*: there is an own text of it.
+        """
         place = sample_order(page.url)
+        if told:
+            place = self._told_place(site, place)
         bound = self._bounds.get(site)
         if bound is not None and place >= bound:
             return
@@ -65,6 +76,25 @@ class SQLitePages:
             self._give_up_last(max(self._counts, key=lambda key: (self._counts[key], key)))
         elif count == self._site_pages:
             self._bounds[site] = self._last(site)
+
+    def _told_place(self, site: str, order: bytes) -> bytes:
+        """Return the place of a page with an own text, by its *order*: before the others if it is
+        one of the first of its kind. Then another one may have to go back to its own order.
+        """
+        place = TOLD + order
+        known = (
+            "SELECT count(*), max(place), max(place = ?) FROM pages WHERE site = ? AND place < ?"
+        )
+        count, last, is_known = self._do(known, (place, site, AFTER_TOLD)).fetchone()
+        if is_known:
+            return place
+        move = "UPDATE OR REPLACE pages SET place = ? WHERE site = ? AND place = ?"
+        if count >= TOLD_PAGES:
+            if place > last:
+                return order
+            self._do(move, (last[ORDER_BYTES:], site, last))
+        self._do(move, (place, site, order))  # it was kept before its own text came
+        return place
 
     def _give_up_last(self, site: str) -> None:
         last = self._last(site)

@@ -1,7 +1,7 @@
 """What a crawl asks of the places that keep its state: small protocols, SQLite behind them.
 
-The classes in `frontier`, `queue`, `settled`, `pages` and `runs` say what each method does. What
-is changed between two commits of the `Ledger` is kept together, or forgotten together.
+The classes in `frontier`, `queue`, `settled`, `pages`, `own_texts` and `runs` say what each method
+does. What is changed between two commits of the `Ledger` is kept together, or forgotten together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from contentspider.page.document import Page
+    from contentspider.site.own.texts import OwnText
     from contentspider.storage.frontier import Address
+    from contentspider.storage.own_texts import OwnAnswer
     from contentspider.storage.runs import Run
     from contentspider.storage.settled import Held
     from contentspider.storage.visits import Answer, Seen, Visit
@@ -127,9 +129,20 @@ class Visits(Protocol):
 class Pages(Protocol):
     """A sample of each site's pages."""
 
-    def offer(self, site: str, page: Page) -> None: ...
+    def offer(self, site: str, page: Page, told: bool = False) -> None: ...
     def sample(self, site: str) -> Iterator[Page]: ...
     def sites(self) -> list[str]: ...
+
+
+class OwnTexts(Protocol):
+    """What the crawl's sites publish of their own pages, and the answers that it came from."""
+
+    def add(self, site: str, texts: Iterable[OwnText], answer: str = "") -> None: ...
+    def note(self, answer: OwnAnswer) -> None: ...
+    def answers(self) -> Iterator[OwnAnswer]: ...
+    def of_site(self, site: str) -> list[OwnText]: ...
+    def has(self, site: str, url: str) -> bool: ...
+    def of_page(self, site: str, url: str) -> OwnText | None: ...
 
 
 class Runs(Protocol):

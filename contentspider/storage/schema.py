@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping
 
-SCHEMA = 7
+SCHEMA = 8
 # Row numbers are never given out twice (AUTOINCREMENT): items are recorded under their page's.
 TABLES = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -43,6 +43,12 @@ CREATE TABLE answers (address INTEGER PRIMARY KEY, etag TEXT, last_modified TEXT
 CREATE TABLE visits (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
     address INTEGER, visit TEXT NOT NULL, content BLOB, page BLOB);
 CREATE TABLE lastmods (id TEXT PRIMARY KEY, has_changed INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE own_texts (number INTEGER PRIMARY KEY, site TEXT NOT NULL, url TEXT NOT NULL,
+    source TEXT NOT NULL, answer TEXT NOT NULL, record BLOB NOT NULL);
+CREATE INDEX own_by_site ON own_texts (site, source);
+CREATE INDEX own_by_answer ON own_texts (answer);
+CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEXT NOT NULL,
+    last_modified TEXT NOT NULL) WITHOUT ROWID;
 """
 OLDEST = 2
 # What makes a version the next one. When TABLES change, these keep what they were.
@@ -103,7 +109,15 @@ ALTER TABLE items ADD COLUMN names TEXT;
 TO_7 = """
 CREATE TABLE lastmods (id TEXT PRIMARY KEY, has_changed INTEGER NOT NULL) WITHOUT ROWID;
 """
-STEPS = {2: TO_3, 3: TO_4, 4: TO_5, 5: TO_6, 6: TO_7}
+TO_8 = """
+CREATE TABLE own_texts (number INTEGER PRIMARY KEY, site TEXT NOT NULL, url TEXT NOT NULL,
+    source TEXT NOT NULL, answer TEXT NOT NULL, record BLOB NOT NULL);
+CREATE INDEX own_by_site ON own_texts (site, source);
+CREATE INDEX own_by_answer ON own_texts (answer);
+CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEXT NOT NULL,
+    last_modified TEXT NOT NULL) WITHOUT ROWID;
+"""
+STEPS = {2: TO_3, 3: TO_4, 4: TO_5, 5: TO_6, 6: TO_7, 7: TO_8}
 
 
 @dataclass(frozen=True, slots=True)

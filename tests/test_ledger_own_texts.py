@@ -1,0 +1,129 @@
+"""The own texts that a ledger keeps, and the answers that a history does."""
+
+from __future__ import annotations
+
+import logging
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.page.document import Page
+from contentspider.site.own.texts import MAX_TEXTS, OwnText
+from contentspider.site.sample import sample_order
+from contentspider.storage import pages as pages_module
+from contentspider.storage.database import Database
+from contentspider.storage.history import SQLiteHistory
+from contentspider.storage.ledger import Ledger
+from contentspider.storage.own_texts import OwnAnswer
+from contentspider.storage.pages import SQLitePages
+from tests.ledgers import killed
+from tests.test_storage import HTML
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FEED = "http://e.org/feed"
+
+
+def own(number: int, source: str = FEED, **values: object) -> OwnText:
+    return OwnText(f"http://e.org/{number}", f"Text {number}", source, **values)  # type: ignore[arg-type]
+
+
+def test_own_texts_are_there_after_a_kill_each_once(path: Path) -> None:
+    ledger = Ledger(path)
+    texts = [own(1, author=("Ada",), published_at="2026-01-02"), own(2, "api")]
+    for _ in range(2):
+        ledger.own_texts.add("e.org", texts, FEED)
+    ledger.own_texts.note(OwnAnswer("e.org", FEED, '"a"', "today"))
+    ledger.own_texts.add("f.org", [own(3)])
+    ledger.commit()
+    ledger.own_texts.add("e.org", [own(4)])
+    ledger = killed(ledger)
+    assert ledger.own_texts.of_site("e.org") == texts
+    assert ledger.own_texts.of_site("g.org") == []
+    assert list(ledger.own_texts.answers()) == [
+        OwnAnswer("e.org", FEED, '"a"', "today", tuple(texts))
+    ]
+    ledger.close()
+
+
+def test_the_page_of_an_own_text_is_found_by_any_form_of_its_address(path: Path) -> None:
+    ledger = Ledger(path)
+    told = ledger.own_texts
+    assert not told.has("e.org", "http://e.org/1")
+    told.add("e.org", [own(1), own(1, "api"), own(1, "comments"), own(2), own(2)])
+    assert told.has("e.org", "https://www.e.org/1/")
+    assert told.of_page("e.org", "https://www.e.org/1/#top") == own(1)
+    assert not told.has("f.org", "http://e.org/1")
+    assert told.of_page("e.org", "http://e.org/3") is None
+    # Two different texts of one source: these are the page's comments.
+    told.add("e.org", [OwnText("http://e.org/2", "Another", FEED)])
+    assert told.of_page("e.org", "http://e.org/2") is None
+    told.add("e.org", [own(2, "api")])
+    assert told.of_page("e.org", "http://e.org/2") == own(2, "api")
+    ledger.close()
+
+
+def test_of_each_source_and_site_so_many_are_kept(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.own_texts.add("e.org", (own(number) for number in range(MAX_TEXTS + 5)))
+    ledger.own_texts.add("e.org", [own(1, "api")])
+    assert len(ledger.own_texts.of_site("e.org")) == MAX_TEXTS + 1
+    ledger.close()
+
+
+@pytest.mark.parametrize("damage", ["x'00'", "'text'", "x'789c8be5020000cc0067'", "NULL || ''"])
+def test_a_damaged_own_text_is_left_out(
+    path: Path, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger = Ledger(path)
+    ledger.own_texts.add("e.org", [own(1), own(2)])
+    damage = "zeroblob(3)" if damage.startswith("NULL") else damage
+    ledger._database.do(f"UPDATE own_texts SET record = {damage} WHERE url LIKE '%1'")  # noqa: S608
+    with caplog.at_level(logging.ERROR):
+        assert ledger.own_texts.of_site("e.org") == [own(2)]
+    assert len(caplog.records) == 1
+    assert ledger.own_texts.of_page("e.org", "http://e.org/1") is None
+    ledger.close()
+
+
+def test_a_history_has_the_answers_of_the_last_crawl_of_each_site(path: Path) -> None:
+    history = SQLiteHistory(path)
+    answer = OwnAnswer("e.org", FEED, '"a"', "", (own(1), own(2)))
+    other = OwnAnswer("f.org", "http://f.org/feed")
+    history.own_answers.replace([answer, OwnAnswer("e.org", "http://e.org/old"), other])
+    history.own_answers.replace([answer])
+    history.own_answers.replace([])
+    assert history.own_answers.at(FEED) == answer
+    assert history.own_answers.at("http://e.org/old") is None
+    assert history.own_answers.at("http://f.org/feed") == other
+    history._database.do("UPDATE own_answers SET texts = x'00' WHERE site = 'e.org'")
+    assert history.own_answers.at(FEED) == OwnAnswer("e.org", FEED, '"a"')
+    history.close()
+
+
+def test_pages_with_an_own_text_are_kept_before_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages_module, "TOLD_PAGES", 3)
+    every = [f"http://e.org/{number}" for number in range(40)]
+    told = {address for address in every if address.endswith(("7", "8"))}
+    first = sorted(told, key=sample_order)[:3]
+    others = sorted((one for one in every if one not in first), key=sample_order)[:7]
+    for seed in range(4):
+        database = Database(None)
+        pages = SQLitePages(database, site_pages=10, all_pages=100)
+        random.Random(seed).shuffle(every)
+        for address in every * 2:
+            pages.offer("e.org", Page.from_html(HTML, address), address in told)
+        assert [page.url for page in pages.sample("e.org")] == sorted(first + others)
+
+
+def test_a_page_whose_own_text_comes_later_is_kept_once() -> None:
+    pages = SQLitePages(Database(None), site_pages=2)
+    last = max((f"http://e.org/{number}" for number in range(9)), key=sample_order)
+    pages.offer("e.org", Page.from_html(HTML, last))
+    pages.offer("e.org", Page.from_html(HTML, last), told=True)
+    assert [page.url for page in pages.sample("e.org")] == [last]
+    for number in range(9):
+        pages.offer("e.org", Page.from_html(HTML, f"http://e.org/{number}"))
+    assert last in [page.url for page in pages.sample("e.org")]
