@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contentspider.page.document import Page
 from contentspider.site.blocks import gather
-from contentspider.site.learner import SiteLearner
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.texts import OwnText
 from contentspider.site.own.vote import OwnVote
@@ -16,7 +17,6 @@ from contentspider.site.prior import Prior
 from contentspider.site.rules import RULES
 from contentspider.site.scores import text_score
 from contentspider.site.votes import VOTERS
-from tests.sites import prose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,22 @@ if TYPE_CHECKING:
 
 PAGES = 12
 FEED = "feed https://e.org/feed"
+# Of few words any text is a subsequence of any other.
+WORDS = [
+    "".join(syllables)
+    for syllables in product(
+        "river stone winter letter engine garden bridge market number mirror".split(),
+        "side man work like less way house land bound light craft".split(),
+        ("", "s", "ed", "ing", "er", "y"),
+    )
+]
 PARTS = ("lead", "one", "two", "three")
+
+
+def prose(*seed: object, words: int = 40) -> str:
+    """Return a sentence that is another for each seed."""
+    draw = random.Random(repr(seed))
+    return " ".join(draw.choice(WORDS) for _ in range(words)).capitalize() + "."
 
 
 def address(number: int) -> str:
@@ -45,8 +60,7 @@ def html(number: int) -> str:
     of other prose in other words on each page.
     """
     links = "".join(
-        f"<li><a href=/{other}>{title(other)}</a>"
-        for other in range(number + 1, number + 4)
+        f"<li><a href=/{other}>{title(other)}</a>" for other in range(number + 1, number + 4)
     )
     comments = "".join(
         f"<li><p>{prose('comment', number, n, words=25)}</p>" for n in range(number % 3)
@@ -95,3 +109,15 @@ def slots(vote: OwnVote, value: float, evidence: Evidence | None = None) -> list
     """
     told = (evidence or vote.evidence).told
     return sorted({vote.site.slots[index] for index in np.flatnonzero(told == value)})
+
+
+def f1(vote: OwnVote, probabilities: np.ndarray) -> float:
+    """Return the mean F1 of what is kept of pages, their titles aside."""
+    scores = []
+    for number, page in enumerate(vote.sample):
+        kept = probabilities[vote.site.pages == number] > 0.5
+        text = "\n".join(
+            block.text for block, is_kept in zip(page.content.blocks, kept, strict=True) if is_kept
+        )
+        scores.append(text_score(text, wanted(number), title(number)).f1)
+    return sum(scores) / len(scores)
