@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -15,16 +15,12 @@ from contentspider.site import learner as learner_module
 from contentspider.site.learner import SiteLearner, label_by_own_texts
 from contentspider.site.model import SiteModel
 from contentspider.site.options import LearningOptions
-from contentspider.site.own.evidence import gather_evidence
-from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import Quality, WorstPage, measure, predict
 from contentspider.site.own.texts import OwnText
 from contentspider.site.sample import sample_order
 from contentspider.site.scores import Score, score_of, text_score
-from tests.sites import laid_out, site_of
+from tests.sites import laid_out
 from tests.toldsite import (
-    PARTS,
-    WORDS,
     address,
     f1,
     feed,
@@ -339,91 +335,3 @@ def test_the_sample_is_the_same_in_whatever_order_pages_come(monkeypatch) -> Non
         random.Random(seed).shuffle(pages)
         random.Random(seed + 9).shuffle(texts)
         assert SiteLearner.sample(iter(pages), iter(texts)) == expected
-
-
-# whatever is told
-
-
-def spoil(draw: random.Random, text: str) -> str:
-    """Return a text as a broken source gives it."""
-    words = text.split()
-    cut = draw.randrange(len(words))
-    return draw.choice(
-        [
-            text,
-            text[: draw.randrange(len(text))],
-            " ".join(words[cut:]),
-            " ".join(word for word in words if draw.random() > 0.3),
-            " ".join(reversed(words)),
-            " ".join(draw.choice(WORDS) for _ in words),
-            f"{text}\n{'buy pills ' * draw.randrange(400)}",
-            text.replace(" ", draw.choice(["", "\x00", "\ud800", "\u202e", " <b> ", "\n"])),
-            text * draw.randrange(4),
-            "".join(chr(draw.randrange(32, 0x11000)) for _ in range(200)),
-            "茶" * draw.randrange(300),
-            "",
-        ]
-    )
-
-
-def foreign(draw: random.Random, number: int) -> str:
-    """Return what is on the page, but is not its text, or is of another one."""
-    return draw.choice(
-        [
-            wanted((number + draw.randrange(1, 12)) % 12),
-            f"{prose('box', number, 1)} {prose('box', number, 2)}",
-            prose("comment", number, 0, words=25),
-            " ".join(title(other) for other in range(number, number + 4)),
-            "All rights reserved by the makers of this site",
-            "Start Tea",
-            title(number),
-            part(number, draw.choice(PARTS)),
-        ]
-    )
-
-
-def variant(draw: random.Random) -> list[OwnText]:
-    texts = []
-    kind = draw.choice(["broken", "foreign", "mixed"])
-    for number in draw.sample(range(12), draw.randrange(1, 13)):
-        for source in draw.sample(["feed", "api", "json-ld text", "marked text"], 2):
-            is_broken = kind == "broken" or (kind == "mixed" and draw.random() < 0.5)
-            text = spoil(draw, wanted(number)) if is_broken else foreign(draw, number)
-            made = own(number, text, source, draw.choice([title(number), "", "E", text[:200]]))
-            if draw.random() < 0.1:
-                made = replace(made, url=draw.choice([address(number + 1), "", "//[x", "\ud800"]))
-            texts.append(made)
-    return texts
-
-
-def test_whatever_is_told_no_page_is_kept_worse_and_nothing_is_raised() -> None:
-    made = voice([])
-    base = f1(made, made.unheard)
-    worse, whole = [], 0
-    for seed in range(200):
-        texts = variant(random.Random(seed))
-        evidence = gather_evidence(made.site, by_page(made.sample, texts), made.unheard)
-        found = made.probabilities(evidence)
-        assert np.isfinite(found).all()
-        whole += bool(evidence.whole)
-        made.evidence = evidence
-        measure(made)
-        if f1(made, found) < base - 0.002:
-            worse.append((seed, round(f1(made, found), 3), evidence.sources))
-    assert worse == []
-    # some were believed
-    assert whole >= 20
-
-
-def test_sites_of_copies_and_of_nearly_empty_pages_are_heard_without_an_error() -> None:
-    for bodies in (["<p>a"] * 6, [html(0)] * 6, ["<p>a", html(1)], ["<p>" + "x" * 90] * 5):
-        pages = [Page.from_html(body, address(number)) for number, body in enumerate(bodies)]
-        texts = [
-            own(number, "\n".join(block.text for block in page.content.blocks))
-            for number, page in enumerate(pages)
-        ]
-        for alone in (False, True):
-            made = voice(texts, pages, alone=alone)
-            assert np.isfinite(made.probabilities(made.evidence)).all()
-            measure(made)
-        assert len(site_of(bodies).chars) == len(made.evidence.told)
