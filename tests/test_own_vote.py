@@ -16,7 +16,6 @@ from contentspider.site.own.adaptation import correction
 from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import measure
-from contentspider.site.own.texts import OwnText
 from contentspider.site.prior import Prior
 from contentspider.site.votes import vote
 from tests.sites import laid_out, site_of
@@ -36,6 +35,7 @@ from tests.toldsite import (
 )
 
 if TYPE_CHECKING:
+    from contentspider.site.own.texts import OwnText
     from contentspider.site.own.vote import OwnVote
 
 CONTENT = ["body/div.sidebar/p", "body/div.sidebar/p.lead", "body/h1"]
