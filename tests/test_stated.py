@@ -145,7 +145,11 @@ def test_of_many_objects_and_of_long_texts_the_first_are_read(monkeypatch) -> No
     [
         ("  one \t two\n\n three ", "one two\nthree"),
         ("<p>one <b>two</b></p><p>three</p>four", "one two\nthree\nfour"),
-        ("one<br>two<ul><li>three<li>four</ul>five", "one\ntwothree\nfour\nfive"),
+        ("one<br>two<ul><li>three<li>four</ul>five", "one\ntwo\nthree\nfour\nfive"),
+        ("<p>one</p>two<p>three</p>", "one\ntwo\nthree"),
+        ("<table><tr><td>one</td><td>two</td></tr></table>", "one\ntwo"),
+        ("<h5>one</h5><blockquote>two</blockquote>three", "one\ntwo\nthree"),
+        ("<p>one<script>x()</script><style>y</style> two</p>", "one two"),
         ("tea &amp; milk &lt;b&gt;", "tea & milk <b>"),
         ("1 < 2", "1 < 2"),
         ("tea \ud83d", "tea ?"),
