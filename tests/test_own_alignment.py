@@ -57,7 +57,7 @@ def test_what_only_the_own_text_has_between_changes_nothing(extra) -> None:
 
 
 def test_a_block_may_lack_a_tenth_of_its_words_in_the_own_text() -> None:
-    nine, eight = f"{words(FIRST, 0, 18)} x y", f"{words(FIRST, 0, 17)} x y z"
+    nine, eight = f"{words(FIRST, 0, 18)} x y", f"{words(FIRST, 0, 17)} x y"
     assert said(body(nine, SECOND), f"{FIRST}\n{SECOND}") == ([nine, SECOND], [], "")
     own = f"{FIRST}\n{SECOND}\n{THIRD}\n{FOURTH}"
     assert said(body(eight, SECOND, THIRD, FOURTH), own) == ([SECOND, THIRD, FOURTH], [eight], "")
@@ -190,6 +190,14 @@ def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -
     assert found.told.tolist() == [False, False, False, True, True]
     assert found.unclear.tolist() == [False] * 5
     assert found.headline == 2
+
+
+def test_a_headline_may_stand_below_the_first_line_of_the_text_and_no_lower() -> None:
+    heading = f"<h1>{TITLE}</h1>"
+    below = f"<p>{FIRST}</p>{heading}<p>{SECOND}</p>"
+    assert said(below, TEXT, TITLE) == ([FIRST, SECOND], [], TITLE)
+    lower = f"<p>{FIRST}</p><p>By</p>{heading}<p>{SECOND}</p>"
+    assert said(lower, TEXT, TITLE) == ([FIRST, SECOND], [TITLE], "")
 
 
 def test_a_title_below_the_text_is_no_headline_but_unclear() -> None:

@@ -219,6 +219,21 @@ def test_an_unclear_block_is_not_told_though_the_text_is_whole() -> None:
     assert texts == {"body/p": [1, 1], "body/h4": [-1]}
 
 
+@pytest.mark.parametrize("tag", ["p", "h4"])
+def test_what_is_unclear_does_not_speak_against_a_whole_text(tag) -> None:
+    quote = f"<{tag}>{' '.join(P1.split()[3:35])}</{tag}>"
+    texts, sources = one_page(f"<p>{P1}</p>{quote * 3}", P1, {})
+    assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert texts in ({"body/p": [1, -1, -1, -1]}, {"body/p": [1], "body/h4": [-1, -1, -1]})
+
+
+def test_a_short_line_that_is_told_does_not_speak_for_its_place() -> None:
+    html = f"<p>{P1}</p><ul><li>tea leaf<li>{sized('list', 55)}<li>{sized('more', 55)}</ul>"
+    texts, sources = one_page(html, f"{P1} tea leaf", {"li": 0.1})
+    assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert texts == {"body/p": [1], "body/ul/li": [1, 0, 0]}
+
+
 def test_of_a_marked_text_only_what_may_be_content_is_told() -> None:
     html = f"<div><p>{P1}</p><p>{P2}</p><h4>{P3}</h4></div><h5>other</h5>"
     text = f"{P1} {P2} {P3}"
@@ -276,6 +291,23 @@ def test_text_is_the_templates_on_more_than_two_pages(copies, value) -> None:
     text = f"{prose('a', 0)} {line} {prose('b', 0)}"
     evidence = gather_evidence(site, {0: [OwnText("/", text, FEED)]}, np.full(len(site.chars), 0.9))
     assert told(evidence, 0, site) == {"body/p": [1, value, 1]}
+
+
+def test_copies_of_a_page_make_nothing_the_templates() -> None:
+    bodies = [f"<p>{prose('copied')}</p><p>{prose('too')}</p>"] * 4
+    site = site_of([*bodies, *(f"<p>{prose('x', n)}</p><p>{prose('y', n)}" for n in range(4))])
+    given = {0: [OwnText("/", f"{prose('copied')} {prose('too')}", FEED)]}
+    evidence = gather_evidence(site, given, np.full(len(site.chars), 0.9))
+    assert told(evidence, 0, site) == {"body/p": [1, 1]}
+
+
+def test_the_templates_prose_does_not_speak_against_a_whole_text() -> None:
+    line = f"<h4>{prose('line')}</h4><h4>{prose('another line')}</h4>"
+    site = site_of([f"<p>{prose('a', n, words=30)}</p>{line}" for n in range(8)])
+    given = {0: [OwnText("/", prose("a", 0, words=30), FEED)]}
+    evidence = gather_evidence(site, given, np.full(len(site.chars), 0.9))
+    assert evidence.sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert told(evidence, 0, site) == {"body/p": [1], "body/h4": [0, 0]}
 
 
 def test_text_is_the_templates_on_more_than_a_tenth_of_many_pages() -> None:

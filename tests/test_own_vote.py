@@ -267,6 +267,17 @@ def test_without_a_prior_and_told_texts_prose_that_nobody_repeats_may_be_content
     assert kept(made, found) == sorted(places)
 
 
+def test_without_a_prior_links_short_lines_and_repeated_prose_are_not_thought_content() -> None:
+    bodies = [
+        f"<p>{prose('own', n)}</p><p>Tea {n}</p><p><a href=/>{prose('link', n)}</a></p>"
+        f"<p>{prose('line')}</p>"
+        for n in range(2)
+    ]
+    pages = [Page.from_html(body, address(number)) for number, body in enumerate(bodies)]
+    found = voice([], pages, alone=True).unheard
+    assert found.tolist() == pytest.approx([0.75, 0.4, 0.4, 0.4] * 2)
+
+
 def test_a_source_that_is_wrong_is_not_believed_without_a_prior_either() -> None:
     shifted = [own(number, wanted(number + 1)) for number in range(11)]
     template = [
