@@ -44,6 +44,8 @@ FOREIGN = frozenset(
     "Organization NewsMediaOrganization Person WebSite BreadcrumbList ItemList ImageObject"
     " VideoObject Comment UserComments AggregateRating Offer SiteNavigationElement".split()
 )
+# Elements whose text stands on lines of its own.
+LINES = "p br li div tr td th dt dd h1 h2 h3 h4 h5 h6 pre blockquote section article ul ol".split()
 SKIPPED = frozenset(["comment", "isPartOf", "publisher", "author", "breadcrumb", "review"])
 
 
@@ -157,7 +159,10 @@ def plain_text(value: str) -> str:
             root = html.fragment_fromstring(value, create_parent="div")
         except (etree.LxmlError, ValueError):
             return ""
-        for element in root.iter("p", "br", "li", "div", "tr", "h1", "h2", "h3", "h4", "pre"):
+        for element in root.iter("script", "style"):
+            element.text = ""
+        for element in root.iter(*LINES):
+            element.text = "\n" + (element.text or "")
             element.tail = "\n" + (element.tail or "")
         value = "".join(root.itertext())
     lines = (" ".join(line.split()) for line in value.splitlines())

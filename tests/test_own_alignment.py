@@ -1,0 +1,353 @@
+"""Which blocks of a page an own text repeats, and whose own text it is."""
+
+from __future__ import annotations
+
+from itertools import compress
+
+import pytest
+
+from contentspider.page.document import Page
+from contentspider.site.own import alignment
+from contentspider.site.own.alignment import align, matched_tokens
+from contentspider.site.own.matching import address_key, by_page, stated_by
+from contentspider.site.own.texts import OwnText
+from tests.sites import prose
+
+FIRST, SECOND, THIRD, FOURTH = (prose("aligned", part, words=20) for part in range(4))
+
+
+def said(html: str, text: str, title: str = "") -> tuple[list[str], list[str], str] | None:
+    """Return the texts of the blocks that are told, of the unclear ones, and the headline."""
+    page = Page.from_html(html).content
+    found = align(page, OwnText("/", text, "feed", title))
+    if found is None:
+        return None
+    texts = [block.text for block in page.blocks]
+    assert len(found.told) == len(found.unclear) == len(texts)
+    return (
+        list(compress(texts, found.told)),
+        list(compress(texts, found.unclear)),
+        texts[found.headline] if found.headline >= 0 else "",
+    )
+
+
+def body(*texts: str) -> str:
+    return "".join(f"<p>{text}</p>" for text in texts)
+
+
+def words(text: str, start: int, end: int) -> str:
+    return " ".join(text.split()[start:end])
+
+
+# blocks that are told
+
+
+def test_blocks_that_a_text_repeats_are_told_and_the_others_are_not() -> None:
+    found = said(body("Home", FIRST, SECOND, "Imprint"), f"{FIRST}\n{SECOND}")
+    assert found == ([FIRST, SECOND], [], "")
+
+
+def test_case_and_punctuation_do_not_matter() -> None:
+    assert said(body(FIRST), FIRST.upper().replace(" ", " — ")) == ([FIRST], [], "")
+
+
+@pytest.mark.parametrize("extra", ["[gallery ids=1,2,3]", "Share this on", "»"])
+def test_what_only_the_own_text_has_between_changes_nothing(extra) -> None:
+    assert said(body(FIRST, SECOND), f"{FIRST}\n{extra}\n{SECOND}") == ([FIRST, SECOND], [], "")
+
+
+def test_a_block_may_lack_a_tenth_of_its_words_in_the_own_text() -> None:
+    nine, eight = f"{words(FIRST, 0, 18)} x y", f"{words(FIRST, 0, 17)} x y"
+    assert said(body(nine, SECOND), f"{FIRST}\n{SECOND}") == ([nine, SECOND], [], "")
+    own = f"{FIRST}\n{SECOND}\n{THIRD}\n{FOURTH}"
+    assert said(body(eight, SECOND, THIRD, FOURTH), own) == ([SECOND, THIRD, FOURTH], [eight], "")
+
+
+def test_of_a_cut_quote_nothing_is_told() -> None:
+    quote = f"{words(FIRST, 0, 10)} alpha beta gamma delta epsilon zeta eta theta"
+    own = f"{SECOND}\n{THIRD}\n{words(FIRST, 0, 10)}"
+    assert said(body(SECOND, THIRD, quote), own) == ([SECOND, THIRD], [quote], "")
+
+
+def test_of_a_block_that_shares_less_than_three_tenths_it_is_known_that_it_is_not_told() -> None:
+    other = "alpha beta gamma delta epsilon zeta eta"
+    # of 10 words 3 or 2 stand at this place of the own text
+    for shared, unclear in ((3, True), (2, False)):
+        block = f"{words(FIRST, 0, shared)} {other} {'omega' * (3 - shared)}".strip()
+        found = said(body(SECOND, block), f"{SECOND} {words(FIRST, 0, shared)}")
+        assert found == ([SECOND], [block] if unclear else [], "")
+
+
+def test_a_quote_repeated_before_the_text_is_unclear() -> None:
+    pull = words(FIRST, 5, 15)
+    assert said(body(SECOND, FIRST, pull), f"{SECOND}\n{FIRST}") == ([SECOND, FIRST], [pull], "")
+
+
+# texts that do not agree
+
+
+def test_a_text_of_another_page_agrees_with_nothing() -> None:
+    assert said(body("Home", FIRST, SECOND), prose("another page", words=60)) is None
+
+
+@pytest.mark.parametrize(("more", "agrees"), [(8, True), (9, False)])
+def test_seven_tenths_of_the_text_must_stand_on_the_page(more, agrees) -> None:
+    text = f"{FIRST} {' '.join(f'other{number}' for number in range(more))}"
+    assert said(body(FIRST), text) == (([FIRST], [], "") if agrees else None)
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "…!?"])
+def test_a_text_without_words_agrees_with_nothing(text) -> None:
+    assert said(body(FIRST, "…!?"), text) is None
+
+
+def test_a_page_without_blocks_agrees_with_nothing() -> None:
+    assert said("", FIRST) is None
+
+
+def test_a_text_too_long_to_be_compared_agrees_with_nothing(monkeypatch) -> None:
+    cells = 20 * 21
+    monkeypatch.setattr(alignment, "MAX_CELLS", cells)
+    assert said(body(FIRST, "Home"), FIRST) == ([FIRST], [], "")
+    monkeypatch.setattr(alignment, "MAX_CELLS", cells - 1)
+    assert said(body(FIRST, "Home"), FIRST) is None
+
+
+# short blocks
+
+
+def test_a_short_block_is_told_only_beside_a_long_one() -> None:
+    # the same word stands thrice: within the text, three blocks behind it, and four behind it
+    lines = ["Tea", "a1", "a2", FIRST, "Salt", SECOND, "b1", "b2", "Mint", "Dill"]
+    text = f"Tea {FIRST} Salt {SECOND} Mint Dill"
+    assert said(body(*lines), text) == (["Tea", FIRST, "Salt", SECOND, "Mint"], ["Dill"], "")
+
+
+def test_a_short_block_must_be_repeated_to_the_word() -> None:
+    assert said(body(FIRST, "one two three four"), f"{FIRST} one two three") == (
+        [FIRST],
+        ["one two three four"],
+        "",
+    )
+
+
+def test_a_block_of_five_words_is_long_and_one_of_four_is_not() -> None:
+    filler = [f"x{number}" for number in range(6)]
+    five, four = "one two three four five", "one two three four"
+    assert said(body(FIRST, *filler, five), f"{FIRST} {five}") == ([FIRST, five], [], "")
+    assert said(body(FIRST, *filler, four), f"{FIRST} {four}") == ([FIRST], [four], "")
+
+
+def test_only_a_short_text_is_told_by_short_blocks_alone() -> None:
+    eight = ["one two three four", "five six seven eight"]
+    assert said(body("Home", *eight), " ".join(eight)) == (eight, [], "")
+    nine = [*eight, "nine"]
+    assert said(body("Home", *nine), " ".join(nine)) is None
+
+
+def test_a_block_without_words_is_never_told() -> None:
+    assert said(body(FIRST, "***", SECOND), f"{FIRST} *** {SECOND}") == ([FIRST, SECOND], [], "")
+
+
+@pytest.mark.parametrize(
+    "text", ["绿茶是一种经过最少氧化的茶", "緑茶は茶葉を蒸して作られます", "ชาเขียวเป็นเครื่องดื่ม"]
+)
+def test_scripts_without_spaces_are_aligned_by_characters(text) -> None:
+    assert said(body("首页", text, "关于"), text) == ([text], [], "")
+    assert said(body("首页", text, "关于"), text[::-1]) is None
+    # without half of its characters it is no longer the same
+    assert said(body(text), text[: len(text) // 2] + "x" * 3) is None
+
+
+# titles
+
+
+def page(*headings: str) -> str:
+    return f"{''.join(headings)}<div>{body(FIRST, SECOND)}</div>"
+
+
+TEXT = f"{FIRST}\n{SECOND}"
+TITLE = "How to make green tea"
+
+
+def test_the_last_heading_with_the_title_before_the_text_is_the_headline() -> None:
+    crumb = f"<ul><li>{TITLE}</ul>"
+    heading = f"<h1>{TITLE}!</h1>"
+    assert said(page(crumb, heading), TEXT, TITLE) == ([FIRST, SECOND], [], f"{TITLE}!")
+    two = page(f"<h2>{TITLE}?</h2>", heading, f"<p>{TITLE}</p>")
+    assert said(two, TEXT, TITLE) == ([FIRST, SECOND], [], f"{TITLE}!")
+
+
+def test_without_a_heading_the_first_block_with_the_title_is_the_headline() -> None:
+    html = page(f"<p>{TITLE}!</p>", f"<p>{TITLE}?</p>")
+    assert said(html, TEXT, TITLE) == ([FIRST, SECOND], [], f"{TITLE}!")
+
+
+def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -> None:
+    html = page("<ul><li>Start<li>How to make green tea</ul>", f"<h1>{TITLE}!</h1>")
+    found = align(Page.from_html(html).content, OwnText("/", TEXT, "feed", TITLE))
+    assert found is not None
+    assert found.told.tolist() == [False, False, False, True, True]
+    assert found.unclear.tolist() == [False] * 5
+    assert found.headline == 2
+
+
+def test_a_headline_may_stand_below_the_first_line_of_the_text_and_no_lower() -> None:
+    heading = f"<h1>{TITLE}</h1>"
+    below = f"<p>{FIRST}</p>{heading}<p>{SECOND}</p>"
+    assert said(below, TEXT, TITLE) == ([FIRST, SECOND], [], TITLE)
+    lower = f"<p>{FIRST}</p><p>By</p>{heading}<p>{SECOND}</p>"
+    assert said(lower, TEXT, TITLE) == ([FIRST, SECOND], [TITLE], "")
+
+
+def test_a_title_below_the_text_is_no_headline_but_unclear() -> None:
+    html = f"{page()}<p>By</p><h2>{TITLE}</h2>"
+    assert said(html, TEXT, TITLE) == ([FIRST, SECOND], [TITLE], "")
+
+
+def test_a_title_that_is_known_is_no_evidence_of_the_text() -> None:
+    assert said(f"<h1>{TITLE}</h1>{body('Home')}", TITLE) == ([TITLE], [], "")
+    assert said(f"<h1>{TITLE}</h1>{body('Home')}", TITLE, TITLE) is None
+
+
+@pytest.mark.parametrize(
+    ("block", "is_title"),
+    [
+        ("one two three four five six seven", True),
+        ("one two three four five six", False),
+        ("one two three four five six seven eight nine ten eleven twelve", True),
+        ("one two three four five six seven eight nine ten a b c d e", False),
+        ("seven six five four three two one", True),
+        ("one one one one one one one", False),
+    ],
+)
+def test_a_title_shares_seven_tenths_of_the_words_of_both(block, is_title) -> None:
+    title = "one two three four five six seven eight nine ten"
+    expected = block if is_title else ""
+    assert said(page(f"<h1>{block}</h1>"), TEXT, title) == ([FIRST, SECOND], [], expected)
+
+
+# the alignment of tokens
+
+
+def test_each_block_counts_its_share_of_the_longest_common_subsequence() -> None:
+    blocks = ["a b c".split(), [], "d x e".split(), "a".split()]
+    assert matched_tokens(blocks, "a b d e f".split()).tolist() == [2, 0, 2, 0]
+    assert matched_tokens(blocks, []).tolist() == [0, 0, 0, 0]
+    assert matched_tokens([], ["a"]).tolist() == []
+
+
+def test_texts_of_too_many_cells_are_parted_at_a_run_that_both_have_once(monkeypatch) -> None:
+    blocks = [[f"{part}{number}" for number in range(30)] for part in "abcd"]
+    gold = [*blocks[0][:20], *blocks[1], "other", *blocks[3]]
+    whole = matched_tokens(blocks, gold).tolist()
+    assert whole == [20, 30, 0, 30]
+    monkeypatch.setattr(alignment, "MAX_CELLS", 300)
+    parted: list[int] = []
+    opcodes = alignment.LCSseq.opcodes
+
+    class Spy:
+        @staticmethod
+        def opcodes(one, other):
+            parted.append(len(one) * len(other))
+            return opcodes(one, other)
+
+    monkeypatch.setattr(alignment, "LCSseq", Spy)
+    assert matched_tokens(blocks, gold).tolist() == whole
+    assert len(parted) > 2
+    # without any run that both have once, there is no place to part them
+    parted.clear()
+    assert matched_tokens([["a"] * 40], ["a"] * 30).tolist() == [30]
+    assert parted == [1200]
+
+
+# whose own text it is
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://e.org/a/tea",
+        "http://e.org/a/tea",
+        "//e.org/a/tea",
+        "e.org/a/tea",
+        "HTTPS://WWW.E.org/a/tea",
+        "https://e.org/a/tea/",
+        "https://e.org/a/tea/index.html",
+        "https://e.org/a/tea/Index.PHP",
+        "https://e.org/a/t%65a",
+        "https://e.org/a/tea#comments",
+        "  https://e.org/a/tea/#a/b?c ",
+    ],
+)
+def test_forms_of_one_address_have_one_key(address) -> None:
+    assert address_key(address) == "e.org/a/tea"
+
+
+@pytest.mark.parametrize(
+    ("address", "key"),
+    [
+        ("https://e.org", "e.org"),
+        ("https://e.org/", "e.org"),
+        ("https://www.e.org/index.htm", "e.org"),
+        ("https://e.org/?p=1", "e.org?p=1"),
+        ("https://e.org/index.php?p=1#x", "e.org?p=1"),
+        ("https://e.org/A/Tea", "e.org/A/Tea"),
+        ("https://e.org/myindex.html", "e.org/myindex.html"),
+        ("https://e.org/index.html.txt", "e.org/index.html.txt"),
+        ("https://e.org/gr%C3%BCn", "e.org/grün"),
+        ("https://e.org/100%", "e.org/100%"),
+        ("https://wwww.e.org/", "wwww.e.org"),
+        ("https://e.org/t?u=http://www.x.org/index.html", "e.org/t?u=http://www.x.org/index.html"),
+        ("/tea/", "tea"),
+        ("", ""),
+    ],
+)
+def test_what_tells_pages_apart_stays_in_the_key(address, key) -> None:
+    assert address_key(address) == key
+
+
+def pages_at(*addresses: str, canonical: str = "") -> list[Page]:
+    head = f"<link rel=canonical href={canonical}>" if canonical else ""
+    return [Page.from_html(f"{head}<p>{address}", address) for address in addresses]
+
+
+def test_an_own_text_is_its_pages_by_address() -> None:
+    pages = pages_at("https://e.org/b", "https://e.org/a", "https://e.org/c")
+    one, two = OwnText("http://www.e.org/a/", "1", "feed"), OwnText("//e.org/b", "2", "feed")
+    foreign = OwnText("https://other.org/c", "3", "feed")
+    found = by_page(pages, [one, foreign, two])
+    assert found == {0: [two], 1: [one]}
+    assert list(found) == [0, 1]
+    assert by_page(pages, []) == {}
+
+
+def test_an_own_text_of_the_canonical_address_is_the_pages() -> None:
+    own = OwnText("https://e.org/tea", "1", "feed")
+    copy = pages_at("https://e.org/t?print", canonical="http://e.org/tea/")
+    assert by_page(copy, [own]) == {0: [own]}
+    # the page at the address itself comes first, wherever it stands
+    assert by_page([*copy, *pages_at("https://e.org/tea")], [own]) == {1: [own]}
+    # and of several the first
+    assert by_page([*copy, *copy], [own]) == {0: [own]}
+
+
+def test_several_texts_of_one_source_are_parts_of_the_page_and_not_heard() -> None:
+    pages = pages_at("/a", "/b")
+    comments = [OwnText("/a#1", "1", "comments"), OwnText("/a#2", "2", "comments")]
+    single = OwnText("/b", "3", "comments")
+    post, answer = OwnText("/a", "4", "feed"), OwnText("/a", "5", "api")
+    assert by_page(pages, [post, *comments, single, answer]) == {0: [post, answer], 1: [single]}
+    assert by_page(pages, comments) == {0: []}
+
+
+def test_what_pages_state_are_own_texts_of_them() -> None:
+    text = "one two three four five six seven eight"
+    html = (
+        f'<title>Tea</title><script type="application/ld+json">{{"articleBody": "{text}"}}</script>'
+        f"<div itemprop=articleBody><p>{text} nine</p></div><p>Other"
+    )
+    assert stated_by([Page.from_html(html, "/a"), Page.from_html("<p>none", "/b")]) == [
+        OwnText("/a", text, "json-ld articleBody", "Tea"),
+        OwnText("/a", f"{text} nine", "marked articleBody", "Tea"),
+    ]

@@ -1,0 +1,359 @@
+"""What own texts tell of a site: whole texts or excerpts, and sources that are wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from contentspider.site.own.evidence import Evidence, SourceReport, gather_evidence
+from contentspider.site.own.matching import by_page
+from contentspider.site.own.texts import OwnText
+from tests.sites import site_of, where
+from tests.toldsite import (
+    FEED,
+    WORDS,
+    address,
+    feed,
+    html,
+    make_pages,
+    own,
+    part,
+    prose,
+    title,
+    wanted,
+)
+
+SITE = site_of([html(number) for number in range(12)])
+PAGES = make_pages()
+LIKELY = ("h1", "sidebar", "story")
+JUDGED = np.where(where(SITE, lambda slot: any(name in slot for name in LIKELY)), 0.9, 0.1)
+LEAD, TEXT = "body/div.sidebar/p.lead", "body/div.sidebar/p"
+BOX = "body/div.story/p"
+HEADLINE = "body/h1"
+OTHERS = {
+    "body/ul.menu/li",
+    BOX,
+    "body/ul.related/li",
+    "body/ul.comments/li/p",
+    "body/div.footer/p",
+}
+
+
+def gathered(texts, judged=JUDGED, site=SITE, pages=PAGES) -> Evidence:
+    return gather_evidence(site, by_page(pages, texts), judged)
+
+
+def told(evidence: Evidence, page: int, site=SITE) -> dict[str, list[float]]:
+    """Return what is told of a page's blocks by their slots; -1 is nothing."""
+    found: dict[str, list[float]] = {}
+    for index in np.flatnonzero(site.pages == page):
+        value = evidence.told[index]
+        found.setdefault(site.slots[index], []).append(-1.0 if np.isnan(value) else float(value))
+    return found
+
+
+def excerpt(number: int, words: int = 55) -> str:
+    return " ".join(wanted(number).split()[:words]) + " [...]"
+
+
+# whole texts, or excerpts
+
+
+def test_without_own_texts_nothing_is_told() -> None:
+    evidence = gathered([])
+    assert np.isnan(evidence.told).all()
+    assert (len(evidence.told), evidence.known.any()) == (len(SITE.chars), False)
+    assert (evidence.pages, evidence.whole, evidence.sources) == (frozenset(), {}, ())
+
+
+def test_a_whole_text_tells_of_every_block_of_its_page() -> None:
+    evidence = gathered(feed(2, 5, 7))
+    assert evidence.sources == (SourceReport(FEED, 3, whole=True, believed=True),)
+    assert evidence.pages == {2, 5, 7}
+    assert evidence.whole == {number: feed(number)[0] for number in (2, 5, 7)}
+    assert told(evidence, 5) == {
+        "body/ul.menu/li": [0, 0],
+        HEADLINE: [1],
+        LEAD: [1],
+        TEXT: [1, 1, 1],
+        BOX: [0, 0],
+        "body/ul.related/li": [0, 0, 0],
+        "body/ul.comments/li/p": [0, 0],
+        "body/div.footer/p": [0],
+    }
+    assert set(np.unique(SITE.pages[evidence.known]).tolist()) == {2, 5, 7}
+
+
+def test_one_whole_text_is_enough() -> None:
+    evidence = gathered(feed(4))
+    assert evidence.sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+
+
+def test_an_excerpt_tells_only_what_is_content() -> None:
+    # the first paragraph has a class of its own, and is all that is told whole
+    evidence = gathered([own(number, excerpt(number)) for number in range(6)])
+    assert evidence.sources == (SourceReport(FEED, 6, whole=False, believed=True),)
+    assert (evidence.pages, evidence.whole) == ({0, 1, 2, 3, 4, 5}, {})
+    for page in range(6):
+        assert {slot: set(found) for slot, found in told(evidence, page).items()} == {
+            slot: {1.0} if slot in (HEADLINE, LEAD) else {-1.0} for slot in told(evidence, page)
+        }
+
+
+def test_the_first_paragraphs_alone_are_an_excerpt() -> None:
+    texts = [own(number, f"{part(number, 'lead')}\n{part(number, 'one')}") for number in range(6)]
+    evidence = gathered(texts)
+    assert evidence.sources == (SourceReport(FEED, 6, whole=False, believed=True),)
+    assert told(evidence, 3)[TEXT] == [1, -1, -1]
+
+
+def test_a_source_that_mixes_is_whole_if_most_of_its_texts_are() -> None:
+    few = [own(number, f"{part(number, 'lead')}\n{part(number, 'one')}") for number in (4, 5)]
+    evidence = gathered([*feed(0, 1, 2), *few])
+    assert evidence.sources == (SourceReport(FEED, 5, whole=True, believed=True),)
+    assert set(evidence.whole) == {0, 1, 2}
+    # of the pages with an excerpt only that is told
+    assert (told(evidence, 4)[TEXT], told(evidence, 4)[BOX]) == ([1, -1, -1], [-1, -1])
+    assert (told(evidence, 1)[TEXT], told(evidence, 1)[BOX]) == ([1, 1, 1], [0, 0])
+    more = [*few, *(own(n, f"{part(n, 'lead')}\n{part(n, 'one')}") for n in (6, 7))]
+    evidence = gathered([*feed(0, 1, 2), *more])
+    assert evidence.sources == (SourceReport(FEED, 7, whole=False, believed=True),)
+    assert evidence.whole == {}
+    assert told(evidence, 1)[BOX] == [-1, -1]
+
+
+def test_each_source_is_whole_or_not_by_itself() -> None:
+    short = [own(number, excerpt(number), "json-ld articleBody") for number in (3, 4, 5)]
+    evidence = gathered([*short, *feed(0, 1)])
+    assert sorted(evidence.sources) == [
+        SourceReport(FEED, 2, whole=True, believed=True),
+        SourceReport("json-ld articleBody", 3, whole=False, believed=True),
+    ]
+    assert (evidence.pages, set(evidence.whole)) == ({0, 1, 3, 4, 5}, {0, 1})
+
+
+@pytest.mark.parametrize("whole_first", [True, False])
+def test_of_one_page_a_whole_text_is_heard_rather_than_an_excerpt(whole_first) -> None:
+    texts = [feed(3)[0], own(3, excerpt(3), "other")]
+    evidence = gathered(texts if whole_first else texts[::-1])
+    assert evidence.whole == {3: texts[0]}
+    assert told(evidence, 3)[TEXT] == [1, 1, 1]
+    assert told(evidence, 3)[BOX] == [0, 0]
+
+
+def test_of_two_excerpts_and_of_two_whole_texts_the_first_is_heard() -> None:
+    one, two = own(3, part(3, "lead"), "a"), own(3, part(3, "one"), "b")
+    assert told(gathered([one, two]), 3)[TEXT] == [-1, -1, -1]
+    assert told(gathered([two, one]), 3)[TEXT] == [1, -1, -1]
+    whole = [own(3, wanted(3), source) for source in "ba"]
+    assert gathered(whole).whole == {3: whole[0]}
+
+
+def test_what_is_hidden_is_told_no_more() -> None:
+    evidence = gathered(feed(2, 5, 7))
+    left = evidence.without(frozenset([5, 7]), SITE)
+    assert (left.pages, set(left.whole), left.sources) == ({2}, {2}, evidence.sources)
+    here = SITE.pages == 2
+    np.testing.assert_array_equal(left.told[here], evidence.told[here])
+    assert np.isnan(left.told[~here]).all()
+    assert evidence.pages == {2, 5, 7}  # which is not changed
+
+
+# the blocks of one page
+
+
+def one_page(html: str, text: str, judged: dict[str, float], name: str = "", source: str = FEED):
+    """Return what a text tells of a page's blocks, that has three other pages beside it."""
+    site = site_of([html, *(f"<article><p>{prose('else', n)}</p></article>" for n in range(3))])
+    chances = np.array([judged.get(slot.rpartition("/")[2], 0.9) for slot in site.slots])
+    evidence = gather_evidence(site, {0: [OwnText("/", text, source, name)]}, chances)
+    return told(evidence, 0, site), evidence.sources
+
+
+P1, P2, P3 = (prose("one page", number) for number in range(3))
+
+
+def sized(name: str, chars: int) -> str:
+    """Return a sentence of so many characters."""
+    return f"{prose(name)[: chars - 2]} .".replace("  ", "x ")
+
+
+@pytest.mark.parametrize(("missing", "is_whole"), [(39, True), (41, False)])
+def test_nine_tenths_of_the_places_must_be_told_for_a_text_to_be_whole(missing, is_whole) -> None:
+    first, second, other = sized("a", 200), sized("b", 160), sized("c", missing)
+    assert [len(first), len(second), len(other)] == [200, 160, missing]
+    found, sources = one_page(f"<p>{first}<p>{second}<p>{other}", f"{first} {second}", {})
+    assert sources == (SourceReport(FEED, 1, is_whole, believed=True),)
+    assert found == {"body/p": [1, 1, 0 if is_whole else -1]}
+
+
+@pytest.mark.parametrize(("missing", "is_whole"), [(120, True), (121, False)])
+def test_half_of_the_likely_prose_must_be_told_for_a_text_to_be_whole(missing, is_whole) -> None:
+    first, other = sized("a", 120), sized("b", missing)
+    found, sources = one_page(f"<p>{first}</p><h4>{other}</h4>", first, {})
+    assert sources == (SourceReport(FEED, 1, is_whole, believed=True),)
+    assert found == {"body/p": [1], "body/h4": [0 if is_whole else -1]}
+
+
+def test_what_is_unlikely_or_short_need_not_be_told() -> None:
+    # what nobody takes for content is not asked for
+    _, sources = one_page(f"<p>{P1}</p><h4>{P2} {P3}</h4>", P1, {"h4": 0.49})
+    assert sources[0].whole
+    # nor what is shorter than a sentence
+    short = "".join(f"<h4>w{n}{'x' * 50} y</h4>" for n in range(9))
+    _, sources = one_page(f"<p>{P1}</p>{short}", P1, {})
+    assert sources[0].whole
+
+
+def test_a_text_of_short_blocks_only_is_measured_by_their_places() -> None:
+    html = f"<ul><li>one two<li>three four<li>x</ul><p>{'y' * 30}"
+    texts, sources = one_page(html, "one two three four", {})
+    # 17 of 18 characters in the list
+    assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert texts == {"body/ul/li": [1, 1, 0], "body/p": [0]}
+
+
+def test_an_unclear_block_is_not_told_though_the_text_is_whole() -> None:
+    quote = " ".join(P1.split()[3:20])
+    texts, _ = one_page(f"<p>{P1}</p><p>{P2}</p><h4>{quote}</h4>", f"{P1} {P2}", {})
+    assert texts == {"body/p": [1, 1], "body/h4": [-1]}
+
+
+@pytest.mark.parametrize("tag", ["p", "h4"])
+def test_what_is_unclear_does_not_speak_against_a_whole_text(tag) -> None:
+    quote = f"<{tag}>{' '.join(P1.split()[3:35])}</{tag}>"
+    texts, sources = one_page(f"<p>{P1}</p>{quote * 3}", P1, {})
+    assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert texts in ({"body/p": [1, -1, -1, -1]}, {"body/p": [1], "body/h4": [-1, -1, -1]})
+
+
+def test_a_short_line_that_is_told_does_not_speak_for_its_place() -> None:
+    html = f"<p>{P1}</p><ul><li>tea leaf<li>{sized('list', 55)}<li>{sized('more', 55)}</ul>"
+    texts, sources = one_page(html, f"{P1} tea leaf", {"li": 0.1})
+    assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert texts == {"body/p": [1], "body/ul/li": [1, 0, 0]}
+
+
+def test_of_a_marked_text_only_what_may_be_content_is_told() -> None:
+    html = f"<div><p>{P1}</p><p>{P2}</p><h4>{P3}</h4></div><h5>other</h5>"
+    text = f"{P1} {P2} {P3}"
+    likely = {"h4": 0.5, "h5": 0.1}
+    unlikely = {"h4": 0.49, "h5": 0.1}
+    for source, judged, expected in (
+        (FEED, unlikely, 1),
+        ("marked articleBody", likely, 1),
+        ("marked articleBody", unlikely, -1),
+    ):
+        texts, _ = one_page(html, text, judged, source=source)
+        assert texts == {"body/div/p": [1, 1], "body/div/h4": [expected], "body/h5": [0]}
+
+
+# sources that are wrong, or hostile
+
+
+def test_texts_of_other_pages_tell_nothing() -> None:
+    shifted = [own(number, wanted(number + 1), named=title(number + 1)) for number in range(11)]
+    evidence = gathered(shifted)
+    assert (evidence.sources, evidence.known.any()) == ((), False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "All rights reserved by the makers of this site",
+        " ".join(WORDS * 20),
+        "buy cheap pills now " * 200,
+        "Tea Start",
+        "…",
+    ],
+)
+def test_a_text_of_the_template_and_spam_tell_nothing(text) -> None:
+    evidence = gathered([own(number, text) for number in range(12)])
+    assert (evidence.sources, evidence.known.any()) == ((), False)
+
+
+def test_text_that_the_template_repeats_is_unclear_though_a_whole_text_has_it() -> None:
+    line = "All rights reserved by the makers of this site"
+    evidence = gathered([own(number, f"{wanted(number)}\n{line}") for number in range(4)])
+    found = told(evidence, 2)
+    assert (found[TEXT], found["body/div.footer/p"]) == ([1, 1, 1], [-1])
+
+
+@pytest.mark.parametrize(("copies", "value"), [(2, 1.0), (3, -1.0)])
+def test_text_is_the_templates_on_more_than_two_pages(copies, value) -> None:
+    # of few pages; a copy of a page would count once
+    line = prose("line")
+    bodies = [
+        f"<p>{prose('a', n)}</p>{f'<p>{line}</p>' if n < copies else ''}<p>{prose('b', n)}</p>"
+        for n in range(8)
+    ]
+    site = site_of(bodies)
+    text = f"{prose('a', 0)} {line} {prose('b', 0)}"
+    evidence = gather_evidence(site, {0: [OwnText("/", text, FEED)]}, np.full(len(site.chars), 0.9))
+    assert told(evidence, 0, site) == {"body/p": [1, value, 1]}
+
+
+def test_copies_of_a_page_make_nothing_the_templates() -> None:
+    bodies = [f"<p>{prose('copied')}</p><p>{prose('too')}</p>"] * 4
+    site = site_of([*bodies, *(f"<p>{prose('x', n)}</p><p>{prose('y', n)}" for n in range(4))])
+    given = {0: [OwnText("/", f"{prose('copied')} {prose('too')}", FEED)]}
+    evidence = gather_evidence(site, given, np.full(len(site.chars), 0.9))
+    assert told(evidence, 0, site) == {"body/p": [1, 1]}
+
+
+def test_the_templates_prose_does_not_speak_against_a_whole_text() -> None:
+    line = f"<h4>{prose('line')}</h4><h4>{prose('another line')}</h4>"
+    site = site_of([f"<p>{prose('a', n, words=30)}</p>{line}" for n in range(8)])
+    given = {0: [OwnText("/", prose("a", 0, words=30), FEED)]}
+    evidence = gather_evidence(site, given, np.full(len(site.chars), 0.9))
+    assert evidence.sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert told(evidence, 0, site) == {"body/p": [1], "body/h4": [0, 0]}
+
+
+def test_text_is_the_templates_on_more_than_a_tenth_of_many_pages() -> None:
+    def middle(copies: int, pages: int) -> float:
+        bodies = [
+            f"<p>{prose('a', n)}</p><p>{prose('line') if n < copies else prose('c', n)}</p>"
+            for n in range(pages)
+        ]
+        site = site_of(bodies)
+        text = f"{prose('a', 0)} {prose('line')}"
+        given = {0: [OwnText("/", text, FEED)]}
+        return told(gather_evidence(site, given, np.full(2 * pages, 0.9)), 0, site)["body/p"][1]
+
+    assert [middle(3, 30), middle(4, 30), middle(3, 29)] == [1, -1, -1]
+
+
+def comment(number: int) -> str:
+    return f"{prose('comment', number, 0, words=25)}"
+
+
+def test_a_source_of_what_nobody_takes_for_content_is_not_believed() -> None:
+    # pages with one comment each
+    numbers = [1, 4, 7, 10]
+    evidence = gathered([own(number, comment(number), "comments") for number in numbers])
+    assert evidence.sources == (SourceReport("comments", 4, whole=False, believed=False),)
+    assert (evidence.pages, evidence.whole, evidence.known.any()) == (frozenset(), {}, False)
+
+
+@pytest.mark.parametrize(("chance", "believed"), [(0.31, True), (0.29, False)])
+def test_belief_is_what_is_thought_of_the_text_in_the_median(chance, believed) -> None:
+    # of two pages the text is content for sure, on three it is as it may be
+    spots = where(SITE, lambda slot: "sidebar" in slot)
+    judged = np.where(spots, np.where(SITE.pages < 2, 1.0, chance), 0.1)
+    evidence = gathered(feed(0, 1, 2, 3, 4), judged)
+    assert [report.believed for report in evidence.sources] == [believed]
+    assert len(evidence.whole) == 5 * believed
+
+
+def test_several_texts_of_a_page_by_one_source_are_not_heard_beside_another() -> None:
+    parts = [own(2, part(2, name), "comments") for name in ("one", "two")]
+    evidence = gathered([*parts, *feed(3)])
+    assert evidence.sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert evidence.pages == {3}
+
+
+def test_a_text_of_an_address_that_no_page_has_is_not_heard() -> None:
+    foreign = OwnText("https://e.org/99", wanted(1), FEED, title(1))
+    assert gathered([foreign]).sources == ()
+    assert gathered([OwnText(f"{address(1)}?x", wanted(1), FEED)]).sources == ()

@@ -1,0 +1,337 @@
+"""How good a model is: measured on told pages or predicted; and the sample that it learns from."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from contentspider.errors import NotEnoughTextError, StateError
+from contentspider.page.document import Page
+from contentspider.site import learner as learner_module
+from contentspider.site.learner import SiteLearner, label_by_own_texts
+from contentspider.site.model import SiteModel
+from contentspider.site.options import LearningOptions
+from contentspider.site.own.quality import Quality, WorstPage, measure, predict
+from contentspider.site.own.texts import OwnText
+from contentspider.site.sample import sample_order
+from contentspider.site.scores import Score, score_of, text_score
+from tests.sites import laid_out
+from tests.toldsite import (
+    address,
+    f1,
+    feed,
+    html,
+    make_pages,
+    own,
+    part,
+    prose,
+    title,
+    voice,
+    wanted,
+)
+
+# scores
+
+
+def test_scores_are_of_multisets_of_words() -> None:
+    assert text_score("a b c c", "c a d d") == Score(2 / 4, 2 / 4, 2 / 4)
+    assert text_score("A, b!", "b a a a") == Score(1.0, 2 / 4, 2 / 3)
+    assert text_score("绿茶", "绿x") == Score(1 / 2, 1 / 2, 1 / 2)
+
+
+def test_nothing_agrees_with_nothing_and_with_nothing_else() -> None:
+    assert text_score("", "!") == (1, 1, 1)
+    assert text_score("a", "") == text_score("", "a") == text_score("a", "b") == (0, 0, 0)
+    assert score_of(0, 0, 0) == (1, 1, 1)
+    assert score_of(1, 2, 4) == (0.5, 0.25, 1 / 3)
+
+
+def test_optional_words_are_neither_asked_for_nor_held_against() -> None:
+    assert text_score("tea a b", "a b", "tea") == (1, 1, 1)
+    assert text_score("a b", "a b", "tea") == (1, 1, 1)
+    # only as often as they are optional, and those that are wanted count
+    assert text_score("tea tea a b", "a b", "tea") == (2 / 3, 1, 4 / 5)
+    assert text_score("a", "a tea", "tea") == (1, 1 / 2, 2 / 3)
+    assert text_score("tea", "", "tea") == (1, 1, 1)
+
+
+# measured quality
+
+
+@pytest.mark.parametrize("pages", [4, 5, 12])
+def test_what_is_told_of_half_of_the_pages_is_measured_on_the_other(pages) -> None:
+    found = measure(voice(feed(*range(pages))))
+    assert found is not None
+    assert (found.f1, found.precision, found.recall, found.pages) == (1.0, 1.0, 1.0, pages)
+    assert found.is_measured
+    assert [page.url for page in found.worst] == [address(number) for number in range(3)]
+    assert {page.f1 for page in found.worst} == {1.0}
+
+
+def test_fewer_than_four_whole_texts_measure_nothing() -> None:
+    assert measure(voice([])) is None
+    assert measure(voice(feed(0, 1, 2))) is None
+    excerpts = [own(number, part(number, "lead"), "other") for number in range(3, 12)]
+    made = voice([*feed(0, 1, 2), *excerpts])
+    assert len(made.evidence.pages) == 12
+    assert measure(made) is None
+
+
+def test_half_of_the_pages_are_held_back_in_turn(monkeypatch) -> None:
+    made = voice(feed(1, 2, 5, 8, 9))
+    heard = []
+
+    def probabilities(evidence):
+        heard.append(set(evidence.whole))
+        held = {1, 2, 5, 8, 9} - heard[-1]
+        assert np.isnan(evidence.told[np.isin(made.site.pages, list(held))]).all()
+        # the half that is heard would be kept whole: were it measured, all were right
+        return np.isin(made.site.pages, list(heard[-1])).astype(np.float32)
+
+    monkeypatch.setattr(made, "probabilities", probabilities)
+    assert measure(made) == Quality(
+        0.0, 0.0, 0.0, 5, tuple(WorstPage(address(number), 0.0) for number in (1, 2, 5))
+    )
+    assert heard == [{2, 8}, {1, 5, 9}]
+
+
+def test_a_page_that_only_its_own_text_explains_is_measured_as_wrong() -> None:
+    # on one page the text stands where the others have their box
+    odd = html(6).replace("class=story", "class=sidebar2").replace("class=sidebar>", "class=story>")
+    pages = [
+        Page.from_html(odd if number == 6 else html(number), address(number))
+        for number in range(12)
+    ]
+    made = voice(feed(2, 4, 6, 8, 9, 10), pages)
+    assert set(made.evidence.whole) == {2, 4, 6, 8, 9, 10}
+    found = measure(made)
+    assert found is not None
+    assert found.worst[0].url == address(6)
+    assert found.worst[0].f1 < 0.6
+    assert found.worst[1:] == (WorstPage(address(2), 1.0), WorstPage(address(4), 1.0))
+    assert found.f1 == pytest.approx((5 + found.worst[0].f1) / 6, abs=1e-4)
+
+
+def test_measured_is_the_mean_over_pages_and_the_title_does_not_count(monkeypatch) -> None:
+    made = voice(feed(0, 1, 2, 3))
+    slots = made.site.slots
+
+    def probabilities(_):
+        names = {0: ("sidebar", "h1"), 1: ("sidebar",), 2: ("lead",), 3: ("sidebar", "story")}
+        return np.array(
+            [
+                0.51 if any(name in slot for name in names.get(page, ())) else 0.5
+                for slot, page in zip(slots, made.site.pages.tolist(), strict=True)
+            ]
+        )
+
+    monkeypatch.setattr(made, "probabilities", probabilities)
+    # 160 words are wanted of each: 160, 160, 40 of 40, and 160 of 240 are found, some of the box
+    box = text_score(f"{wanted(3)} {prose('box', 3, 1)} {prose('box', 3, 2)}", wanted(3), title(3))
+    assert box.recall == 1
+    assert box.precision == pytest.approx(160 / 240, abs=0.02)
+    assert measure(made) == Quality(
+        round((1 + 1 + 0.4 + box.f1) / 4, 4),
+        round((1 + 1 + 1 + box.precision) / 4, 4),
+        round((1 + 1 + 0.25 + 1) / 4, 4),
+        4,
+        (
+            WorstPage(address(2), 0.4),
+            WorstPage(address(3), round(box.f1, 4)),
+            WorstPage(address(0), 1.0),
+        ),
+    )
+
+
+# predicted quality
+
+
+def test_a_prediction_is_the_expected_f1_by_length() -> None:
+    site = laid_out([[("a", "x"), ("b", "y"), ("c", "z")]], chars={"x": 300})
+    found = predict(site, np.array([0.9, 0.5, 0.2]))
+    # of 300 kept characters 270 are right, of 340 that are content
+    assert found == Quality(round(2 * 270 / (300 + 340), 4))
+    assert (found.pages, found.is_measured, found.worst) == (0, False, ())
+    assert predict(site, np.zeros(3)) == Quality(0.0)
+    assert predict(site, np.ones(3)) == Quality(1.0)
+
+
+def test_quality_is_said_in_a_line() -> None:
+    assert str(Quality(0.91234)) == "F1 0.912 (predicted)"
+    assert str(Quality(0.9, 0.8, 1.0, 7)) == (
+        "F1 0.900, precision 0.800, recall 1.000 (measured on 7 pages of which the site publishes"
+        " the text)"
+    )
+
+
+# in the model
+
+
+def test_a_model_knows_its_quality_measured_where_it_can_be() -> None:
+    pages = make_pages()
+    learner = SiteLearner("e.org")
+    measured = learner.fit(pages, feed(*range(6)))
+    assert measured.quality is not None
+    assert (measured.quality.f1, measured.quality.pages) == (1.0, 6)
+    predicted = learner.fit(pages, feed(*range(3))).quality
+    assert predicted is not None
+    assert (predicted.pages, predicted.is_measured) == (0, False)
+    assert 0.9 < predicted.f1 < 1
+    single = learner.fit(pages[:1], feed(0))
+    assert single.quality is None
+
+
+@pytest.mark.parametrize("labels", ["votes", "own"])
+def test_own_texts_make_the_model_keep_what_is_told(labels) -> None:
+    pages = make_pages()
+    learner = SiteLearner("e.org", LearningOptions(labels=labels))
+    for texts, is_right in ((feed(0, 3, 5), True), ([], False)):
+        model = learner.fit(iter(pages), iter(texts))
+        assert model.labels == labels
+        found = [model.extract(page).text for page in pages]
+        expected = [f"{title(number)}\n{wanted(number)}" for number in range(12)]
+        assert (found == expected) == is_right
+    assert bool(model.prior) == (labels == "votes")
+
+
+def test_labels_own_learn_from_what_pages_state() -> None:
+    def stating(number: int) -> str:
+        said = json.dumps({"@type": "Article", "articleBody": wanted(number)})
+        script = f'<script type="application/ld+json">{said}</script></head>'
+        return html(number).replace("</head>", script)
+
+    pages = [
+        Page.from_html(stating(number) if number < 4 else html(number), address(number))
+        for number in range(12)
+    ]
+    model = SiteLearner("e.org", LearningOptions(labels="own")).fit(pages)
+    assert [model.extract(page).text for page in pages] == [
+        f"{title(number)}\n{wanted(number)}" for number in range(12)
+    ]
+    made = voice([], pages)
+    labels = label_by_own_texts(pages, made.site)
+    assert f1(made, labels) == 1.0
+    assert model.quality is not None
+    assert model.quality.pages == 4
+
+
+def test_a_model_is_the_same_whatever_the_order_of_pages_and_texts() -> None:
+    pages, texts = make_pages(), feed(*range(0, 12, 2))
+    learner = SiteLearner("e.org")
+    first = learner.fit(pages, texts)
+    again = learner.fit(pages[::-1], texts[::-1])
+    assert (first.version, first.quality) == (again.version, again.quality)
+    assert first.version != learner.fit(pages).version
+
+
+def test_a_site_without_text_cannot_be_learned_whatever_is_told() -> None:
+    with pytest.raises(NotEnoughTextError):
+        SiteLearner("e.org").fit([Page.from_html("", address(0))], feed(0))
+
+
+WORST = (WorstPage("https://e.org/ü", 0.25), WorstPage("/b", 1.0))
+
+
+@pytest.mark.parametrize(
+    "quality", [None, Quality(0.75), Quality(0.5, 0.25, 1.0, 9, WORST)], ids=str
+)
+def test_quality_survives_the_manifest(quality) -> None:
+    model = SiteLearner("e.org").fit(make_pages(2))
+    model.quality = quality
+    manifest = json.loads(json.dumps(model.manifest()))
+    assert SiteModel.parse(manifest, model.dump_weights()).quality == quality
+    # a model of an earlier version knows nothing of it
+    del manifest["quality"]
+    assert SiteModel.parse(manifest, model.dump_weights()).quality is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "good",
+        [0.5],
+        7,
+        {"f1": 0.5},
+        {"f1": "much"},
+        {"precision": None},
+        {"pages": "nine"},
+        {"worst": None},
+        {"worst": [["/a"]]},
+        {"worst": [["/a", "bad"]]},
+        {"worst": [["/a", 0.5, 1]]},
+    ],
+    ids=str,
+)
+def test_a_damaged_quality_is_a_damaged_model(damage) -> None:
+    model = SiteLearner("e.org").fit(make_pages(2))
+    manifest = json.loads(json.dumps(model.manifest()))
+    good = asdict(Quality(0.5, 0.25, 1.0, 9, WORST))
+    if isinstance(damage, dict) and damage != {"f1": 0.5}:
+        damage = good | damage
+    manifest["quality"] = damage
+    with pytest.raises(StateError, match="cannot be used"):
+        SiteModel.parse(manifest, model.dump_weights())
+
+
+# the sample
+
+
+def small(count: int) -> list[Page]:
+    return [Page.from_html("<p>a<p>b", f"https://e.org/{number}") for number in range(count)]
+
+
+def order(page: Page) -> bytes:
+    return sample_order(page.url)
+
+
+def told(pages: list[Page]) -> list[OwnText]:
+    return [OwnText(page.url.replace("https://", "http://www."), "x", "feed") for page in pages]
+
+
+def test_told_pages_come_into_the_sample_first(monkeypatch) -> None:
+    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 6)
+    pages = sorted(small(20), key=order)
+    last, empty = pages[-3:], Page.from_html("", "https://e.org/empty")
+    assert SiteLearner.sample(pages) == pages[:6]
+    texts = told([*last, empty, *small(1), Page.from_html("x", "https://e.org/none")])
+    expected = {page.url for page in (*last, *small(1))}
+    found = SiteLearner.sample([*pages, empty], texts)
+    assert [page.url for page in found] == sorted((page.url for page in found), key=sample_order)
+    assert expected <= {page.url for page in found}
+    others = [page.url for page in pages if page.url not in expected]
+    assert {page.url for page in found} - expected == set(others[: 6 - len(expected)])
+
+
+def test_at_most_some_told_pages_come_first_and_the_rest_as_others_do(monkeypatch) -> None:
+    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 6)
+    monkeypatch.setattr(learner_module, "MAX_TOLD", 2)
+    pages = sorted(small(20), key=order)
+    told_pages = [*pages[10:15], pages[1]]
+    found = SiteLearner.sample(pages, told(told_pages))
+    # the first two of the told ones, and of all others the first four
+    assert found == [*pages[:1], pages[1], *pages[2:5], pages[10]]
+
+
+def test_of_many_blocks_the_told_pages_are_kept(monkeypatch) -> None:
+    monkeypatch.setattr(learner_module, "MAX_SAMPLE_BLOCKS", 10)
+    monkeypatch.setattr(learner_module, "MIN_SAMPLE", 1)
+    pages = sorted(small(20), key=order)
+    found = SiteLearner.sample(pages, told(pages[-2:]))
+    assert found == [*pages[:3], *pages[-2:]]
+
+
+def test_the_sample_is_the_same_in_whatever_order_pages_come(monkeypatch) -> None:
+    monkeypatch.setattr(learner_module, "MAX_SAMPLE", 9)
+    monkeypatch.setattr(learner_module, "MAX_TOLD", 3)
+    pages = small(30)
+    texts = told(pages[5:12])
+    expected = SiteLearner.sample(pages, texts)
+    assert len(expected) == 9
+    for seed in range(5):
+        random.Random(seed).shuffle(pages)
+        random.Random(seed + 9).shuffle(texts)
+        assert SiteLearner.sample(iter(pages), iter(texts)) == expected
