@@ -65,6 +65,11 @@ def _with_markup(entries: list[Entry], markup: list[str]) -> list[Entry]:
     return [replace(entry, markup=text) for entry, text in zip(entries, markup, strict=True)]
 
 
+def true(material: Material, draw: random.Random) -> bytes:
+    """The true texts, to compare with."""
+    return feed(_some(material.entries, draw))
+
+
 def foreign(material: Material, draw: random.Random) -> bytes:
     """Another site's texts."""
     entries = _some(material.entries, draw)
@@ -167,6 +172,7 @@ def comments(material: Material, draw: random.Random) -> bytes:
 
 
 VARIANTS: dict[str, Variant] = {
+    "the true texts, to compare": true,
     "another site's texts": foreign,
     "half of them another site's": half_foreign,
     "the next page's texts": shifted,

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus
-    from contentspider.page.document import Page
 
     Told = Mapping[int, Sequence[OwnText]]
 
