@@ -275,25 +275,28 @@ def summarise(title: str, rows: Sequence[Row]) -> None:
     predicted = mean(abs(row.predicted - row.true) for row in rows)
     print(f"- predicted to true F1, {len(rows)} sites: {predicted:.4f} apart")
     curves = [row for row in rows if row.curve]
-    if curves:
-        values = [mean(row.curve[index] for row in curves) for index in range(len(COUNTS))]
-        line = ", ".join(
-            f"{count}: {value:.4f}" for count, value in zip(COUNTS, values, strict=True)
-        )
+    for index, count in enumerate(COUNTS if curves else ()):
+        changes = {row.name: row.curve[index] - row.before for row in curves}
         print(
-            f"- by told pages, {len(curves)} sites: 0:"
-            f" {mean(row.before for row in curves):.4f}, {line}"
+            f"- {count} told, {len(curves)} sites: {mean(row.before for row in curves):.4f} without,"
+            f" {mean(row.curve[index] for row in curves):.4f} with, {worst_of(changes)}"
         )
     for name in EXCERPTS:
-        some = [row.excerpts[name] for row in rows if name in row.excerpts]
+        some = {row.name: row.excerpts[name] for row in rows if name in row.excerpts}
         if some:
-            changes = [change for _, change in some]
+            changes = {site: change for site, (_, change) in some.items()}
             print(
                 f"- simulated excerpts, {name}, {len(some)} sites:"
-                f" {sum(whole for whole, _ in some)} called whole,"
-                f" {sum(change < -WORSE for change in changes)} worse,"
-                f" {mean(changes):+.4f} in the mean, {min(changes):+.4f} the worst"
+                f" {sum(whole for whole, _ in some.values())} called whole,"
+                f" {mean(changes.values()):+.4f} in the mean, {worst_of(changes)}"
             )
+
+
+def worst_of(changes: Mapping[str, float]) -> str:
+    """Return how many sites lost, and which one most."""
+    worse = sum(change < -WORSE for change in changes.values())
+    site = min(changes, key=lambda name: changes[name])
+    return f"{worse} worse" + (f" (worst: {site} {changes[site]:+.4f})" if worse else "")
 
 
 def read_priors(folder: Path) -> dict[str, Prior]:
