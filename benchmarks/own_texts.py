@@ -278,7 +278,8 @@ def summarise(title: str, rows: Sequence[Row]) -> None:
     for index, count in enumerate(COUNTS if curves else ()):
         changes = {row.name: row.curve[index] - row.before for row in curves}
         print(
-            f"- {count} told, {len(curves)} sites: {mean(row.before for row in curves):.4f} without,"
+            f"- {count} told, {len(curves)} sites:"
+            f" {mean(row.before for row in curves):.4f} without,"
             f" {mean(row.curve[index] for row in curves):.4f} with, {worst_of(changes)}"
         )
     for name in EXCERPTS:
