@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from contentspider.errors import ContentSpiderError
@@ -67,6 +68,30 @@ def line_chart(
     for title, values in series.items():
         axes.plot(range(len(names)), values, marker="o", label=title)
     axes.set_xticks(range(len(names)), names)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    _save(pyplot, figure, path)
+
+
+def scatter_chart(
+    path: Path,
+    series: Mapping[str, Sequence[tuple[float, float]]],
+    x_label: str,
+    y_label: str,
+) -> None:
+    """Write a chart with a mark for each point of each series, and the line where both figures of a
+    point are equal.
+    """
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(6, 6))
+    for marker, (title, points) in zip(cycle("os^Dv"), series.items(), strict=False):
+        columns = zip(*points, strict=True)
+        axes.scatter(*columns, s=18, marker=marker, alpha=0.7, label=title)
+    lowest = min(value for points in series.values() for point in points for value in point)
+    ends = [max(0, lowest - 0.02), 1]
+    axes.plot(ends, ends, color="grey", linewidth=0.8)
     axes.set_xlabel(x_label)
     axes.set_ylabel(y_label)
     axes.grid(alpha=0.3)

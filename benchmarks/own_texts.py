@@ -1,0 +1,461 @@
+"""What a site's own texts bring: F1 without and with what its feeds say of its pages.
+
+    python benchmarks/own_texts.py OWN [--corpora CORPORA --priors DIR] [--hostile N] [--plot FILE]
+        [--only NAME ...]
+
+OWN has folders with gold text of which some have ``own.jsonl``, what their feeds say of which page.
+The shipped prior judges them, which has not seen them. With *--corpora* the gold texts of ten pages
+of each folder there are heard as if a feed had them: **simulated** feeds, as good as a feed can be.
+Their priors are the files ``N.npz`` in *--priors*, each beside an ``N.txt`` with the names of the
+folders that it has not seen.
+
+Only the feeds are heard, not what pages state of themselves. All F1 but those of told pages are of
+*untold* gold pages, of which no text is heard; where a feed tells of all gold pages, half of them
+are held back (every other one in the order of samples). *Measured* is what the site measures of
+itself by its feeds, *predicted* what the vote without own texts lets expect, of all gold pages.
+
+*--hostile* makes N feeds of the sites' own that are wrong, broken or hostile, each by a seed, and
+says what the worst of each kind costs. *--plot* draws measured and predicted F1 over the true one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import resource
+import sys
+import traceback
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from itertools import compress
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from hostile_feeds import BASE, VARIANTS, Entry, Material
+
+from contentspider.evaluation.charts import scatter_chart
+from contentspider.evaluation.corpora import find_corpora
+from contentspider.jsonlines import json_lines
+from contentspider.page.output import to_text
+from contentspider.site.blocks import gather
+from contentspider.site.learner import SiteLearner
+from contentspider.site.own.evidence import gather_evidence
+from contentspider.site.own.feeds import Feed
+from contentspider.site.own.matching import address_key, by_page
+from contentspider.site.own.quality import measure, predict
+from contentspider.site.own.texts import OwnText
+from contentspider.site.own.vote import OwnVote
+from contentspider.site.prior import Prior
+from contentspider.site.rules import RULES, comment_like
+from contentspider.site.sample import sample_order
+from contentspider.site.scores import text_score
+from contentspider.site.title import page_title
+from contentspider.site.votes import VOTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.evaluation.corpora import Corpus
+
+    Told = Mapping[int, Sequence[OwnText]]
+
+# A loss of F1 up to this much is noise.
+WORSE = 0.002
+# Texts that a simulated feed has, and told pages from which on no prior is needed.
+FEED_TEXTS = 10
+COUNTS = (1, 2, 5, 10)
+EXCERPT_WORDS = 55
+WHOLE, EXCERPT, NOTHING = "whole", "excerpt", "-"
+
+
+class Site:
+    """A folder's sample and gold, and the vote of its pages with whatever own texts are heard."""
+
+    def __init__(self, corpus: Corpus, prior: Prior, own_texts: Sequence[OwnText] = ()) -> None:
+        self.name, self.suite = corpus.name, corpus.suite
+        self.sample = SiteLearner.sample(corpus.pages(), own_texts)
+        self.numbers = {page.url: number for number, page in enumerate(self.sample)}
+        self.gold = {
+            self.numbers[gold.path]: gold for gold in corpus.gold() if gold.path in self.numbers
+        }
+        self.blocks = gather([page.content for page in self.sample], [p.hints for p in self.sample])
+        self.starts = np.searchsorted(self.blocks.pages, np.arange(len(self.sample) + 1)).tolist()
+        self.vote = OwnVote(self.sample, self.blocks, prior, {}, VOTERS, RULES)
+        self.told: Told = by_page(self.sample, own_texts)
+
+    @cached_property
+    def priorless(self) -> OwnVote:
+        """Return the vote of ``labels="own"``, which has no prior."""
+        return OwnVote(self.sample, self.blocks, None, {}, VOTERS, RULES)
+
+    def in_order(self, pages: Iterable[int]) -> list[int]:
+        """Return the numbers of pages in the order of samples."""
+        return sorted(pages, key=lambda page: sample_order(self.sample[page].url))
+
+    def simulate(self) -> None:
+        """Let a feed tell the gold text of the first pages with one."""
+        for page in self.in_order(self.gold)[:FEED_TEXTS]:
+            url, title = self.sample[page].url, page_title(self.sample[page])
+            own = OwnText(url, self.gold[page].text, "feed simulated", title)
+            self.told = {**self.told, page: [own]}
+
+    def hold_back(self) -> set[int]:
+        """Return the gold pages that nothing tells of; if there are none, half of them are not told
+        of any more.
+        """
+        untold = self.gold.keys() - self.told.keys()
+        if not untold:
+            untold = set(self.in_order(self.gold)[1::2])
+            self.told = {page: own for page, own in self.told.items() if page not in untold}
+        return set(untold)
+
+    def hear(self, told: Told, vote: OwnVote | None = None) -> NDArray[np.floating]:
+        """Return how probably each block is content if these texts are heard."""
+        vote = vote or self.vote
+        vote.evidence = gather_evidence(self.blocks, told, vote.unheard)
+        return vote.probabilities(vote.evidence)
+
+    def f1(self, probabilities: NDArray[np.floating], pages: Iterable[int]) -> float:
+        """Return the mean F1 of gold pages, NaN of none."""
+        scores = []
+        for page in pages:
+            kept = probabilities[self.starts[page] : self.starts[page + 1]] > 0.5
+            text = to_text(list(compress(self.sample[page].content.blocks, kept.tolist())))
+            gold = self.gold[page]
+            scores.append(text_score(text, gold.text, gold.optional).f1)
+        return mean(scores) if scores else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one folder."""
+
+    name: str
+    suite: str
+    told: int
+    whole: int
+    kind: str
+    before: float
+    after: float
+    priorless: float
+    told_before: float
+    told_after: float
+    measured: float
+    predicted: float
+    true: float
+    curve: Sequence[float] = ()
+    excerpts: Mapping[str, tuple[bool, float]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        figures = (self.before, self.after, self.priorless, self.told_before, self.told_after)
+        figures = (*figures, self.measured, self.predicted, self.true)
+        return f"| {self.name} | {self.told} | {self.kind} | {' | '.join(map(cell, figures))} |"
+
+
+HEAD = """\
+| site | told pages | texts | without | with | no prior | told, without | told, with | measured |\
+ predicted | true |
+|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def cell(value: float) -> str:
+    """Return a figure for a table, of NaN a dash."""
+    return "-" if np.isnan(value) else f"{value:.4f}"
+
+
+def evaluate(site: Site) -> Row:
+    """Return what a site's texts bring."""
+    untold = site.hold_back()
+    told = site.told
+    unheard = site.vote.unheard
+    found = site.hear(told) if told else unheard
+    evidence = site.vote.evidence
+    quality = measure(site.vote)
+    heard = site.gold.keys() & evidence.pages
+    kind = WHOLE if evidence.whole else EXCERPT if evidence.pages else NOTHING
+    is_told = kind != NOTHING
+    before = site.f1(unheard, untold)
+    curve, excerpts = [], {}
+    if len(evidence.whole) >= max(COUNTS):
+        first = site.in_order(evidence.whole)
+        curve = [
+            site.f1(site.hear({page: told[page] for page in first[:count]}), untold)
+            for count in COUNTS
+        ]
+    if kind == WHOLE:
+        for name, shorten in EXCERPTS.items():
+            short = {
+                page: [replace(own, text=shorten(own.text)) for own in texts]
+                for page, texts in told.items()
+            }
+            f1 = site.f1(site.hear(short), untold)
+            excerpts[name] = (bool(site.vote.evidence.whole), f1 - before)
+    nothing = float("nan")
+    return Row(
+        site.name,
+        site.suite,
+        len(evidence.pages),
+        len(evidence.whole),
+        kind,
+        before,
+        site.f1(found, untold) if is_told else nothing,
+        site.f1(site.hear(told, site.priorless), untold) if is_told else nothing,
+        site.f1(unheard, heard),
+        site.f1(found, heard),
+        quality.f1 if quality else nothing,
+        predict(site.blocks, unheard).f1,
+        site.f1(unheard, site.gold),
+        curve,
+        excerpts,
+    )
+
+
+def first_words(text: str) -> str:
+    """Return the first words of a text, with the mark that WordPress sets behind them."""
+    words = re.findall(r"\S+\s*", text)
+    return "".join(words[:EXCERPT_WORDS]).rstrip() + (" […]" if len(words) > EXCERPT_WORDS else "")
+
+
+def first_paragraph(text: str) -> str:
+    """Return a text's first line of more than 60 characters."""
+    lines = text.split("\n")
+    return next((line for line in lines if len(line) > 60), lines[0])
+
+
+def first_half(text: str) -> str:
+    """Return the first half of a text's paragraphs."""
+    lines = text.split("\n")
+    return "\n".join(lines[: max(1, len(lines) // 2)])
+
+
+EXCERPTS: dict[str, Callable[[str], str]] = {
+    f"first {EXCERPT_WORDS} words": first_words,
+    "first paragraph": first_paragraph,
+    "first half": first_half,
+}
+
+
+def summarise(title: str, rows: Sequence[Row]) -> None:
+    """Print what is true of many folders."""
+    print(f"\n{title}:\n")
+    for kind in (WHOLE, EXCERPT):
+        some = [row for row in rows if row.kind == kind]
+        if not some:
+            continue
+        before, after = mean(row.before for row in some), mean(row.after for row in some)
+        print(
+            f"- {kind}, {len(some)} sites: untold pages {before:.4f} without, {after:.4f} with"
+            f" ({100 * (after - before) / (1 - before):.0f} % of the distance to 1)"
+        )
+        told = [row for row in some if not np.isnan(row.told_before)]
+        if told:
+            before, after = mean(row.told_before for row in told), mean(r.told_after for r in told)
+            print(f"- {kind}, told gold pages, {len(told)} sites: {before:.4f}, {after:.4f}")
+        worse = [row for row in some if row.after < row.before - WORSE]
+        names = ", ".join(f"{row.name} {row.after - row.before:+.4f}" for row in worse)
+        print(f"- {kind}, sites worse by more than {WORSE}: {len(worse)}{names and f' ({names})'}")
+    many = [row for row in rows if row.whole >= FEED_TEXTS]
+    if many:
+        print(
+            f"- no prior, {len(many)} sites with {FEED_TEXTS} whole texts or more:"
+            f" {mean(row.priorless for row in many):.4f} (prior without own texts"
+            f" {mean(row.before for row in many):.4f}, with {mean(row.after for row in many):.4f})"
+        )
+    measured = [abs(row.measured - row.after) for row in rows if not np.isnan(row.measured)]
+    if measured:
+        print(f"- measured to true F1, {len(measured)} sites: {mean(measured):.4f} apart")
+    predicted = mean(abs(row.predicted - row.true) for row in rows)
+    print(f"- predicted to true F1, {len(rows)} sites: {predicted:.4f} apart")
+    curves = [row for row in rows if row.curve]
+    for index, count in enumerate(COUNTS if curves else ()):
+        changes = {row.name: row.curve[index] - row.before for row in curves}
+        print(
+            f"- {count} told, {len(curves)} sites:"
+            f" {mean(row.before for row in curves):.4f} without,"
+            f" {mean(row.curve[index] for row in curves):.4f} with, {worst_of(changes)}"
+        )
+    for name in EXCERPTS:
+        some = {row.name: row.excerpts[name] for row in rows if name in row.excerpts}
+        if some:
+            changes = {site: change for site, (_, change) in some.items()}
+            print(
+                f"- simulated excerpts, {name}, {len(some)} sites:"
+                f" {sum(whole for whole, _ in some.values())} called whole,"
+                f" {mean(changes.values()):+.4f} in the mean, {worst_of(changes)}"
+            )
+
+
+def worst_of(changes: Mapping[str, float]) -> str:
+    """Return how many sites lost, and which one most."""
+    worse = sum(change < -WORSE for change in changes.values())
+    site = min(changes, key=lambda name: changes[name])
+    return f"{worse} worse" + (f" (worst: {site} {changes[site]:+.4f})" if worse else "")
+
+
+def read_priors(folder: Path) -> dict[str, Prior]:
+    """Return for each folder's name the prior that has not seen it."""
+    found = {}
+    for file in sorted(folder.glob("*.npz")):
+        prior = Prior.from_file(file)
+        names = file.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+        found.update(dict.fromkeys(filter(None, names), prior))
+    return found
+
+
+class Loss(NamedTuple):
+    """What a hostile feed of a site cost in F1, and how many of its texts were heard."""
+
+    change: float
+    site: str
+    heard: int
+
+
+def material_of(site: Site, corpus: Corpus, foreign: Corpus) -> Material:
+    """Return what hostile feeds of a site are made of."""
+    judged, comment = site.vote.unheard, comment_like(site.blocks)
+    template, comments = {}, {}
+    for page in site.told:
+        here = slice(site.starts[page], site.starts[page + 1])
+        texts = [f"<p>{escape(block.text)}</p>" for block in site.sample[page].content.blocks]
+        url = site.sample[page].url
+        template[url] = "".join(compress(texts, (judged[here] < 0.5).tolist()))
+        comments[url] = "".join(compress(texts, comment[here].tolist()))
+    urls = {address_key(site.sample[page].url): site.sample[page].url for page in site.told}
+    entries = [
+        replace(entry, path=urls[address_key(entry.path)])
+        for entry in feed_entries(corpus)
+        if address_key(entry.path) in urls
+    ]
+    return Material(entries, feed_entries(foreign), template, comments)
+
+
+def feed_entries(corpus: Corpus) -> list[Entry]:
+    """Return what a folder's feeds truly say, of each page once."""
+    found = {}
+    for _, line in json_lines(corpus.folder / "own.jsonl"):
+        row = json.loads(line)
+        path = row["path"].lstrip("/")
+        found.setdefault(path, Entry(path, row["title"], row["html"]))
+    return list(found.values())
+
+
+def hear_hostile(corpora: Sequence[Corpus], prior: Prior, count: int) -> None:
+    """Print what *count* hostile feeds cost, by their kind."""
+    telling = [corpus for corpus in corpora if (corpus.folder / "own.jsonl").is_file()]
+    found: dict[str, list[Loss]] = defaultdict(list)
+    errors: list[str] = []
+    kinds = list(VARIANTS)
+    memory = 0
+    for index, corpus in enumerate(telling):
+        site = Site(corpus, prior, corpus.own_texts())
+        if not site.told:
+            continue
+        material = material_of(site, corpus, telling[index - 1])
+        before = site.f1(site.vote.unheard, site.gold)
+        site.hear(site.told)  # so that what the vote keeps counts for no hostile feed
+        memory = memory or peak_memory()
+        for seed in range(index, count, len(telling)):
+            # The kinds take turns on every site.
+            kind = kinds[(seed // len(telling) + index) % len(kinds)]
+            try:
+                body = VARIANTS[kind](material, random.Random(seed))
+                texts = [
+                    replace(own, url=own.url.removeprefix(BASE)) for own in Feed().read(body, BASE)
+                ]
+                probabilities = site.hear(by_page(site.sample, texts))
+                measure(site.vote)
+            except Exception:  # noqa: BLE001 - what is raised is the result
+                errors.append(f"seed {seed}, {corpus.name}, {kind}: {traceback.format_exc()}")
+                continue
+            change = site.f1(probabilities, site.gold) - before
+            found[kind].append(Loss(change, site.name, len(site.vote.evidence.pages)))
+        print(".", end="", file=sys.stderr, flush=True)
+    print(f"\nHostile feeds: {count} of {len(telling)} sites, all gold pages:\n")
+    print("| feed | feeds | heard | worse | mean | worst |\n|---|---|---|---|---|---|")
+    for kind, losses in found.items():
+        worst = min(losses)
+        print(
+            f"| {kind} | {len(losses)} | {sum(loss.heard > 0 for loss in losses)} |"
+            f" {sum(loss.change < -WORSE for loss in losses)} |"
+            f" {mean(loss.change for loss in losses):+.4f} | {worst.change:+.4f} ({worst.site}) |"
+        )
+    print(
+        f"\n{len(errors)} exceptions; peak memory {peak_memory()} MB"
+        f" ({memory} MB when the first site's own feed had been heard)"
+    )
+    print("\n".join(errors))
+
+
+def peak_memory() -> int:
+    """Return the most memory that this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("own", type=Path, help="unpacked folders, some with own.jsonl")
+    parser.add_argument("--corpora", type=Path, help="unpacked folders to simulate feeds for")
+    parser.add_argument("--priors", type=Path, metavar="DIR", help="their priors")
+    parser.add_argument("--hostile", type=int, default=0, metavar="N", help="hostile feeds")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="an SVG file to write")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these folders only")
+    options = parser.parse_args()
+    if options.corpora and not options.priors:
+        parser.error("--corpora needs --priors")
+
+    def chosen(folder: Path) -> list[Corpus]:
+        found = find_corpora(folder)
+        return [corpus for corpus in found if not options.only or corpus.name in options.only]
+
+    own = chosen(options.own)
+    shipped = Prior.shipped()
+    if options.hostile:
+        hear_hostile(own, shipped, options.hostile)
+        return
+    print(HEAD)
+    rows = []
+    for corpus in own:
+        rows.append(evaluate(Site(corpus, shipped, corpus.own_texts())))
+        print(rows[-1], flush=True)
+    summarise("Sites and their own feeds", rows)
+    simulated: list[Row] = []
+    if options.corpora:
+        priors = read_priors(options.priors)
+        print(f"\nSimulated feeds, the gold text of {FEED_TEXTS} pages:\n\n{HEAD}")
+        for corpus in chosen(options.corpora):
+            site = Site(corpus, priors[corpus.name])
+            site.simulate()
+            simulated.append(evaluate(site))
+            print(simulated[-1], flush=True)
+        for suite in sorted({row.suite for row in simulated}, reverse=True):
+            some = [row for row in simulated if row.suite == suite]
+            summarise(f"Simulated feeds, {suite}", some)
+    if options.plot:
+        draw(options.plot, rows, simulated)
+
+
+def draw(path: Path, rows: Sequence[Row], simulated: Sequence[Row]) -> None:
+    """Write the plot of measured and predicted F1 over the true one."""
+    series = {}
+    for name, some in (("feeds", rows), ("simulated feeds", simulated)):
+        measured = [(r.after, r.measured) for r in some if not np.isnan(r.measured)]
+        series[f"measured, {name}"] = measured
+        series[f"predicted, {name}"] = [(r.true, r.predicted) for r in some]
+    scatter_chart(
+        path,
+        {name: points for name, points in series.items() if points},
+        "true F1 on gold pages",
+        "F1 that the site measures or predicts",
+    )
+
+
+if __name__ == "__main__":
+    main()
