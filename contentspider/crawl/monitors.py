@@ -151,8 +151,9 @@ class QualityMonitor(ShareMonitor):
             measured.get(worst, 1.0),
             limit,
             msg=(
-                f"{worst}: F1 {measured.get(worst, 1.0):.3f} on the texts that the site publishes, less than"
-                f" CONTENTSPIDER_MIN_QUALITY={limit}; contentspider models show names the worst pages"
+                f"{worst}: F1 {measured.get(worst, 1.0):.3f} on the texts that the site publishes,"
+                f" less than CONTENTSPIDER_MIN_QUALITY={limit}; contentspider models show names the"
+                " worst pages"
             ),
         )
 

@@ -176,7 +176,9 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Told]]) -> Evide
         is_believed = median(told.belief for told in texts) >= BELIEVED
         reports.append(SourceReport(source, len(texts), is_whole, is_believed))
         for told in texts if is_believed else ():
-            is_all = is_whole and told.slots_share >= WHOLE_PAGE
+            is_all = (
+                is_whole and told.slots_share >= WHOLE_PAGE and (told.prose_share >= WHOLE_PROSE)
+            )
             # Of several sources the first that tells all.
             if told.page in whole or (told.page in pages and not is_all):
                 continue

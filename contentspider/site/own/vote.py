@@ -81,11 +81,13 @@ class OwnVote:
         """Return for each block how probably it is content, by *evidence* that is this site's, or a
         part of it.
 
-        Without whole texts it is the vote that hears nothing (`unheard`): an excerpt does not tell
-        what is none.
+        Only whole texts are heard: an excerpt does not tell what is none. Without any it is the
+        vote that hears nothing (`unheard`).
         """
         if not evidence.whole:
             return self.unheard
+        if excerpts := evidence.pages - evidence.whole.keys():
+            evidence = evidence.without(frozenset(excerpts), self.site)
         named, unnamed = log_odds(self._named), log_odds(self._unnamed)
         judged = self.unheard if self._has_prior else None
         added = correction(self.site, self._features, evidence, judged, named)

@@ -1,4 +1,4 @@
-"""BUGS: these fail until the source is mended; each then moves to the file of its module."""
+"""Excerpts beside whole texts: they tell of nothing that is none."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from tests.toldsite import f1, feed, own, part, prose, voice, wanted
 
 
 def test_an_excerpt_whose_place_is_its_own_is_none_of_the_whole_texts_beside_it() -> None:
-    # Evidence: `is_all` asks for the page's share of the slots only. The lead has a class of its
-    # own, so that an excerpt of just the lead tells all of its slot: of the rest of its page's text
-    # it is told that it is none, and quality is measured against the excerpt.
+    # The lead has a class of its own, so that an excerpt of just the lead tells all of its slot.
     made = voice([*feed(0, 1, 2, 3), *(own(n, part(n, "lead")) for n in (4, 5))])
     assert set(made.evidence.whole) == {0, 1, 2, 3}
     text = [slot == "body/div.sidebar/p" for slot in made.site.slots]
@@ -19,10 +17,7 @@ def test_an_excerpt_whose_place_is_its_own_is_none_of_the_whole_texts_beside_it(
 
 
 def test_a_text_without_its_beginning_and_a_wrong_excerpt_make_no_page_worse() -> None:
-    # Vote: one text of one page that lacks its lead (which has a class of its own) is a whole one;
-    # another source tells of the box of one page as an excerpt, and the SVM believes both alike.
-    # Each by itself does no harm; both take the lead from all pages and leave the box: 0.69 for
-    # 0.79. The fuzz of tests/test_own_vote.py finds it where beginnings may be cut off.
+    # Each by itself does no harm: a text that lacks its lead, and an excerpt that is a wrong box.
     cut = own(7, wanted(7).removeprefix(part(7, "lead")).strip(), "json-ld text")
     box = own(2, f"{prose('box', 2, 1)} {prose('box', 2, 2)}", "feed")
     made = voice([cut, box])
