@@ -269,11 +269,9 @@ def summarise(title: str, rows: Sequence[Row]) -> None:
             f" {mean(row.priorless for row in many):.4f} (prior without own texts"
             f" {mean(row.before for row in many):.4f}, with {mean(row.after for row in many):.4f})"
         )
-    measured = [abs(row.measured - row.after) for row in rows if not np.isnan(row.measured)]
-    if measured:
-        print(f"- measured to true F1, {len(measured)} sites: {mean(measured):.4f} apart")
-    predicted = mean(abs(row.predicted - row.true) for row in rows)
-    print(f"- predicted to true F1, {len(rows)} sites: {predicted:.4f} apart")
+    pairs = [(row.measured, row.after) for row in rows if not np.isnan(row.measured)]
+    print_distance("measured", pairs)
+    print_distance("predicted", [(row.predicted, row.true) for row in rows])
     curves = [row for row in rows if row.curve]
     for index, count in enumerate(COUNTS if curves else ()):
         changes = {row.name: row.curve[index] - row.before for row in curves}
@@ -291,6 +289,16 @@ def summarise(title: str, rows: Sequence[Row]) -> None:
                 f" {sum(whole for whole, _ in some.values())} called whole,"
                 f" {mean(changes.values()):+.4f} in the mean, {worst_of(changes)}"
             )
+
+
+def print_distance(name: str, pairs: Sequence[tuple[float, float]]) -> None:
+    """Print how far figures are from the true ones, beside how far 1 is, whatever the site."""
+    if pairs:
+        print(
+            f"- {name} to true F1, {len(pairs)} sites:"
+            f" {mean(abs(guess - true) for guess, true in pairs):.4f} apart"
+            f" (1 for every site: {mean(1 - true for _, true in pairs):.4f})"
+        )
 
 
 def worst_of(changes: Mapping[str, float]) -> str:
