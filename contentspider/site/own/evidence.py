@@ -14,7 +14,7 @@ import numpy as np
 
 from contentspider.page.stated import MARKED
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.blocks import count_pages
+from contentspider.site.blocks import TEMPLATE_SHARE, count_pages
 from contentspider.site.own.alignment import Alignment, align
 
 if TYPE_CHECKING:
@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 
 # Of a source's pages so much of the slots that it tells of is told in the median, and so much of
 # what else may be content: its texts are whole.
-WHOLE_SLOTS = 0.9
+WHOLE_SLOTS = 0.95
 WHOLE_PROSE = 0.5
 # And at least so much on a page that a whole text tells of.
 WHOLE_PAGE = 0.7
 # A source that tells mostly of blocks that nobody else takes for content is wrong, or hostile.
 BELIEVED = 0.3
+# Nor is one whose texts are the template's to a larger share than this: pages, not texts.
+MAX_TEMPLATE = 0.1
 # Text that more of the pages have than this share, and than so many, is the template's, though an
 # own text has it ("This post appeared first on ...").
 COMMON_SHARE = 0.1
@@ -93,6 +95,7 @@ class _Told(NamedTuple):
     slots_share: float
     prose_share: float
     belief: float
+    template_share: float
 
 
 def gather_evidence(
@@ -103,21 +106,17 @@ def gather_evidence(
     *judged* is for each block how probably it is content by what is known without them; where they
     contradict it throughout, they are not believed.
     """
-    common = _common(site)
+    pages = count_pages(site.texts, site.originals)[site.texts]
+    common = np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
+    template = np.asarray(pages > max(COMMON_PAGES, TEMPLATE_SHARE * site.distinct_pages))
     by_source: dict[str, list[_Told]] = {}
     starts = np.searchsorted(site.pages, np.arange(len(site.contents) + 1)).tolist()
     for page, texts in own_texts.items():
         for own in texts:
             start, end = starts[page], starts[page + 1]
-            if (told := _tell(site, page, start, end, own, common, judged)) is not None:
+            if (told := _tell(site, page, start, end, own, common, template, judged)) is not None:
                 by_source.setdefault(own.source, []).append(told)
     return _sum_up(site, by_source)
-
-
-def _common(site: SiteBlocks) -> Bools:
-    """Return which blocks have a text that many pages have."""
-    pages = count_pages(site.texts, site.originals)[site.texts]
-    return np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
 
 
 def _tell(
@@ -127,12 +126,15 @@ def _tell(
     end: int,
     own: OwnText,
     common: Bools,
+    template: Bools,
     judged: Floats,
 ) -> _Told | None:
     found = align(site.contents[page], own)
     if found is None:
         return None
     here = slice(start, end)
+    weights = site.weights[here] * found.told
+    template_share = float(weights[template[here]].sum() / weights.sum())
     doubtful = shared = common[here]
     if own.source.startswith(MARKED):
         doubtful = shared | (judged[here] < 0.5)
@@ -155,6 +157,7 @@ def _tell(
         _share(chars, found.told & beside, beside),
         _share(chars, found.told & likely, likely),
         float((weights * judged[here]).sum() / weights.sum()),
+        template_share,
     )
 
 
@@ -173,7 +176,10 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Told]]) -> Evide
             median(told.slots_share for told in texts) >= WHOLE_SLOTS
             and median(told.prose_share for told in texts) >= WHOLE_PROSE
         )
-        is_believed = median(told.belief for told in texts) >= BELIEVED
+        is_believed = (
+            median(told.belief for told in texts) >= BELIEVED
+            and median(told.template_share for told in texts) <= MAX_TEMPLATE
+        )
         reports.append(SourceReport(source, len(texts), is_whole, is_believed))
         for told in texts if is_believed else ():
             is_all = (

@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 
 # Told pages on which a cluster must stand for what is told there to weigh 2 to 3.
 TRUSTED_PAGES = 1.5
+# What the vote is sure of by itself.
+SURE = 0.9
+# Told pages that can contradict it: on one or two, a place may stand for another.
+SURE_PAGES = 3
 # Of a sample with more blocks the features would fill the memory: nothing is heard of it.
 MAX_BLOCKS = 100_000
 # The longest odds: those of `log_odds`.
@@ -82,7 +86,8 @@ class OwnVote:
         part of it.
 
         Only whole texts are heard: an excerpt does not tell what is none. Without any it is the
-        vote that hears nothing (`unheard`).
+        vote that hears nothing (`unheard`); and what that is sure of falls only where its own
+        cluster is told to be none, on several pages.
         """
         if not evidence.whole:
             return self.unheard
@@ -100,6 +105,11 @@ class OwnVote:
         )[self.site.clusters]
         trust = told_pages / (told_pages + TRUSTED_PAGES)
         odds = (1 - trust) * log_odds(voted) + trust * self._told_odds(evidence, voted)
+        if self._has_prior:
+            told = np.where(known, evidence.told - 0.5, 0) * self.site.weights
+            is_none = (np.bincount(self.site.clusters, told) < 0)[self.site.clusters]
+            is_none &= told_pages >= SURE_PAGES
+            odds = np.where((self.unheard >= SURE) & ~is_none, log_odds(self.unheard), odds)
         return _probability(odds)
 
     def _vote(self, named: Floats, unnamed: Floats) -> Floats:
