@@ -203,9 +203,14 @@ def test_told_pages_decide_the_same_places_on_others() -> None:
     assert f1(made, found) == 1.0
 
 
-def test_one_told_page_decides_them_too() -> None:
-    made = voice(feed(4))
+def test_three_told_pages_decide_them_too() -> None:
+    made = voice(feed(4, 7, 9))
     assert kept(made, made.probabilities(made.evidence)) == CONTENT
+
+
+def test_one_told_page_brings_its_places_in_but_what_the_vote_is_sure_of_stays() -> None:
+    made = voice(feed(4))
+    assert kept(made, made.probabilities(made.evidence)) == sorted([*CONTENT, BOX])
 
 
 def test_a_text_that_mixes_with_anothers_box_does_not_win_over_whole_texts() -> None:
@@ -241,6 +246,7 @@ def test_of_too_many_blocks_nothing_is_heard(monkeypatch) -> None:
 
 def test_what_is_told_weighs_by_the_pages_on_which_a_place_is_told(monkeypatch) -> None:
     made = voice(feed(0, 1, 2))
+    made.unheard = np.zeros_like(made.unheard)
     monkeypatch.setattr(made, "_told_odds", lambda evidence, voted: np.full(len(voted), 4.0))
     monkeypatch.setattr(made, "_vote", lambda named, unnamed: np.full(len(named), 0.5))
     found = made.probabilities(made.evidence)

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
 
-# Fewer told pages than this measure nothing: half of them are held back.
-MIN_PAGES = 4
+# Fewer told pages than this measure nothing: half of them are held back, and what is left must be
+# enough to contradict the vote (`contentspider.site.own.vote.SURE_PAGES`).
+MIN_PAGES = 6
 WORST = 3
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from contentspider.page.features import FeatureExtractor
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.blocks import count_pages, number_pairs, repeat_shares
+from contentspider.site.blocks import count_pages, number_keys, number_pairs, repeat_shares
 from contentspider.site.featuresets import SLOTS, SiteFeatures
 from contentspider.site.own.adaptation import UNKNOWN_WEIGHT, correction
 from contentspider.site.own.evidence import Evidence, gather_evidence
@@ -86,8 +86,8 @@ class OwnVote:
         part of it.
 
         Only whole texts are heard: an excerpt does not tell what is none. Without any it is the
-        vote that hears nothing (`unheard`); and what that is sure of falls only where its own
-        cluster is told to be none, on several pages.
+        vote that hears nothing (`unheard`); and what that is sure of falls only at places that are
+        told to be none, on several pages.
         """
         if not evidence.whole:
             return self.unheard
@@ -97,20 +97,31 @@ class OwnVote:
         judged = self.unheard if self._has_prior else None
         added = correction(self.site, self._features, evidence, judged, named)
         voted = self._vote(_probability(named + added), _probability(unnamed + added))
-        known = evidence.known
-        pairs = number_pairs(self.site.clusters[known], self.site.pages[known])
-        _, first = np.unique(pairs, return_index=True)
-        told_pages = np.bincount(
-            self.site.clusters[known][first], minlength=self.site.clusters.max() + 1
-        )[self.site.clusters]
+        told_pages = self._told_pages(self.site.clusters, evidence)
         trust = told_pages / (told_pages + TRUSTED_PAGES)
         odds = (1 - trust) * log_odds(voted) + trust * self._told_odds(evidence, voted)
         if self._has_prior:
-            told = np.where(known, evidence.told - 0.5, 0) * self.site.weights
-            is_none = (np.bincount(self.site.clusters, told) < 0)[self.site.clusters]
-            is_none &= told_pages >= SURE_PAGES
-            odds = np.where((self.unheard >= SURE) & ~is_none, log_odds(self.unheard), odds)
+            sure = (self.unheard >= SURE) & ~self._is_none(evidence)
+            odds = np.where(sure, log_odds(self.unheard), odds)
         return _probability(odds)
+
+    def _told_pages(self, places: NDArray[np.int64], evidence: Evidence) -> NDArray[np.int64]:
+        """Return for each block on how many pages something is told of its place."""
+        known = evidence.known
+        pairs = number_pairs(places[known], self.site.pages[known])
+        _, first = np.unique(pairs, return_index=True)
+        return np.bincount(places[known][first], minlength=places.max() + 1)[places]
+
+    def _is_none(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Return which blocks stand at a place, a slot or a cluster, that is told to be no content
+        on `SURE_PAGES` pages.
+        """
+        told = np.where(evidence.known, evidence.told - 0.5, 0) * self.site.weights
+        is_none = np.zeros(len(told), dtype=bool)
+        for places in (self.site.clusters, number_keys(self.site.slots)):
+            is_told = self._told_pages(places, evidence) >= SURE_PAGES
+            is_none |= is_told & (np.bincount(places, told) < 0)[places]
+        return is_none
 
     def _vote(self, named: Floats, unnamed: Floats) -> Floats:
         return vote(self.site, named, unnamed, self._voters, self._rules)
