@@ -1,6 +1,6 @@
 """Feeds of a site that are wrong, broken or hostile, made from what its feeds truly say, by a seed.
 
-`benchmarks/own_texts.py --hostile` hears them. Each is the bytes of a feed, as a server sends them.
+`benchmarks/hear_hostile.py` hears them. Each is the bytes of a feed, as a server sends them.
 """
 
 from __future__ import annotations
