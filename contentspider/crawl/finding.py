@@ -186,8 +186,11 @@ class FindingSpider(Spider):
         nothing of the site is unread then.
         """
         request = failure.request  # type: ignore[attr-defined]
-        self.own.take_known(request.url)
+        address = request.meta.get("redirect_urls", [request.url])[0]
+        self.own.take_known(address)
         if request.callback == self.parse_own_texts:
+            if why(failure.value)[0] == "robots":
+                self.own.give_back(address)
             self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
         self.ignore(failure)
 

@@ -61,6 +61,7 @@ class OwnTexts:
             for name in SOURCES.names():
                 self._sources += _guarded(name, partial(_made, name))
         self._asked: dict[str, list[str]] = {}
+        self._forbidden: set[str] = set()
         self._pages: Counter[str] = Counter()
 
     def addresses(
@@ -89,7 +90,7 @@ class OwnTexts:
             if site not in self._asked:
                 self._asked[site] = runs.fact(FACT + site) or []
             asked = self._asked[site]
-            if address in asked or len(asked) >= self._most:
+            if address in asked or address in self._forbidden or len(asked) >= self._most:
                 return False
             asked.append(address)
             runs.set_fact(FACT + site, asked)
@@ -97,6 +98,19 @@ class OwnTexts:
             self._keeper.fail(error)
             return False
         return True
+
+    def give_back(self, address: str) -> None:
+        """Put an address back on its site's budget that robots.txt forbids: nothing was asked."""
+        site = self._keys.key(address)
+        asked = self._asked.get(site, [])
+        self._forbidden.add(address)
+        if address not in asked or self._keeper.is_broken:
+            return
+        asked.remove(address)
+        try:
+            self._keeper.ledger.runs.set_fact(FACT + site, asked)
+        except LedgerFullError as error:
+            self._keeper.fail(error)
 
     def _announced(self, url: str, head: Head, is_start: bool) -> Iterator[str]:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
