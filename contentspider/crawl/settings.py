@@ -57,7 +57,8 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_LABELS",
         "votes",
-        "How blocks are labelled: 'votes', 'paper' (Algorithm 1 to the letter), 'paper-local',"
+        "How blocks are labelled: 'votes', 'own' (without the prior, by what the site publishes of"
+        " its pages), 'paper' (Algorithm 1 to the letter), 'paper-local',"
         " 'paper-top2', 'paper-again', 'tfidf', 'tfidf-top2', 'tfidf-slots', 'tfidf-slots-top2' or"
         " 'contrast' (variations of it), or a method that another package adds.",
     ),

@@ -25,8 +25,8 @@ class SiteServer:
     """Serves *folder* on 127.0.0.1 as a context manager; *url* is the root's address.
 
     Links to the site's own addresses (*bases*: hosts with or without a path) are rewritten to it. A
-    folder answers with its index page, a name without an ending with ``NAME.html``, as static hosts
-    do.
+    folder answers with its index page or feed, a name without an ending with ``NAME.html``, as
+    static hosts do.
     """
 
     def __init__(self, folder: Path, bases: Iterable[str] = ()) -> None:
@@ -68,6 +68,8 @@ class SiteServer:
         for candidate in (
             file / "index.html",
             file / "index.htm",
+            file / "index.xml",
+            file / "index.rss",
             file,
             file.with_name(file.name + ".html"),
         ):
@@ -81,7 +83,7 @@ class SiteServer:
         if file is None:
             return None
         body, kind = file.read_bytes(), mimetypes.guess_type(file.name)[0] or "text/html"
-        if self._own and kind in REWRITTEN_TYPES:
+        if self._own and (kind in REWRITTEN_TYPES or kind.endswith("+xml")):
             body = self._own.sub(self.url.rstrip("/").encode(), body)
         return body, kind, f'"{sha256(body).hexdigest()[:32]}"'
 
