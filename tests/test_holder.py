@@ -244,6 +244,18 @@ def test_a_large_site_is_learned_again_from_all_of_it(
     assert "'contentspider/sites/learned': 1" in log
 
 
+@pytest.mark.parametrize(("least", "early"), [(0.0, 1), (2.0, 0)])
+def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
+    least: float, early: int, site: Site, tmp_path: Path
+) -> None:
+    small_site(site, 8)
+    change = f"import contentspider.crawl.sources as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
+    log = script(site, tmp_path, change)
+    assert len(crawled(tmp_path, "out.jsonl")) == 8
+    assert log.count("learning again, from a sample of all pages") == early
+    assert "from 8 pages in" in log, "the model that stays has seen all pages"
+
+
 WATCHED = """
 class Watching:
     async def process_spider_output(self, response, result):

@@ -179,7 +179,7 @@ class Holder:
         state.pages += source.page.url != state.last_url
         state.last_url = source.page.url
         self.stats.inc_value("contentspider/items/held")
-        if state.pages >= min(state.try_at, self.options.learn_pages):
+        if state.is_time(self.options.learn_pages):
             self._begin(state, is_last=False)
         return True
 

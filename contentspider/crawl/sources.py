@@ -43,12 +43,18 @@ class SiteState:
     # The next crawl will begin with the model.
     is_stored: bool = False
     # With so many held pages it is tried whether the site is known well enough.
-    try_at: int = FIRST_TRY
+    try_at: int = 0
 
     def use(self, model: SiteModel) -> None:
         """Decide by a *model* from now on, and watch whether it knows the site's templates."""
         self.model, self.version = model, model.version
         self.watch = Drift(model)
+
+    def is_time(self, most: int) -> bool:
+        """Tell whether so many pages are held that the site is to be learned: *most*, or fewer to
+        see whether it is known well enough.
+        """
+        return self.pages >= min(max(self.try_at, FIRST_TRY), most)
 
     def is_enough(self, model: SiteModel, most: int) -> bool:
         """Tell whether a *model* of the first pages knows the site well enough for items to go, by

@@ -1,0 +1,92 @@
+"""How good a site's items are is said where people look: log, stats, summary, and alarm."""
+
+from __future__ import annotations
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from contentspider.crawl.jobs import _quality as quality_of_job
+from contentspider.crawl.learners import note_quality
+from contentspider.crawl.outcome import Left, Outcome
+from contentspider.crawl.sources import SiteState
+from contentspider.crawl.summary import summary
+from contentspider.site.own.quality import Quality, WorstPage
+
+MEASURED = Quality(0.8, 0.9, 0.75, 12, (WorstPage("https://e.org/1", 0.25),))
+
+
+def model(quality: Quality | None) -> SimpleNamespace:
+    return SimpleNamespace(quality=quality)
+
+
+def noted(quality: Quality | None, least: float) -> dict[str, object]:
+    stats = get_crawler().stats
+    assert stats
+    note_quality(model(quality), "e.org", stats, least)  # type: ignore[arg-type]
+    return dict(stats.get_stats())
+
+
+def test_a_measured_quality_below_the_limit_is_a_warning_with_its_worst_pages(caplog) -> None:
+    caplog.set_level(logging.WARNING)
+    assert noted(MEASURED, 0.85) == {
+        "contentspider/quality/f1/e.org": 0.8,
+        "contentspider/quality/pages/e.org": 12,
+    }
+    assert "e.org: F1 0.800, precision 0.900, recall 0.750" in caplog.text
+    assert "CONTENTSPIDER_MIN_QUALITY=0.85" in caplog.text
+    assert "https://e.org/1 (0.25)" in caplog.text
+
+
+def test_a_prediction_and_a_good_site_raise_no_alarm(caplog) -> None:
+    caplog.set_level(logging.WARNING)
+    assert noted(Quality(0.5), 0.85)["contentspider/quality/pages/e.org"] == 0
+    noted(MEASURED, 0.8)
+    assert noted(None, 0.85) == {}
+    assert caplog.text == ""
+
+
+def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:
+    stats = {"item_scraped_count": 3}
+    for number in range(7):
+        stats[f"contentspider/quality/f1/{number}.org"] = 0.9 + number / 100  # type: ignore[assignment]
+    stats["contentspider/quality/pages/1.org"] = 12
+    lines = summary(stats, Outcome.COMPLETE, [], Left(), {}, ["pages.jsonl"], "models")
+    (line,) = [line for line in lines if line.startswith("quality: ")]
+    assert line.startswith("quality: 0.org F1 0.900 (predicted); 1.org F1 0.910 (measured on 12 ")
+    assert line.endswith("4.org F1 0.940 (predicted); 2 more")
+    without = summary({"item_scraped_count": 3}, Outcome.COMPLETE, [], Left(), {}, ["p"], "models")
+    assert not any(line.startswith("quality") for line in without)
+
+
+def test_of_a_crawls_sites_run_tells_the_worst() -> None:
+    f1, pages = "contentspider/quality/f1/", "contentspider/quality/pages/"
+    assert quality_of_job({f1 + "a": 0.9, f1 + "b": 0.8, pages + "b": 7}) == (0.8, 7)
+    assert quality_of_job({}) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("pages", "quality", "is_enough"),
+    [
+        (500, Quality(0.95), True),
+        (500, MEASURED, False),
+        (500, None, False),
+        (2_000, MEASURED, True),
+    ],
+)
+def test_items_of_a_large_site_go_once_it_is_known_well_enough(pages, quality, is_enough) -> None:
+    state = SiteState("e.org", pages=pages)
+    assert state.is_time(2_000)
+    assert state.is_enough(model(quality), 2_000) == is_enough  # type: ignore[arg-type]
+
+
+def test_a_site_that_is_not_known_well_enough_is_tried_again_with_twice_as_many_pages() -> None:
+    state = SiteState("e.org", pages=499)
+    assert [state.is_time(most) for most in (2_000, 499)] == [False, True]
+    state.pages = 500
+    assert not state.is_enough(model(MEASURED), 2_000)  # type: ignore[arg-type]
+    for pages, is_time in ((999, False), (1_000, True)):
+        state.pages = pages
+        assert state.is_time(2_000) == is_time
