@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         (["crawl", ""], "is no address of a website"),
         (
             ["crawl", "example.org", "-s", "CONTENTSPIDER_LABELS=vote"],
-            "use one of 'votes', 'paper'",
+            "use one of 'votes', 'own', 'paper'",
         ),
         (
             ["crawl", "example.org", "-s", "CONTENTSPIDER_SITE_BY=page"],

@@ -146,13 +146,14 @@ def test_only_so_many_are_asked_for_and_none_elsewhere(publishing: Publishing, s
         "/away.md": (302, f"{HTML}\r\nLocation: {elsewhere}/led.md", b""),
         "/1.md": (200, "text/markdown", prose(1, 1).encode()),
     }
-    wanted = ["/secret.md", away, "/1.md", "/2.md", "/3.md"]
+    wanted = ["/secret.md", away, "/1.md", "/2.md", "/3.md", "/4.md"]
     publishing.head += link(f"{elsewhere}/other.md") + "".join(map(link, wanted))
     options = ("-s", "CONTENTSPIDER_OWN_TEXTS=6", "--max-pages")
     publishing.crawl(*options, "5")
     # What is spent stays so when the crawl goes on.
     found = publishing.crawl(*options, "0", "--resume")
-    assert publishing.asked() == ["/1.md", "/2.md", PAGES, POSTS, "/away.md"]
+    # What robots.txt forbids costs none of it.
+    assert publishing.asked() == ["/1.md", "/2.md", "/3.md", PAGES, POSTS, "/away.md"]
     assert len(found) == COUNT + 1, "its stats; the page that only the API knows is not found"
     assert "contentspider/pages/failed" not in found["stats"]
     assert [own.url for own in publishing.texts()] == [f"{site.url}/1"]

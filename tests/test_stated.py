@@ -233,3 +233,12 @@ def test_a_damaged_record_of_stated_texts_is_a_damaged_page(damage) -> None:
     record["stated_texts"] = damage
     with pytest.raises(StateError, match="cannot be read"):
         Page.load(zlib.compress(json.dumps(record).encode()))
+
+
+@pytest.mark.parametrize("name", ["schema:articleBody", "content:encoded", "recipeInstructions"])
+def test_what_rdfa_marks_is_stated_one_text_a_property(name) -> None:
+    parts = ["Tea is made of the leaves of a bush and water.", "It is older than any book of it."]
+    body = "".join(f'<div property="{name}"><p>{part}</p></div>' for part in parts)
+    page = Page.from_html(f"<body>{body}<div property='other'>{parts[0] * 2}</div>")
+    assert page.stated_texts == (StatedText(f"marked rdfa {name}", "\n".join(parts)),)
+    assert Page.load(page.dump()).stated_texts == page.stated_texts

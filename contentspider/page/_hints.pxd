@@ -7,7 +7,9 @@ from lxml.includes.tree cimport xmlNode
 cdef class HintElements:
     cdef readonly list found
     cdef etree._Element root
-    cdef int place, marks, authors
+    cdef int place, marks, authors, stated
+    cdef xmlNode* last_stated
 
     cdef int see(self, xmlNode* node) except -1
+    cdef int add_stated(self, xmlNode* node) except -1
     cdef int see_below(self, xmlNode* top) except -1

@@ -7,6 +7,8 @@ from libc.string cimport strcmp, strlen, strstr
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport XML_ELEMENT_NODE, const_xmlChar, xmlAttr, xmlNode
 
+from lxml.etree import tostring
+
 etree.import_lxml__etree()
 
 
@@ -14,6 +16,14 @@ etree.import_lxml__etree()
 cdef int MAX_MARKS = 200, MAX_AUTHORS = 3
 # An author's name is shorter; what is marked as one may be the whole page.
 cdef Py_ssize_t MAX_MARK_CHARS = 1_000
+# What RDFa marks as a text of the page's own. A bare "text" or "description" may be anything's.
+cdef frozenset STATED = frozenset(
+    "articleBody schema:articleBody content:encoded schema:text recipeIngredient"
+    " schema:recipeIngredient recipeInstructions schema:recipeInstructions".split()
+)
+# Each ingredient of a recipe has an element of its own. Markup takes more than its text.
+cdef int MAX_STATED = 200
+cdef Py_ssize_t MAX_STATED_CHARS = 500_000
 
 
 @cython.final
@@ -23,7 +33,9 @@ cdef class HintElements:
     *found* has a tuple each: its kind, what it is about, its text, and how many elements stand
     before it. These are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical
     one, ``script`` of JSON-LD; and in the body the headline (``h1``), ``date`` (``time`` and
-    the like, with their ``itemprop`` and classes) and ``author`` (``rel`` or ``itemprop``).
+    the like, with their ``itemprop`` and classes), ``author`` (``rel`` or ``itemprop``), and
+    ``stated`` (the property of RDFa by which an element is a text of the page's own, and its
+    markup).
     """
 
     def __cinit__(self, etree._Element root not None):
@@ -65,12 +77,33 @@ cdef class HintElements:
             attribute = node.properties
             while attribute is not NULL:
                 if is_mark(attribute):
-                    if add_author(self.root, node, self.place, self.found, self.authors):
+                    if attribute.name[0] == c"p":
+                        self.add_stated(node)
+                    elif add_author(self.root, node, self.place, self.found, self.authors):
                         self.authors += 1
                     else:
                         self.marks += add_date(node, self.place, self.found)
                     break
                 attribute = attribute.next
+        return 0
+
+    cdef int add_stated(self, xmlNode* node) except -1:
+        """Append an element that RDFa marks as a text of the page's own, unless it is in the one
+        before: what is in many of them would be written as often.
+        """
+        cdef xmlNode* above = node
+        while above is not NULL and above != self.last_stated:
+            above = above.parent
+        if self.stated >= MAX_STATED or above is not NULL:
+            return 0
+        for name in attribute_of(node, "property").split():
+            if name in STATED:
+                element = etree.elementFactory(self.root._doc, node)
+                markup = tostring(element, encoding="unicode", method="html", with_tail=False)
+                self.found.append(("stated", name, markup[:MAX_STATED_CHARS], self.place))
+                self.stated += 1
+                self.last_stated = node
+                break
         return 0
 
     cdef int see_below(self, xmlNode* top) except -1:
@@ -120,7 +153,9 @@ cdef bint may_contain(xmlNode* node, const char* name, const char* word) noexcep
 
 
 cdef bint is_mark(xmlAttr* attribute) noexcept:
-    """Tell whether an attribute may mark a date or an author; most that elements have do not."""
+    """Tell whether an attribute may mark a date, an author or a text of the page's own; most that
+    elements have do not.
+    """
     cdef const char* name = <const char*>attribute.name
     cdef const char* value
     if name[0] == c"d":
@@ -129,6 +164,7 @@ cdef bint is_mark(xmlAttr* attribute) noexcept:
     if not (
         name[0] == c"i" and strcmp(name, "itemprop") == 0
         or name[0] == c"r" and strcmp(name, "rel") == 0
+        or name[0] == c"p" and strcmp(name, "property") == 0
     ):
         return False
     if attribute.children is NULL or attribute.children.content is NULL:
@@ -136,6 +172,13 @@ cdef bint is_mark(xmlAttr* attribute) noexcept:
     value = <const char*>attribute.children.content
     if name[0] == c"i":
         return strstr(value, "uthor") is not NULL or strstr(value, "ate") is not NULL
+    if name[0] == c"p":
+        return (
+            strstr(value, "articleBody") is not NULL
+            or strstr(value, "content:encoded") is not NULL
+            or strstr(value, "schema:text") is not NULL
+            or strstr(value, "recipeIn") is not NULL
+        )
     return strstr(value, "author") is not NULL
 
 

@@ -116,6 +116,7 @@ def read_head(
     entries: list[dict[str, object]] = []
     budget = MAX_JSON_LD_CHARS
     marks: list[Mark] = []
+    marked: list[tuple[str, str]] = []
     for kind, about, text, place in elements:
         if kind == "meta":  # most are
             if name := about.strip().lower():
@@ -128,6 +129,8 @@ def read_head(
         elif kind == "link":
             if canonical is None and "canonical" in about.lower().split():
                 canonical = text.strip()
+        elif kind == "stated":
+            marked.append((about, text))
         elif kind != "script":
             marks.append(Mark(kind, about, text, place))
         elif about.strip().lower() == "application/ld+json" and len(text) <= budget:
@@ -156,4 +159,4 @@ def read_head(
         stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
     )
     stated = Stated(title, named, entries, marks, canonical or "")
-    return hints, Statements(stated), stated_texts(entries) if entries else ()
+    return hints, Statements(stated), stated_texts(entries, marked) if entries or marked else ()

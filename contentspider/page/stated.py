@@ -59,16 +59,23 @@ class StatedText:
     text: str
 
 
-def stated_texts(entries: Iterable[dict[str, object]]) -> tuple[StatedText, ...]:
-    """Return the texts in the objects of a page's JSON-LD (`read_json_ld`), one a property; at most
-    `MAX_TEXTS` of `MAX_PAGE_CHARS` in all.
+def stated_texts(
+    entries: Iterable[dict[str, object]], marked: Iterable[tuple[str, str]] = ()
+) -> tuple[StatedText, ...]:
+    """Return the texts in the objects of a page's JSON-LD (`read_json_ld`), and those of elements
+    *marked* by RDFa, each with its property and markup; one text a property, at most `MAX_TEXTS` of
+    `MAX_PAGE_CHARS` in all.
 
     Of a list of posts, as of a recipe's steps, the parts make one text. Comments are left out: they
     are readers' words, not the page's.
     """
     found: dict[str, list[str]] = {}
     chars = 0
-    for name, value in _values(entries):
+    named = (
+        *((f"json-ld {name}", value) for name, value in _values(entries)),
+        *((f"{MARKED}rdfa {name}", markup) for name, markup in marked),
+    )
+    for name, value in named:
         if chars >= MAX_PAGE_CHARS or len(found) >= MAX_TEXTS:
             break
         text = plain_text(value[:MAX_TEXT_CHARS])
@@ -76,11 +83,7 @@ def stated_texts(entries: Iterable[dict[str, object]]) -> tuple[StatedText, ...]
             found.setdefault(name, []).append(text)
             chars += len(text)
     joined = ((name, "\n".join(parts)[:MAX_TEXT_CHARS]) for name, parts in found.items())
-    return tuple(
-        StatedText(f"json-ld {name}", text)
-        for name, text in joined
-        if len(tokens(text)) >= MIN_TOKENS
-    )
+    return tuple(StatedText(name, text) for name, text in joined if len(tokens(text)) >= MIN_TOKENS)
 
 
 def _values(entries: Iterable[dict[str, object]]) -> Iterator[tuple[str, str]]:

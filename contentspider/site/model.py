@@ -336,7 +336,7 @@ class SiteModel:
             "prior": self.prior,
             "learned_at": self.learned_at,
             "usual": asdict(self.usual) if self.usual is not None else None,
-            "quality": asdict(self.quality) if self.quality is not None else None,
+            "quality": self.quality.to_record() if self.quality is not None else None,
             "summary": [asdict(slot) for slot in self.summary],
         }
 

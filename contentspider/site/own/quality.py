@@ -4,7 +4,7 @@ predicted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import compress
 from statistics import mean
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -63,9 +63,13 @@ class Quality:
             f" (measured on {self.pages} pages of which the site publishes the text)"
         )
 
+    def to_record(self) -> dict[str, object]:
+        """Return it as JSON values, for `parse`."""
+        return asdict(self) | {"worst": [list(page) for page in self.worst]}
+
     @classmethod
     def parse(cls, record: Any) -> Quality:
-        """Return what `dataclasses.asdict` made a record of; raises ValueError and its like."""
+        """Return what `to_record` made a record of; raises ValueError and its like."""
         return cls(
             float(record["f1"]),
             float(record["precision"]),
