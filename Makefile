@@ -2,8 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml setup.py $(addprefix contentspider/,site/counts.py site/rows.py page/stored.py page/structure.py page/markdown.py page/markup.py) \
-	$(wildcard contentspider/*/*.pyx contentspider/*/*/*.pyx contentspider/*/*.pxd contentspider/*/*/*.pxd)
+BUILT_FROM := pyproject.toml setup.py $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
+	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 
 .PHONY: crawl test quality kills minimum lint docs bench clean
 
@@ -65,4 +65,4 @@ $(VENV)/.installed-dev: $(BUILT_FROM) | $(VENV)/.python
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .nox build docs/_build *.egg-info contentspider/*/*.so contentspider/*/*/*.so .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl
+	rm -rf $(VENV) .nox build docs/_build *.egg-info $$(find contentspider -name '*.so') .scrapy .mypy_cache .ruff_cache .pytest_cache pages.jsonl

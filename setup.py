@@ -10,7 +10,7 @@ compiled = [
     Extension(
         ".".join(path.with_suffix("").parts),
         [str(path)],
-        include_dirs=lxml.get_include() if path.parent.name == "page" else [],
+        include_dirs=lxml.get_include() if "page" in path.parts else [],
     )
     for path in sorted(Path("contentspider").rglob("*.pyx"))
 ]

@@ -40,14 +40,14 @@ from contentspider.page.blocks import new_walker
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.features.extractor import GROUPS
-from contentspider.page.output import to_text
-from contentspider.site.blocks import gather
+from contentspider.page.write.output import to_text
 from contentspider.site.guess import best_guess
-from contentspider.site.prior import COMMENT_COLUMNS, Prior
-from contentspider.site.rules import RULES
+from contentspider.site.judge.prior import COMMENT_COLUMNS, Prior
+from contentspider.site.judge.trees import Trees
 from contentspider.site.scores import text_score
-from contentspider.site.trees import Trees
-from contentspider.site.votes import VOTERS, vote
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.votes import VOTERS, vote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
     from contentspider.evaluation.training import PageRows
-    from contentspider.site.rules import Rule
-    from contentspider.site.votes import Voter
+    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.votes import Voter
 
 COLUMNS = ("single pages", "sites, alone", "news, alone", "sites, vote", "news, vote")
 PHRASES = {name.removeprefix("says_") for name in GROUPS["text"] if name.startswith("says_")}

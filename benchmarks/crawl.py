@@ -44,13 +44,13 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import HtmlResponse
 
 from contentspider import ContentItem
-from contentspider.crawl import project
-from contentspider.crawl.links import page_links, remembering
-from contentspider.crawl.run import OWN_SITE
-from contentspider.crawl.spider import SiteSpider
+from contentspider.crawl.spider.links import page_links, remembering
+from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.evaluation.corpora import Corpus, find_corpora
-from contentspider.jsonlines import json_lines
-from contentspider.page.files import html_files
+from contentspider.ground.jsonlines import json_lines
+from contentspider.page.input.files import html_files
+from contentspider.run import project
+from contentspider.run.run import OWN_SITE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator

@@ -29,15 +29,15 @@ from own_texts import Site, read_priors
 from samples import Remembering
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.site import votes
-from contentspider.site.blocks import number_keys
+from contentspider.site.judge.prior import Prior
 from contentspider.site.labels import LABELS
 from contentspider.site.learner import SiteLearner
 from contentspider.site.own.matching import by_page, stated_by
 from contentspider.site.own.vote import OwnVote
-from contentspider.site.prior import Prior
-from contentspider.site.rules import RULES
-from contentspider.site.votes import VOTERS, Voter
+from contentspider.site.vote import votes
+from contentspider.site.vote.blocks import number_keys
+from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.votes import VOTERS, Voter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus
-    from contentspider.site.blocks import SiteBlocks
-    from contentspider.site.model import SiteModel
-    from contentspider.site.rules import Rule
+    from contentspider.site.models.model import SiteModel
+    from contentspider.site.vote.blocks import SiteBlocks
+    from contentspider.site.vote.rules import Rule
 
     Floats = NDArray[np.floating]
 

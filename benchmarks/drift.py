@@ -27,7 +27,7 @@ from lxml import html as lxml_html
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.document import Page
-from contentspider.site.drift import Drift
+from contentspider.recrawl.drift import Drift
 from contentspider.site.learner import SiteLearner
 from contentspider.site.sample import sample_order
 from contentspider.site.scores import text_score
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from contentspider.evaluation.corpora import Corpus
-    from contentspider.site.model import SiteModel
+    from contentspider.site.models.model import SiteModel
 
 # Pages of a folder that are looked at.
 MOST = 200

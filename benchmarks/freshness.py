@@ -26,8 +26,8 @@ budget, whether due or not:
 - *nutch*: Apache Nutch's AdaptiveFetchSchedule as in its nutch-default.xml (inc_rate 0.4, dec_rate
   0.2, from 60 s to 365 days, sync_delta with 0.3), beginning at the mean interval; and *nutch-*,
   without sync_delta;
-- *ours*: `contentspider.site.intervals`, from 1 h to 30 days, new intervals once a day; and *ours-*
-  without templates (all pages are of one kind);
+- *ours*: `contentspider.recrawl.intervals`, from 1 h to 30 days, new intervals once a day; and
+  *ours-* without templates (all pages are of one kind);
 - *known*: ours, if the rates were known: what is left to gain.
 """
 
@@ -39,8 +39,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.site import intervals
-from contentspider.site.intervals import Bounds, Spell
+from contentspider.recrawl import intervals
+from contentspider.recrawl.intervals import Bounds, Spell
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,12 +27,12 @@ from hostile_feeds import BASE, VARIANTS, Entry, Material
 from own_texts import WORSE, Site
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.jsonlines import json_lines
-from contentspider.site.own.feeds import Feed
+from contentspider.ground.jsonlines import json_lines
+from contentspider.site.judge.prior import Prior
 from contentspider.site.own.matching import address_key, by_page
 from contentspider.site.own.quality import measure
-from contentspider.site.prior import Prior
-from contentspider.site.rules import comment_like
+from contentspider.site.own.readers.feeds import Feed
+from contentspider.site.vote.rules import comment_like
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

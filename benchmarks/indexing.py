@@ -32,11 +32,11 @@ from memory import high_water
 
 from contentspider.cli import main as contentspider
 from contentspider.index.document import Document, document_fields
-from contentspider.index.tantivy import HEAP_BYTES, TantivyEngine
-from contentspider.index.tantivy_terms import ANALYZER, SCHEMA, WORDS, to_tantivy
-from contentspider.storage.documents import SQLiteDocuments
-from contentspider.storage.history import SQLiteHistory
-from contentspider.storage.visits import Answer, Seen, Visit
+from contentspider.index.engines.tantivy import HEAP_BYTES, TantivyEngine
+from contentspider.index.engines.tantivy_terms import ANALYZER, SCHEMA, WORDS, to_tantivy
+from contentspider.state.history.documents import SQLiteDocuments
+from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.ledger.visits import Answer, Seen, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from generated_site import GeneratedSite
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.document import Page
-from contentspider.page.files import html_files
+from contentspider.page.input.files import html_files
 from contentspider.site.learner import SiteLearner
 
 if TYPE_CHECKING:

@@ -27,9 +27,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from contentspider.page.about.jsonld import title_key
 from contentspider.page.document import Page
-from contentspider.page.files import html_files
-from contentspider.page.jsonld import title_key
+from contentspider.page.input.files import html_files
 from contentspider.site.alone import extract_page
 from contentspider.site.record import page_fields
 

@@ -32,20 +32,20 @@ import numpy as np
 
 from contentspider.evaluation.charts import scatter_chart
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.page.output import to_text
-from contentspider.site.blocks import gather
+from contentspider.page.write.output import to_text
+from contentspider.site.judge.prior import Prior
 from contentspider.site.learner import SiteLearner
 from contentspider.site.own.evidence import gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.texts import OwnText
 from contentspider.site.own.vote import OwnVote
-from contentspider.site.prior import Prior
-from contentspider.site.rules import RULES
 from contentspider.site.sample import sample_order
 from contentspider.site.scores import text_score
 from contentspider.site.title import page_title
-from contentspider.site.votes import VOTERS
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.votes import VOTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

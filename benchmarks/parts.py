@@ -22,23 +22,23 @@ from scrapy.exporters import JsonLinesItemExporter
 from scrapy.http import HtmlResponse
 
 from contentspider import ContentItem, Page, SiteLearner
-from contentspider.crawl.bodies import _made_safe
-from contentspider.crawl.items import FieldMap
+from contentspider.crawl.hold.bodies import _made_safe
+from contentspider.crawl.hold.items import FieldMap
 from contentspider.evaluation.corpora import find_corpora
+from contentspider.page.about.hints import read_head
 from contentspider.page.blocks import MAX_BLOCKS, new_walker, read_tree
-from contentspider.page.files import html_files
-from contentspider.page.hints import read_head
-from contentspider.page.markdown import write_markdown
-from contentspider.page.markup import write_html
-from contentspider.page.output import to_text
-from contentspider.page.structure import parts
+from contentspider.page.input.files import html_files
+from contentspider.page.write.markdown import write_markdown
+from contentspider.page.write.markup import write_html
+from contentspider.page.write.output import to_text
+from contentspider.page.write.structure import parts
 from contentspider.site.record import page_fields, page_language
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contentspider.site.model import SiteModel
+    from contentspider.site.models.model import SiteModel
 
 Times = dict[str, float]
 MAX_PAGES = 60  # of a site

@@ -27,16 +27,16 @@ from parsel import Selector
 
 from contentspider.page.blocks import new_walker
 from contentspider.page.document import Page
-from contentspider.page.files import html_files
+from contentspider.page.input.files import html_files
 from contentspider.site.alone import extract_html
+from contentspider.site.judge.prior import Prior
 from contentspider.site.learner import SiteLearner
-from contentspider.site.model import ENOUGH_PAGES
-from contentspider.site.prior import Prior
+from contentspider.site.models.model import ENOUGH_PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contentspider.site.model import SiteModel
+    from contentspider.site.models.model import SiteModel
 
 PAGES_PER_SITE = 12
 ROUNDS = 3

@@ -34,8 +34,8 @@ import numpy as np
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.training import cross_fit
 from contentspider.site.alone import extract_page
+from contentspider.site.judge.prior import Prior
 from contentspider.site.learner import SiteLearner
-from contentspider.site.prior import Prior
 from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
     from contentspider.page.document import Page
-    from contentspider.site.model import SiteModel
+    from contentspider.site.models.model import SiteModel
 
 HALF, DRAWN, DRAWN_SHARE = 100, 200, 0.8
 # So much less than one page alone is below it.

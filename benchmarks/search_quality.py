@@ -43,7 +43,7 @@ from samples import fold_priors
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import Query
-from contentspider.index.tantivy import TantivyEngine
+from contentspider.index.engines.tantivy import TantivyEngine
 from contentspider.page.text import UNSPACED
 from contentspider.site.learner import SiteLearner
 from contentspider.site.record import page_fields
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contentspider.evaluation.corpora import Corpus
-    from contentspider.site.prior import Prior
+    from contentspider.site.judge.prior import Prior
 
 TEXTS = ("clean", "trafilatura", "raw")
 KINDS = ("title", "untitled", "sentence")

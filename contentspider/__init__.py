@@ -6,20 +6,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.ground import __version__
+
 if TYPE_CHECKING:
     from contentspider.crawl.addon import Addon
-    from contentspider.crawl.binding import bind
-    from contentspider.crawl.items import ContentItem
-    from contentspider.crawl.links import links
+    from contentspider.crawl.hold.binding import bind
+    from contentspider.crawl.hold.items import ContentItem
+    from contentspider.crawl.spider.links import links
     from contentspider.page.document import Page
     from contentspider.page.overrides import Overrides
     from contentspider.runtime.contentspider_rules import Rules
     from contentspider.site.alone import extract_html
-    from contentspider.site.extraction_rules import learn_rules
+    from contentspider.site.judge.prior import Prior
     from contentspider.site.learner import SiteLearner
-    from contentspider.site.model import Extraction, SiteModel
+    from contentspider.site.models.model import Extraction, SiteModel
     from contentspider.site.options import LearningOptions
-    from contentspider.site.prior import Prior
+    from contentspider.site.rules.extraction import learn_rules
 
 __all__ = [
     "Addon",
@@ -32,29 +34,29 @@ __all__ = [
     "Rules",
     "SiteLearner",
     "SiteModel",
+    "__version__",
     "bind",
     "extract_html",
     "learn_rules",
     "links",
 ]
-__version__ = "0.1.0"
 # Where the public names live. They are imported on first use, so that `import contentspider` loads
 # neither scikit-learn nor Scrapy.
 _HOMES = {
     "Addon": "contentspider.crawl.addon",
-    "ContentItem": "contentspider.crawl.items",
-    "Extraction": "contentspider.site.model",
+    "ContentItem": "contentspider.crawl.hold.items",
+    "Extraction": "contentspider.site.models.model",
     "LearningOptions": "contentspider.site.options",
     "Overrides": "contentspider.page.overrides",
     "Page": "contentspider.page.document",
-    "Prior": "contentspider.site.prior",
+    "Prior": "contentspider.site.judge.prior",
     "Rules": "contentspider.runtime.contentspider_rules",
     "SiteLearner": "contentspider.site.learner",
-    "SiteModel": "contentspider.site.model",
-    "bind": "contentspider.crawl.binding",
+    "SiteModel": "contentspider.site.models.model",
+    "bind": "contentspider.crawl.hold.binding",
     "extract_html": "contentspider.site.alone",
-    "learn_rules": "contentspider.site.extraction_rules",
-    "links": "contentspider.crawl.links",
+    "learn_rules": "contentspider.site.rules.extraction",
+    "links": "contentspider.crawl.spider.links",
 }
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
-from contentspider.page.files import html_files, read_pages
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.files import html_files, read_pages
 from contentspider.page.overrides import Overrides
 from contentspider.site.alone import extract_page
-from contentspider.site.featuresets import needs_attributes
-from contentspider.site.folder import MANIFEST
+from contentspider.site.judge.featuresets import needs_attributes
+from contentspider.site.judge.prior import Prior
 from contentspider.site.labels import VOTES
-from contentspider.site.model import SiteModel
+from contentspider.site.models.folder import MANIFEST
+from contentspider.site.models.model import SiteModel
 from contentspider.site.options import LearningOptions
-from contentspider.site.prior import Prior
 from contentspider.site.record import page_fields, page_id
-from contentspider.storage.models import ModelStore
+from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

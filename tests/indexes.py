@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from contentspider.index.cursors import Cursors
 from contentspider.index.engine import EngineDownError, EngineError, Query, Refused, Results, Stored
 from contentspider.index.sync import Limits, Sync
-from contentspider.storage.documents import SQLiteDocuments
-from contentspider.storage.history import SQLiteHistory
-from contentspider.storage.visits import Answer, Seen, Visit
+from contentspider.state.history.documents import SQLiteDocuments
+from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.ledger.visits import Answer, Seen, Visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contentspider.storage.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger
 
 
 def killed(ledger: Ledger) -> Ledger:

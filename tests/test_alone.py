@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from contentspider import Page, SiteLearner, extract_html
-from contentspider.errors import StateError
 from contentspider.extract import extract_paths
+from contentspider.ground.errors import StateError
 from contentspider.site.alone import extract_page
+from contentspider.site.judge.prior import Prior
+from contentspider.site.judge.trees import Trees
 from contentspider.site.options import LearningOptions
-from contentspider.site.prior import Prior
-from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
     from pathlib import Path

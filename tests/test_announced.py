@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.page.announced import HEADERS, announces_noise, noise_sections
 from contentspider.page.document import Page
+from contentspider.page.words.announced import HEADERS, announces_noise, noise_sections
 
 
 @pytest.mark.parametrize("header", HEADERS)

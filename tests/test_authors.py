@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from contentspider.page.authors import MAX_AUTHOR_CHARS, MAX_AUTHORS, author_names
+from contentspider.page.about.authors import MAX_AUTHOR_CHARS, MAX_AUTHORS, author_names
 
 
 @pytest.mark.parametrize(

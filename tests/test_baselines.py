@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation import comparison
 from contentspider.evaluation.baselines import BASELINES, new_baseline
 from contentspider.evaluation.baselines.bte import BTE, largest_runs
@@ -21,8 +20,9 @@ from contentspider.evaluation.baselines.mwo import MWO
 from contentspider.evaluation.baselines.words import Words
 from contentspider.evaluation.comparison import Sample, Votes, compare_methods, predict_by_method
 from contentspider.evaluation.corpora import find_corpora
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.document import Page
-from contentspider.site.prior import Prior
+from contentspider.site.judge.prior import Prior
 from tests.conftest import read_jsonl, run
 
 if TYPE_CHECKING:

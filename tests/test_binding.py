@@ -18,14 +18,14 @@ from itemadapter import ItemAdapter
 from scrapy.http import HtmlResponse, TextResponse
 
 from contentspider import ContentItem, bind
-from contentspider.crawl.binding import (
+from contentspider.crawl.hold.binding import (
     BINDINGS_META_KEY,
     MAX_KEPT_ALIVE,
     PAGE_META_KEY,
     UNBOUND,
     Bindings,
 )
-from contentspider.crawl.requests import dump_request, load_request
+from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.page.document import Page
 from tests.conftest import TIMEOUT, Site, read_jsonl
 from tests.sites import article

@@ -10,9 +10,15 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
 
 from contentspider.crawl.addon import Addon
-from contentspider.crawl.bodies import BodiesMiddleware
-from contentspider.page.body import EMPTY_HTML, as_utf8, decode, limit_attributes, page_encoding
+from contentspider.crawl.hold.bodies import BodiesMiddleware
 from contentspider.page.document import Page
+from contentspider.page.input.body import (
+    EMPTY_HTML,
+    as_utf8,
+    decode,
+    limit_attributes,
+    page_encoding,
+)
 
 NO_TEXT = (
     "punycode undefined unicode_escape raw_unicode_escape idna base64_codec hex rot13 utf-7 hz"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.site.classifier import Columns
-from contentspider.site.rows import Group
-from contentspider.site.svm import LinearSVM
+from contentspider.site.judge.classifier import Columns
+from contentspider.site.judge.rows import Group
+from contentspider.site.judge.svm import LinearSVM
 
 A, B, C = (Group(((name,),)) for name in "abc")
 

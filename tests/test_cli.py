@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.cli import build_parser
-from contentspider.crawl.outcome import Outcome
+from contentspider.state.crawls.outcome import Outcome
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl, run, serve
 from tests.hostile import serve_hostile
 from tests.sites import article, small_site

@@ -12,10 +12,10 @@ from scrapy.utils.test import get_crawler
 
 from contentspider import ContentItem, Page
 from contentspider.crawl.collector import no_collection
-from contentspider.crawl.holder import Holder
-from contentspider.crawl.middleware import BlocksMiddleware
-from contentspider.crawl.pipeline import ContentPipeline
-from contentspider.crawl.sources import Source
+from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.hold.middleware import BlocksMiddleware
+from contentspider.crawl.hold.pipeline import ContentPipeline
+from contentspider.crawl.hold.sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,8 +69,8 @@ def test_pages_are_read_and_items_filled_without_it(
         "CONTENTSPIDER_STATE_DIR": str(tmp_path),
     }
     crawler = get_crawler(settings_dict=settings)
-    monkeypatch.setattr("contentspider.crawl.middleware.Page.from_root", from_root)
-    monkeypatch.setattr("contentspider.crawl.pipeline.page_fields", fields)
+    monkeypatch.setattr("contentspider.crawl.hold.middleware.Page.from_root", from_root)
+    monkeypatch.setattr("contentspider.crawl.hold.pipeline.page_fields", fields)
     response = HtmlResponse("http://e.org/", body=b"<p>Tea.")
     asyncio.run(BlocksMiddleware(crawler).process_response(Request("http://e.org/"), response))
     holder = crawler.get_extension(Holder)

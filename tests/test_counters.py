@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider import Page
-from contentspider.site.counters import Counters, are_counters, numbered_places
+from contentspider.recrawl.counters import Counters, are_counters, numbered_places
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 

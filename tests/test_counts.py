@@ -4,7 +4,7 @@ import pytest
 
 from contentspider.page.blocks import Block, PageBlocks
 from contentspider.page.document import Page
-from contentspider.site.counts import count_prose, kept_chars, outline, sureness
+from contentspider.site.models.counts import count_prose, kept_chars, outline, sureness
 
 CONTENT = Page.from_html(
     "<p>Tea is made of leaves.<ul><li><a href=/>Home</a><li><a href=/tea>Tea</a> and more"

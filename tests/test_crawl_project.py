@@ -55,7 +55,7 @@ from dataclasses import dataclass
 import scrapy
 from scrapy.crawler import AsyncCrawlerProcess
 from contentspider import ContentItem
-from contentspider.crawl.middleware import PAGE_META_KEY
+from contentspider.crawl.hold.middleware import PAGE_META_KEY
 
 @dataclass
 class Mine:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.dataset import read_records, write_dataset
 from contentspider.evaluation.records import COLUMNS
 from contentspider.evaluation.sources import find_sources
+from contentspider.ground.errors import ContentSpiderError
 from tests.conftest import run
 from tests.sites import prose
 from tests.test_featuresets import rendered

@@ -4,7 +4,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from contentspider.page.dates import date_in_address, parse_date
+from contentspider.page.about.dates import date_in_address, parse_date
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=timezone.utc)
 

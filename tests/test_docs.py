@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from contentspider.cli import build_parser
-from contentspider.crawl.items import ContentItem
+from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.settings import SETTINGS
 from tests.conftest import ROOT
 

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from contentspider.errors import StateError
+from contentspider.ground.errors import StateError
 from contentspider.page.document import Page
 from tests.sites import blocks
 

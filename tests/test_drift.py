@@ -6,9 +6,9 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from contentspider import Page, SiteLearner
-from contentspider.site.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Drift
-from contentspider.site.model import SiteModel
-from contentspider.site.usual import Usual
+from contentspider.recrawl.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Drift
+from contentspider.site.models.model import SiteModel
+from contentspider.site.models.reference import Usual
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 

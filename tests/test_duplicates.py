@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.duplicates import Duplicates, plain_form
-from contentspider.crawl.sites import SiteKeys
+from contentspider.crawl.spider.duplicates import Duplicates, plain_form
+from contentspider.ground.sites import SiteKeys
 from contentspider.page.document import Page
-from contentspider.storage.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose
 

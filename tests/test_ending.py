@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.crawl.ending import Ending
+from contentspider.state.crawls.ending import Ending
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.cli import main
-from contentspider.errors import NotEnoughTextError
+from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.document import Page
-from contentspider.site.explanation import MAX_SENTENCES, Sentence, explain_model
 from contentspider.site.learner import SiteLearner
-from contentspider.storage.models import ModelStore
+from contentspider.site.models.explanation import MAX_SENTENCES, Sentence, explain_model
+from contentspider.state.stores.models import ModelStore
 from tests.conftest import run
 from tests.sites import small_site
 from tests.test_extraction_rules import html

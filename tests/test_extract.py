@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.errors import ContentSpiderError, StateError
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.extract import extract_paths
+from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.page.document import Page
 from contentspider.site.learner import SiteLearner
-from contentspider.site.model import SiteModel
+from contentspider.site.models.model import SiteModel
 from contentspider.site.options import LearningOptions
-from contentspider.storage.models import ModelStore
+from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
 from tests.sites import article, prose
 from tests.test_model import HTML

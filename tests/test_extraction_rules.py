@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from contentspider.errors import NotEnoughTextError
+from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.document import Page
 from contentspider.runtime.contentspider_rules import Element, Rule, Rules
-from contentspider.site.extraction_rules import (
+from contentspider.site.learner import SiteLearner
+from contentspider.site.rules.extraction import (
     MAX_PAGES,
     _needed,
     _nested,
@@ -21,16 +22,15 @@ from contentspider.site.extraction_rules import (
     learn_rules,
     rules_of_manifest,
 )
-from contentspider.site.learner import SiteLearner
-from contentspider.site.rule_files import write_rules
-from contentspider.site.rule_places import Keys, Places, elements
+from contentspider.site.rules.files import write_rules
+from contentspider.site.rules.places import Keys, Places, elements
 from tests.conftest import ROOT, token_f1
 from tests.sites import prose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.site.model import SiteModel
+    from contentspider.site.models.model import SiteModel
 
 PAGE = (
     "<title>Page {0}</title><nav><ul><li><a href=/>Home</a><li><a href=/all>All</a></ul></nav>"

@@ -7,8 +7,8 @@ import pytest
 
 from contentspider.evaluation.corpora import Corpus
 from contentspider.extract import extract_paths
-from contentspider.jsonlines import json_lines
-from contentspider.page.files import html_files, read_pages
+from contentspider.ground.jsonlines import json_lines
+from contentspider.page.input.files import html_files, read_pages
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contentspider.site.fingerprint import Fingerprints, fingerprint
+from contentspider.recrawl.fingerprint import Fingerprints, fingerprint
 from tests.sites import prose
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.errors import StateError
-from contentspider.site.folder import MANIFEST, read_model, write_atomically
-from contentspider.site.generations import Generations
+from contentspider.ground.errors import StateError
+from contentspider.site.models.folder import MANIFEST, read_model, write_atomically
+from contentspider.site.models.generations import Generations
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from contentspider.errors import ContentSpiderError, StateError
+from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.page.document import Page
 from contentspider.page.overrides import OVERRIDES
-from contentspider.site import generations as module
-from contentspider.site.folder import MANIFEST, read_manifest, read_model
-from contentspider.site.generations import Generations
 from contentspider.site.learner import SiteLearner
-from contentspider.site.model import SiteModel
-from contentspider.storage.models import ModelStore
+from contentspider.site.models import generations as module
+from contentspider.site.models.folder import MANIFEST, read_manifest, read_model
+from contentspider.site.models.generations import Generations
+from contentspider.site.models.model import SiteModel
+from contentspider.state.stores.models import ModelStore
 from tests.conftest import run
 from tests.sites import article, small_site
 from tests.test_prior import constant

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from contentspider.page.about.hints import Hints
 from contentspider.page.document import Page
-from contentspider.page.hints import Hints
-from contentspider.site.relevance import own_hints
+from contentspider.site.vote.relevance import own_hints
 
 
 def hints(html: str) -> Hints:

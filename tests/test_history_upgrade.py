@@ -7,8 +7,8 @@ import zlib
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from contentspider.site.fingerprint import fingerprint
-from contentspider.storage.history import SQLiteHistory
+from contentspider.recrawl.fingerprint import fingerprint
+from contentspider.state.history.history import SQLiteHistory
 from tests.sites import prose
 from tests.test_ledger_upgrade import shape_of
 

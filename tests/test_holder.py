@@ -15,8 +15,8 @@ from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import signals
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.holder import Holder
-from contentspider.crawl.outcome import Outcome
+from contentspider.crawl.hold.holder import Holder
+from contentspider.state.crawls.outcome import Outcome
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.sites import article, small_site
 from tests.test_prior import constant
@@ -119,7 +119,7 @@ import sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from contentspider import ContentItem
-from contentspider.crawl import learners, learning, pipeline
+from contentspider.crawl.hold import learners, learning, pipeline
 
 class MySpider(scrapy.Spider):
     name = "my"
@@ -249,7 +249,7 @@ def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
     least: float, early: int, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 8)
-    change = f"import contentspider.crawl.sources as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
+    change = f"import contentspider.crawl.hold.sources as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
     log = script(site, tmp_path, change)
     assert len(crawled(tmp_path, "out.jsonl")) == 8
     assert log.count("learning again, from a sample of all pages") == early

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.corpora import GoldPage
 from contentspider.evaluation.experiments import ExperimentSite, owner_folds
 from contentspider.evaluation.hybrid import BY_TAG, UNITS, UnitPage, hybrid_tables, judge_units
 from contentspider.evaluation.judging import with_gold
 from contentspider.evaluation.metric import measures
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.document import Page
 
 if TYPE_CHECKING:

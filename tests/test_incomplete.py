@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.outcome import Outcome
-from contentspider.storage.ledger import Ledger
+from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.sites import small_site
 

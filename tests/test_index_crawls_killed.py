@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 PAGES = 30
 CURSORS = "contentspider.index.cursors:Cursors"
 ENGINES = {
-    "tantivy": "contentspider.index.tantivy:TantivyEngine",
-    "postgresql": "contentspider.index.postgresql:PostgreSQLEngine",
-    "typesense": "contentspider.index.typesense:TypesenseEngine",
+    "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
+    "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
+    "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
 }
 SERVERS: dict[str, tuple[str, Callable[[], AbstractContextManager[Server]]]] = {
     "postgresql": ("psycopg", postgresql_server),

@@ -105,7 +105,7 @@ def test_a_fault_that_is_no_documents_is_not_searched_for_in_them(
 def test_a_task_that_does_not_end(
     engine: Engine, server: FakeMeilisearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.index.meilisearch.TASK_SECS", 0.05)
+    monkeypatch.setattr("contentspider.index.engines.meilisearch.TASK_SECS", 0.05)
     monkeypatch.setattr(server, "task", lambda number: server.tasks[number])
     with pytest.raises(EngineDownError, match="not done in time"):
         engine.upsert([document(1)])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.freshness import POLICIES, freshness, worlds
-from contentspider.site.intervals import Bounds, Spell, intervals, kind_of
+from contentspider.recrawl.intervals import Bounds, Spell, intervals, kind_of
 
 BOUNDS = Bounds(1 / 24, 30, 7)
 

@@ -10,7 +10,7 @@ import pytest
 from scrapy.exporters import CsvItemExporter, XmlItemExporter
 from w3lib.url import canonicalize_url
 
-from contentspider.crawl.items import ContentItem, FieldMap
+from contentspider.crawl.hold.items import ContentItem, FieldMap
 from contentspider.page.document import Page
 from contentspider.site.record import _sample, absolute_url, page_fields, page_id
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from contentspider.page import language
 from contentspider.page.document import Page
-from contentspider.page.language import detect_language, language_tag
+from contentspider.page.words import language
+from contentspider.page.words.language import detect_language, language_tag
 from contentspider.site.record import page_language
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.site.lastmod import MIN_CHANGES, MIN_CHECKED, Truth, has_changed_since
-from contentspider.storage.history import SQLiteHistory
+from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, Truth, has_changed_since
+from contentspider.state.history.history import SQLiteHistory
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 from tests.test_recrawls_due import asked, history, let_pass

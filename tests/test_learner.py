@@ -9,8 +9,9 @@ import pytest
 
 from contentspider.page.document import Page
 from contentspider.site import learner as learner_module
-from contentspider.site.blocks import gather
-from contentspider.site.classifier import CLASSIFIERS
+from contentspider.site.judge.classifier import CLASSIFIERS
+from contentspider.site.judge.prior import Prior
+from contentspider.site.judge.rows import text_key
 from contentspider.site.labels import LABELS
 from contentspider.site.learner import (
     SiteLabels,
@@ -20,10 +21,9 @@ from contentspider.site.learner import (
     label_by_votes,
 )
 from contentspider.site.options import LearningOptions, OptionError
-from contentspider.site.prior import Prior
-from contentspider.site.rows import text_key
 from contentspider.site.sample import sample_order
-from contentspider.site.votes import vote
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.votes import vote
 from tests.sites import site_of
 
 

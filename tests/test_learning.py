@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.learning import LearningError, learn_apart
-from contentspider.errors import NotEnoughTextError
+from contentspider.crawl.hold.learning import LearningError, learn_apart
+from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.document import Page
 from contentspider.site.options import LearningOptions
-from contentspider.storage.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import ROOT
 from tests.sites import article
 
@@ -71,7 +71,7 @@ def test_a_killed_crawl_takes_its_learner_with_it_and_leaves_nothing(tmp_path: P
     os.mkfifo(tmp_path / "ledger.sqlite")
     (tmp_path / "tmp").mkdir()
     code = (
-        "import sys; from contentspider.crawl.learning import *\n"
+        "import sys; from contentspider.crawl.hold.learning import *\n"
         "learn_apart(Path(sys.argv[1]), 'site', LearningOptions(), 60)"
     )
     crawl = subprocess.Popen(

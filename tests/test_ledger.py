@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.ledgers import open_ledger
-from contentspider.errors import StateError
+from contentspider.ground.errors import StateError
 from contentspider.page.document import Page
-from contentspider.storage.database import LedgerFullError
-from contentspider.storage.ledger import Ledger
+from contentspider.state.crawls.ledgers import open_ledger
+from contentspider.state.ledger.database import LedgerFullError
+from contentspider.state.ledger.ledger import Ledger
 from tests.ledgers import killed
 from tests.test_storage import HTML
 
@@ -41,8 +41,8 @@ def test_two_processes_do_not_share_a_ledger(path: Path) -> None:
     ledger = Ledger(path)
     code = (
         "from pathlib import Path\n"
-        "from contentspider.storage.ledger import Ledger\n"
-        "from contentspider.storage.database import LedgerBusyError\n"
+        "from contentspider.state.ledger.ledger import Ledger\n"
+        "from contentspider.state.ledger.database import LedgerBusyError\n"
         f"try: Ledger(Path({str(path)!r}))\nexcept LedgerBusyError as e: print(e)"
     )
     done = subprocess.run(
@@ -84,8 +84,8 @@ OUT_OF_MEMORY = """
 import sys
 from pathlib import Path
 from contentspider.page.document import Page
-from contentspider.storage.database import LedgerFullError
-from contentspider.storage.ledger import Ledger
+from contentspider.state.ledger.database import LedgerFullError
+from contentspider.state.ledger.ledger import Ledger
 
 ledger = Ledger(Path(sys.argv[1]))
 ledger.begin_run()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.ledgers import archive, crawl_ledger, open_temporary
-from contentspider.storage.ledger import Ledger
+from contentspider.state.crawls.ledgers import archive, crawl_ledger, open_temporary
+from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     import pytest

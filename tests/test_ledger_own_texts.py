@@ -11,12 +11,12 @@ import pytest
 from contentspider.page.document import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
-from contentspider.storage import pages as pages_module
-from contentspider.storage.database import Database
-from contentspider.storage.history import SQLiteHistory
-from contentspider.storage.ledger import Ledger
-from contentspider.storage.own_texts import OwnAnswer
-from contentspider.storage.pages import SQLitePages
+from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.own_texts import OwnAnswer
+from contentspider.state.ledger import pages as pages_module
+from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.pages import SQLitePages
 from tests.ledgers import killed
 from tests.test_storage import HTML
 

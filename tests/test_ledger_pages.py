@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from contentspider.page.document import Page
 from contentspider.site.sample import sample_order
-from contentspider.storage.database import Database
-from contentspider.storage.pages import SQLitePages
+from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.pages import SQLitePages
 from tests.test_storage import HTML
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.storage.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger
 from tests.ledgers import killed
 
 if TYPE_CHECKING:

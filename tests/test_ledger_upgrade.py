@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.ledgers import open_ledger
 from contentspider.page.document import Page
 from contentspider.site.sample import sample_order
-from contentspider.storage import schema
-from contentspider.storage.database import LedgerBusyError, LedgerFullError, SchemaError
-from contentspider.storage.ledger import Ledger
+from contentspider.state.crawls.ledgers import open_ledger
+from contentspider.state.ledger import schema
+from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError, SchemaError
+from contentspider.state.ledger.ledger import Ledger
 from tests.test_storage import HTML
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contentspider.storage.history import SQLiteHistory
+    from contentspider.state.history.history import SQLiteHistory
 
 
 @pytest.mark.parametrize("version", [schema.OLDEST - 1, schema.SCHEMA + 1])

@@ -9,9 +9,9 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from parsel import Selector
 
-from contentspider.crawl import duplicates, links, sitemaps, traps
-from contentspider.crawl.links import page_links, remembering
-from contentspider.page import addresses
+from contentspider.crawl.spider.links import page_links, remembering
+from contentspider.crawl.spider.spider import duplicates, links, sitemaps, traps
+from contentspider.ground import addresses
 
 PATTERNS = [
     (module, name)

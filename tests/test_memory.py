@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from contentspider import LearningOptions, Page, Prior, SiteLearner, SiteModel
-from contentspider.errors import StateError
+from contentspider.ground.errors import StateError
 from contentspider.page.blocks import Block, PageBlocks
-from contentspider.site.blocks import gather
-from contentspider.site.memory import outline_key, pack, page_key, unpack
-from contentspider.site.rules import Rule
-from contentspider.site.svm import LinearSVM
+from contentspider.site.judge.svm import LinearSVM
+from contentspider.site.models.memory import outline_key, pack, page_key, unpack
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.rules import Rule
 from tests.sites import prose
 from tests.test_prior import constant
 

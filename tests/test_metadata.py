@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from contentspider.page.about.metadata import NOTHING, Metadata
 from contentspider.page.document import Page
-from contentspider.page.metadata import NOTHING, Metadata
 from contentspider.site.record import page_fields
 
 URL = "https://www.harbour.example/news/ferry.html"
@@ -359,7 +359,7 @@ def test_metadata_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPat
         asked.append(parts)
         return NOTHING
 
-    monkeypatch.setattr("contentspider.page.metadata.read_metadata", read)
+    monkeypatch.setattr("contentspider.page.about.metadata.read_metadata", read)
     page = Page.from_html(json_ld(ARTICLE) + "<p>text", URL)
     assert page.hints.titles
     assert asked == []

@@ -10,9 +10,9 @@ import pytest
 
 import contentspider
 from contentspider import Extraction, LearningOptions, Page, Prior, SiteLearner, SiteModel
-from contentspider.crawl.items import ContentItem
-from contentspider.errors import StateError
-from contentspider.storage.models import ModelStore
+from contentspider.crawl.hold.items import ContentItem
+from contentspider.ground.errors import StateError
+from contentspider.state.stores.models import ModelStore
 from tests.sites import prose
 
 if TYPE_CHECKING:

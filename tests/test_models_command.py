@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.cli import main
-from contentspider.errors import ContentSpiderError, StateError
+from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.page.document import Page
 from contentspider.page.overrides import OVERRIDES
-from contentspider.site.folder import MANIFEST, WEIGHTS, read_manifest
 from contentspider.site.learner import SiteLearner
-from contentspider.site.model import SiteModel
-from contentspider.storage import transfer
-from contentspider.storage.models import ModelStore
-from contentspider.storage.transfer import export_model, import_model
+from contentspider.site.models.folder import MANIFEST, WEIGHTS, read_manifest
+from contentspider.site.models.model import SiteModel
+from contentspider.state.stores import transfer
+from contentspider.state.stores.models import ModelStore
+from contentspider.state.stores.transfer import export_model, import_model
 from tests.conftest import run
 from tests.sites import article, prose, small_site
 from tests.test_generations import earlier_layout, learned

@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.page import names
 from contentspider.page.blocks import Block
-from contentspider.page.names import NAME_GROUPS, PATH_FEATURES, name_groups, name_rows, step_tag
+from contentspider.page.words import names
+from contentspider.page.words.names import (
+    NAME_GROUPS,
+    PATH_FEATURES,
+    name_groups,
+    name_rows,
+    step_tag,
+)
 
 
 def path_row(path: str) -> list[float]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.http import Response
 
-from contentspider.crawl import outage
-from contentspider.crawl.outage import FAILURES, MAX_PAUSE_SECS, Hosts, retry_after
+from contentspider.crawl.queue import outage
+from contentspider.crawl.queue.outage import FAILURES, MAX_PAUSE_SECS, Hosts, retry_after
 from tests.conftest import run
 from tests.hostile import Exchange, HostileSite, serve_hostile
 from tests.sites import article

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contentspider.cli import build_parser
-from contentspider.crawl.outcome import MEANINGS, Left, Outcome, decide
+from contentspider.state.crawls.outcome import MEANINGS, Left, Outcome, decide
 from tests.conftest import ROOT
 
 GOOD = {"finish_reason": "finished", "item_scraped_count": 9}

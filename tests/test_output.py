@@ -11,11 +11,11 @@ from lxml import html
 from markdown_it import MarkdownIt
 
 from contentspider.page.document import Page
-from contentspider.page.files import read_pages
-from contentspider.page.markdown import to_markdown
-from contentspider.page.markup import to_html
-from contentspider.page.output import to_text
-from contentspider.page.structure import Resolver
+from contentspider.page.input.files import read_pages
+from contentspider.page.write.markdown import to_markdown
+from contentspider.page.write.markup import to_html
+from contentspider.page.write.output import to_text
+from contentspider.page.write.structure import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.errors import ContentSpiderError, OverridesError, StateError
 from contentspider.extract import extract_paths
+from contentspider.ground.errors import ContentSpiderError, OverridesError, StateError
 from contentspider.page.document import Page
 from contentspider.page.overrides import OVERRIDES, Overrides
 from contentspider.site.alone import extract_page
 from contentspider.site.learner import SiteLearner
-from contentspider.storage.models import ModelStore
+from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run
 from tests.sites import article, prose, small_site
 
@@ -187,7 +187,7 @@ def test_people_are_believed_before_model_and_prior() -> None:
 
 
 def test_a_teaser_that_is_to_be_dropped_is(example_corpus: Path) -> None:
-    from contentspider.page.files import read_pages
+    from contentspider.page.input.files import read_pages
 
     pages = list(read_pages(example_corpus / "html"))
     model = SiteLearner("e.org").fit(pages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.site.own.feeds import MAX_ENTRIES, Feed, read_entries
+from contentspider.site.own.readers.feeds import MAX_ENTRIES, Feed, read_entries
 from contentspider.site.own.texts import MAX_CHARS, MAX_TEXTS, OwnText
 from tests.owntexts import JSON_FEED, ODD, URL, as_json, atom, rss, texts
 

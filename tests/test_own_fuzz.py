@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from contentspider.site.own.markdown import plain_lines
+from contentspider.site.own.readers.markdown import plain_lines
 from contentspider.site.own.sources import SOURCES, Announced
 from contentspider.site.own.texts import MAX_CHARS, MAX_TEXTS, MAX_TITLE_CHARS
 from tests.owntexts import JSON_FEED, MARKDOWN, as_json, atom, rss

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.site.own.feeds import Feed
-from contentspider.site.own.indexes import SearchIndex
+from contentspider.site.own.readers.feeds import Feed
+from contentspider.site.own.readers.indexes import SearchIndex
 from contentspider.site.own.sources import Announced
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from tests.owntexts import URL, as_json, texts

@@ -9,11 +9,11 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from contentspider.errors import NotEnoughTextError, StateError
+from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.page.document import Page
 from contentspider.site import learner as learner_module
 from contentspider.site.learner import SiteLearner, label_by_own_texts
-from contentspider.site.model import SiteModel
+from contentspider.site.models.model import SiteModel
 from contentspider.site.options import LearningOptions
 from contentspider.site.own.quality import Quality, WorstPage, measure, predict
 from contentspider.site.own.texts import OwnText

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.page.addresses import absolute
-from contentspider.site.own.alternates import Markdown
-from contentspider.site.own.feeds import Feed
-from contentspider.site.own.reading import join_lines, text_of
+from contentspider.ground.addresses import absolute
+from contentspider.site.own.readers.alternates import Markdown
+from contentspider.site.own.readers.feeds import Feed
+from contentspider.site.own.readers.reading import join_lines, text_of
+from contentspider.site.own.readers.wordpress import WordPress
 from contentspider.site.own.sources import SOURCES, Announced
 from contentspider.site.own.texts import MAX_CHARS, OwnText
-from contentspider.site.own.wordpress import WordPress
 from tests.owntexts import ODD, URL, as_json
 
 

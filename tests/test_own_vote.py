@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from contentspider.page.document import Page
+from contentspider.site.judge.prior import Prior
 from contentspider.site.own import adaptation
 from contentspider.site.own import vote as vote_module
 from contentspider.site.own.adaptation import correction
 from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import measure
-from contentspider.site.prior import Prior
-from contentspider.site.votes import vote
+from contentspider.site.vote.votes import vote
 from tests.sites import laid_out, site_of
 from tests.toldsite import (
     PARTS,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from contentspider.storage.history import SQLiteHistory
-from contentspider.storage.takeover import COPIES_KEPT
-from contentspider.storage.visits import Answer, Seen, Visit
+from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.takeover import COPIES_KEPT
+from contentspider.state.ledger.visits import Answer, Seen, Visit
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from contentspider.page.document import Page
-from contentspider.site.pagetype import page_type
+from contentspider.site.models.pagetype import page_type
 from tests.sites import prose
 
 POSTS = [prose("post", number, words=80) for number in range(4)]

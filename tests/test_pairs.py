@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.index.pairs import MAX_CHARS, MAX_TERMS, terms, words
+from contentspider.index.engines.pairs import MAX_CHARS, MAX_TERMS, terms, words
 
 
 @pytest.mark.parametrize(

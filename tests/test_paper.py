@@ -11,8 +11,8 @@ from sklearn.cluster import DBSCAN
 from sklearn.preprocessing import StandardScaler
 
 from contentspider.page.document import Page
-from contentspider.site.blocks import gather
-from contentspider.site.paper import (
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.paper import (
     cluster_blocks,
     label_by_contrast,
     label_by_terms,

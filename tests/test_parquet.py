@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider import ContentItem
-from contentspider.errors import ContentSpiderError
-from contentspider.storage.formats import Output
-from contentspider.storage.parquet import OWN
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files.formats import Output
+from contentspider.state.files.parquet import OWN
 from tests.conftest import Site, run
 from tests.sites import small_site
 
@@ -77,8 +77,8 @@ def test_fields_of_ones_own_have_the_type_of_their_values(tmp_path: Path) -> Non
 
 
 def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("contentspider.storage.parquet.MAX_ROWS", 4)
-    monkeypatch.setattr("contentspider.storage.parquet.MAX_CHARS", 100)
+    monkeypatch.setattr("contentspider.state.files.parquet.MAX_ROWS", 4)
+    monkeypatch.setattr("contentspider.state.files.parquet.MAX_CHARS", 100)
     items = [{"url": str(n), "content": "x" * (60 if n > 8 else 1)} for n in range(13)]
     assert written(items, tmp_path).to_pylist() == items
     groups = parquet.ParquetFile(tmp_path / "out.parquet").metadata
@@ -91,7 +91,7 @@ def test_a_missing_extra_is_said_before_the_crawl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setattr("contentspider.storage.parquet.find_spec", lambda _: None)
+    monkeypatch.setattr("contentspider.state.files.parquet.find_spec", lambda _: None)
     with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[parquet\]'"):
         Output.parse(f"{tmp_path}/out.parquet")
 

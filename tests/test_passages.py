@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.page.document import Page
-from contentspider.page.names import HEADINGS
-from contentspider.page.output import to_text
-from contentspider.page.passages import MAX_HEADING_CHARS, split_text, to_passages
+from contentspider.page.words.names import HEADINGS
+from contentspider.page.write.output import to_text
+from contentspider.page.write.passages import MAX_HEADING_CHARS, split_text, to_passages
 from contentspider.site.record import page_fields
 from tests.conftest import run
 

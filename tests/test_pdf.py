@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.page import pdf
-from contentspider.page.pdf import is_pdf, paragraphs_of, read_pdf
+from contentspider.page.input import pdf
+from contentspider.page.input.pdf import is_pdf, paragraphs_of, read_pdf
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, small_site
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from contentspider.page.phrases import (
+from contentspider.page.words.phrases import (
     NOISE_PHRASES,
     beginnings,
     compile_phrases,

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from contentspider.errors import StateError
+from contentspider.ground.errors import StateError
 from contentspider.page.document import Page
-from contentspider.site.classifier import CLASSIFIERS
+from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.labels import LABELS
 from contentspider.site.learner import SiteLearner
-from contentspider.site.model import SiteModel
+from contentspider.site.models.model import SiteModel
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.own.sources import SOURCES, Announced
 from contentspider.site.own.texts import OwnText

@@ -8,12 +8,12 @@ import json
 import numpy as np
 import pytest
 
-from contentspider.errors import StateError
+from contentspider.ground.errors import StateError
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES
-from contentspider.site import prior as prior_module
-from contentspider.site.prior import Prior
-from contentspider.site.trees import Trees
+from contentspider.site.judge import prior as prior_module
+from contentspider.site.judge.prior import Prior
+from contentspider.site.judge.trees import Trees
 
 
 def stump(name: str, threshold: float, low: float, high: float) -> dict[str, list[float]]:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.experiments import load_sites, measure, mixed_pages, other_sites
 from contentspider.evaluation.metric import edit_score
 from contentspider.evaluation.published import judge_blocks, judge_pages, label_by_gold
 from contentspider.evaluation.rendered_curve import edit_scores
 from contentspider.evaluation.rendered_sites import find_rendered
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.document import Page
-from contentspider.page.rendered import rendered_page
-from contentspider.site.featuresets import FEATURE_SETS, SiteFeatures
-from contentspider.site.slots import SlotTable
+from contentspider.page.input.rendered import rendered_page
+from contentspider.site.judge.featuresets import FEATURE_SETS, SiteFeatures
+from contentspider.site.vote.slots import SlotTable
 from tests.conftest import run
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import pytest
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.jobs import _quality as quality_of_job
-from contentspider.crawl.learners import note_quality
-from contentspider.crawl.outcome import Left, Outcome
-from contentspider.crawl.sources import SiteState
-from contentspider.crawl.summary import summary
+from contentspider.crawl.hold.learners import note_quality
+from contentspider.crawl.hold.sources import SiteState
+from contentspider.run.jobs import _quality as quality_of_job
+from contentspider.run.summary import summary
 from contentspider.site.own.quality import Quality, WorstPage
+from contentspider.state.crawls.outcome import Left, Outcome
 
 MEASURED = Quality(0.8, 0.9, 0.75, 12, (WorstPage("https://e.org/1", 0.25),))
 

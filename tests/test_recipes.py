@@ -13,8 +13,8 @@ import pytest
 
 from contentspider.cli import build_parser
 from contentspider.cli.run import MEANINGS
-from contentspider.crawl.jobs import SiteResult
-from contentspider.crawl.sitesfile import KEYS, read_sites
+from contentspider.run.jobs import SiteResult
+from contentspider.run.sitesfile import KEYS, read_sites
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl
 from tests.sites import small_site
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.storage.history import SQLiteHistory
+from contentspider.state.history.history import SQLiteHistory
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.storage.history import SQLiteHistory
+from contentspider.state.history.history import SQLiteHistory
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 

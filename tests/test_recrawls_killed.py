@@ -54,16 +54,16 @@ def killed(*arguments, **named):
 setattr(of, method, killed)
 sys.exit(main(sys.argv[2:]))
 """
-TAKEOVER = "contentspider.storage.takeover:Takeover"
-KEEPER = "contentspider.crawl.keeper:Keeper"
+TAKEOVER = "contentspider.state.history.takeover:Takeover"
+KEEPER = "contentspider.crawl.queue.keeper:Keeper"
 # In the history's transaction, between it and the end of the run in the ledger, and after that.
 AT_THE_END = [
     (f"{TAKEOVER} commit after", 1),
     (f"{TAKEOVER} commit before", 1),
-    ("contentspider.storage.ledger:Ledger end_run before", 1),
+    ("contentspider.state.ledger.ledger:Ledger end_run before", 1),
     (f"{TAKEOVER} take after", 12),
     (f"{TAKEOVER} lose after", 1),
-    ("contentspider.storage.ledger:Ledger end_run after", 1),
+    ("contentspider.state.ledger.ledger:Ledger end_run after", 1),
     (f"{KEEPER} _ask_known after", 1),
     (f"{KEEPER} commit after", 1),
 ]
@@ -74,7 +74,7 @@ def moments() -> list[Moment]:
     draw = random.Random(11)
     fetches = [("fetch", number) for number in draw.sample(range(1, PAGES + 8), 9)]
     visits = [
-        ("contentspider.crawl.revisits:Revisits compare after", number)
+        ("contentspider.crawl.revisits.revisits:Revisits compare after", number)
         for number in draw.sample(range(1, PAGES), 3)
     ]
     return [AT_THE_END[0], fetches[0], visits[0], *AT_THE_END[1:], *fetches[1:], *visits[1:]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contentspider.page.document import Page
-from contentspider.site.difference import is_recut, without_recut
+from contentspider.recrawl.difference import is_recut, without_recut
 from tests.sites import prose
 
 FIRST, SECOND, OTHER = prose(1), prose(2), prose(3)

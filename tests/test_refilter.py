@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.settings import Settings
 
+from contentspider.crawl.hold.sources import SiteState
 from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.refilter import Refilter
-from contentspider.crawl.sources import SiteState
+from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.document import Page
 from contentspider.site.learner import SiteLearner
-from contentspider.storage.visits import Answer, Seen, Visit
+from contentspider.state.ledger.visits import Answer, Seen, Visit
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.document import Page
 from contentspider.report.render import render_report
 from contentspider.report.summary import summarise

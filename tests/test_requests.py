@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from scrapy import Request, Spider
 
-from contentspider.crawl.binding import Bindings
-from contentspider.crawl.requests import dump_request, load_request
+from contentspider.crawl.hold.binding import Bindings
+from contentspider.crawl.queue.requests import dump_request, load_request
 
 
 class MySpider(Spider):

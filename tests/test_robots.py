@@ -11,10 +11,10 @@ from parsel import Selector
 from scrapy.http import HtmlResponse, Response, XmlResponse
 
 from contentspider import links
-from contentspider.crawl.links import page_links, read_head
-from contentspider.crawl.robots import header_directives, meta_directives
-from contentspider.crawl.sitemaps import is_feed
-from contentspider.site.own.feeds import read_entries
+from contentspider.crawl.spider.links import page_links, read_head
+from contentspider.crawl.spider.robots import header_directives, meta_directives
+from contentspider.crawl.spider.sitemaps import is_feed
+from contentspider.site.own.readers.feeds import read_entries
 from tests.conftest import Site, read_jsonl, run
 from tests.hostile import Exchange, HostileSite, serve_hostile
 from tests.sites import article

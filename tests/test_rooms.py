@@ -16,22 +16,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PACKAGE = ROOT / "contentspider"
-# Each room may import those that are named with it, its own, and the modules without a room.
+# Each room may import those that are named with it, and its own.
 ROOMS = {
-    "page": set(),
+    "ground": set(),
+    "page": {"ground"},
     "runtime": set(),
-    "site": {"page", "runtime"},
-    "storage": {"page", "site"},
-    "evaluation": {"page", "site", "storage"},
-    "report": {"page", "site", "storage"},
-    "index": {"page", "site", "storage"},
-    "web": {"page", "site", "storage", "index"},
-    "crawl": {"page", "site", "storage", "index"},
+    "site": {"ground", "page", "runtime"},
+    "recrawl": {"ground", "page", "site"},
+    "state": {"ground", "page", "site", "recrawl"},
+    "evaluation": {"ground", "page", "site", "state"},
+    "report": {"ground", "page", "site", "state"},
+    "index": {"ground", "page", "site", "state"},
+    "web": {"ground", "page", "site", "state", "index"},
+    "crawl": {"ground", "page", "site", "recrawl", "state", "index"},
+    "run": {"ground", "page", "site", "recrawl", "state", "index", "crawl"},
 }
-# They stand above all rooms, or below all of them.
+# They stand above all rooms; the package itself has the version, which any room may ask for.
 OUTSIDE = {"cli", "extract", "__main__", "__init__"}
-BELOW = {"errors", "jsonlines", "terminal", "__init__"}
-MAX_LINES, MAX_METHODS = 400, 15
+MAX_LINES, MAX_METHODS, MAX_MODULES = 400, 15, 12
 # It is one file by design: users copy it to where there is no contentspider.
 COPIED, COPIED_LINES = "contentspider/runtime/contentspider_rules.py", 740
 
@@ -72,7 +74,7 @@ def test_arrows_between_rooms_point_one_way() -> None:
         for name, path in known.items()
         if room(name) not in OUTSIDE
         for target in imports(name, path, known, typing=True)
-        if room(target) not in {room(name)} | BELOW | ROOMS.get(room(name), set())
+        if room(target) not in {room(name), "__init__"} | ROOMS[room(name)]
     ]
     assert not wrong
 
@@ -84,6 +86,15 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"a circle of imports: {' -> '.join(error.args[1])}")
+
+
+def test_no_folder_is_crowded() -> None:
+    crowded = {}
+    for folder in {path.parent for path in PACKAGE.rglob("*.py")}:
+        names = {path.stem for path in folder.glob("*.py*") if path.suffix in (".py", ".pyx")}
+        if len(names) > MAX_MODULES:
+            crowded[folder.relative_to(ROOT).as_posix()] = len(names)
+    assert not crowded
 
 
 def test_modules_and_classes_are_small() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 from contentspider.page.blocks import Block
 from contentspider.page.document import Page
-from contentspider.site import rows
-from contentspider.site.rows import Group, SlotFeatures, places, shape, text_key, weigh
-from contentspider.site.slots import SlotTable
+from contentspider.site.judge import rows
+from contentspider.site.judge.rows import Group, SlotFeatures, places, shape, text_key, weigh
+from contentspider.site.vote.slots import SlotTable
 
 
 def features(html: str, names: tuple[str, ...] = (), noise: tuple[str, ...] = ()) -> list[set[str]]:

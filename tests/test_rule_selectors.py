@@ -11,9 +11,9 @@ from lxml import html as lxml_html
 
 from contentspider.page.document import Page
 from contentspider.runtime.contentspider_rules import Rules
-from contentspider.site.extraction_rules import learn_rules
 from contentspider.site.learner import SiteLearner
-from contentspider.site.rule_files import WRITERS, write_rules
+from contentspider.site.rules.extraction import learn_rules
+from contentspider.site.rules.files import WRITERS, write_rules
 from tests.conftest import token_f1
 from tests.sites import prose
 from tests.test_rules_runtime import parsed

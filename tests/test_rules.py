@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site import rules
-from contentspider.site.rules import RULES
+from contentspider.site.vote import rules
+from contentspider.site.vote.rules import RULES
 from tests.conftest import ROOT, TIMEOUT
 from tests.sites import laid_out, marked, prose, site_of, where
 
@@ -292,7 +292,7 @@ def test_what_repeats_a_heading_is_an_echo_but_the_heading_is_not() -> None:
 
 
 FILLED_IN = """
-from contentspider.site.rules import fill_in
+from contentspider.site.vote.rules import fill_in
 from tests.sites import site_of
 words = dict(anchor=1, beacon=2, castle=3, dragon=7, engine=8, falcon=9)
 pages = ["<p>" + " ".join(words)]

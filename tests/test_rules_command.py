@@ -9,7 +9,7 @@ import pytest
 
 from contentspider.cli import main
 from contentspider.runtime.contentspider_rules import Rules
-from contentspider.storage.models import ModelStore
+from contentspider.state.stores.models import ModelStore
 from tests.test_extraction_rules import html, site
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.site import rules
-from contentspider.site.rules import split_comments
+from contentspider.site.vote import rules
+from contentspider.site.vote.rules import split_comments
 from tests.sites import prose, site_of, where
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.storage.database import lock_of
-from contentspider.storage.ledger import Ledger
+from contentspider.state.ledger.database import lock_of
+from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
 from tests.sites import small_site
 

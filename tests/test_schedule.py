@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl import jobs
-from contentspider.crawl.jobs import Jobs, SiteResult, verdict
-from contentspider.crawl.ledgers import crawl_ledger
-from contentspider.crawl.outcome import Outcome
-from contentspider.crawl.schedule import AT_ONCE, Standing, standing
-from contentspider.crawl.sitesfile import PlannedSite
-from contentspider.storage import runs
-from contentspider.storage.database import is_in_use, lock_of
-from contentspider.storage.ledger import Ledger
+from contentspider.run import jobs
+from contentspider.run.jobs import Jobs, SiteResult, verdict
+from contentspider.run.schedule import AT_ONCE, Standing, standing
+from contentspider.run.sitesfile import PlannedSite
+from contentspider.state.crawls.ledgers import crawl_ledger
+from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.ledger import runs
+from contentspider.state.ledger.database import is_in_use, lock_of
+from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.keeper import Keeper
-from contentspider.crawl.outage import FAILURES, Hosts
-from contentspider.crawl.scheduler import LedgerScheduler
-from contentspider.storage.ledger import Ledger
+from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.outage import FAILURES, Hosts
+from contentspider.crawl.queue.scheduler import LedgerScheduler
+from contentspider.state.ledger.ledger import Ledger
 
 
 class FakeKeeper:

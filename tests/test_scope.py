@@ -16,17 +16,17 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.guard import (
+from contentspider.crawl.spider.guard import (
     CredentialsMiddleware,
     GuardMiddleware,
     RefusedError,
     network_of,
 )
-from contentspider.crawl.scope import Scope, crawl_name
-from contentspider.crawl.sites import SiteKeys
-from contentspider.crawl.spider import START_META_KEY, SiteSpider
-from contentspider.errors import ContentSpiderError
-from contentspider.page.addresses import clean_address
+from contentspider.crawl.spider.spider import START_META_KEY, SiteSpider
+from contentspider.ground.addresses import clean_address
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.scope import Scope, crawl_name
+from contentspider.ground.sites import SiteKeys
 from tests.conftest import Site, read_jsonl, run, serve
 from tests.sites import article, small_site
 
@@ -136,7 +136,7 @@ def test_a_name_that_leads_into_a_private_network_is_known_by_its_answer() -> No
 
 def test_without_its_guard_nothing_is_asked_for(site: Site, tmp_path: Path) -> None:
     site.add("/", article(1))
-    no_guard = '{"contentspider.crawl.guard.GuardMiddleware": null}'
+    no_guard = '{"contentspider.crawl.spider.guard.GuardMiddleware": null}'
     done = run(
         *("crawl", site.url, "--no-sitemaps", "-s", f"DOWNLOADER_MIDDLEWARES={no_guard}"),
         cwd=tmp_path,
@@ -251,7 +251,7 @@ def crawl_spider(folder: Path, address: str, *arguments: str) -> str:
     import subprocess
     import sys
 
-    (folder / "scrapy.cfg").write_text("[settings]\ndefault = contentspider.crawl.project\n")
+    (folder / "scrapy.cfg").write_text("[settings]\ndefault = contentspider.run.project\n")
     command = [sys.executable, "-m", "scrapy", "crawl", "site", "-a", f"url={address}", *arguments]
     options = ["-O", "pages.jsonl", "-s", "DOWNLOAD_DELAY=0"]
     done = subprocess.run(

@@ -18,7 +18,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-from contentspider.storage.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl
 from tests.sites import small_site
 
@@ -34,7 +34,7 @@ PROJECT = {
     "shop/settings.py": """
 from pathlib import Path
 BOT_NAME = "shop"
-SPIDER_MODULES = ["shop.spiders", "contentspider.crawl.spider"]
+SPIDER_MODULES = ["shop.spiders", "contentspider.crawl.spider.spider"]
 ADDONS = {"contentspider.Addon": 500}
 CONTENTSPIDER_DURABLE = True
 CONTENTSPIDER_ITEM_FIELDS = {"shop.items.Offer": {"content": "text"}}

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.storage import remote
-from contentspider.storage.remote import (
+from contentspider.state.stores import remote
+from contentspider.state.stores.remote import (
     Objects,
     RemoteError,
     ReplacedError,
     open_objects,
     without_secrets,
 )
-from contentspider.storage.shared import SharedFiles
+from contentspider.state.stores.shared import SharedFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.storage.remote import RemoteError, ReplacedError, open_objects
-from contentspider.storage.shared import SharedFiles
+from contentspider.state.stores.remote import RemoteError, ReplacedError, open_objects
+from contentspider.state.stores.shared import SharedFiles
 from tests.seaweed import BUCKET, KEY, SECRET, s3_server
 from tests.test_sharing import Machines
 

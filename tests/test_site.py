@@ -11,22 +11,22 @@ import sys
 import numpy as np
 import pytest
 
-from contentspider.errors import NotEnoughTextError, StateError
 from contentspider.evaluation.corpora import find_corpora
+from contentspider.ground.errors import NotEnoughTextError, StateError
+from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.page.hints import Hints
 from contentspider.site import learner as learner_module
-from contentspider.site import rows as rows_module
-from contentspider.site.blocks import gather
-from contentspider.site.clusters import cluster_slots
+from contentspider.site.judge import rows as rows_module
+from contentspider.site.judge.prior import Prior
 from contentspider.site.learner import SiteLearner
-from contentspider.site.model import SiteModel
+from contentspider.site.models.model import SiteModel
 from contentspider.site.options import LearningOptions
-from contentspider.site.paper import cluster_blocks, label_like_the_paper
-from contentspider.site.prior import Prior
-from contentspider.site.relevance import (
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.clusters import cluster_slots
+from contentspider.site.vote.paper import cluster_blocks, label_like_the_paper
+from contentspider.site.vote.relevance import (
     MAX_CHARS,
     contrasts,
     lcs_length,
@@ -35,7 +35,7 @@ from contentspider.site.relevance import (
     other_hints,
     own_hints,
 )
-from contentspider.site.slots import SlotTable, count_names
+from contentspider.site.vote.slots import SlotTable, count_names
 from tests.conftest import token_f1
 from tests.sites import prose
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.cli import build_parser
-from contentspider.crawl.sitesfile import KEYS, SitesFileError, read_sites
+from contentspider.run.sitesfile import KEYS, SitesFileError, read_sites
 
 if TYPE_CHECKING:
     from pathlib import Path

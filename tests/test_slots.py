@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import PageBlocks
 from contentspider.page.document import Page
-from contentspider.page.hints import Hints
-from contentspider.site import blocks, clusters, slots, teasers
-from contentspider.site.clusters import cluster_slots
-from contentspider.site.relevance import (
+from contentspider.site.vote import blocks, clusters, slots, teasers
+from contentspider.site.vote.clusters import cluster_slots
+from contentspider.site.vote.relevance import (
     MAX_CHARS,
     contrasts,
     lcs_length,
@@ -18,8 +18,8 @@ from contentspider.site.relevance import (
     other_hints,
     own_hints,
 )
-from contentspider.site.slots import SlotTable, count_names, step_names
-from contentspider.site.teasers import teaser_slots
+from contentspider.site.vote.slots import SlotTable, count_names, step_names
+from contentspider.site.vote.teasers import teaser_slots
 from tests.sites import laid_out, prose, site_of
 
 

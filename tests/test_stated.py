@@ -7,10 +7,10 @@ import zlib
 
 import pytest
 
-from contentspider.errors import StateError
-from contentspider.page import stated
+from contentspider.ground.errors import StateError
+from contentspider.page.about import stated
+from contentspider.page.about.stated import StatedText, marked_texts, plain_text, stated_texts
 from contentspider.page.document import Page
-from contentspider.page.stated import StatedText, marked_texts, plain_text, stated_texts
 
 TEXT = "one two three four five six seven eight"
 OTHER = "nine ten eleven twelve thirteen fourteen fifteen sixteen"

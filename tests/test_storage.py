@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import scrapy
 
-from contentspider.crawl.items import ContentItem
-from contentspider.errors import ContentSpiderError, StateError
+from contentspider.crawl.hold.items import ContentItem
+from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.page.document import Page
 from contentspider.site.learner import SiteLearner
-from contentspider.site.model import SCHEMA, SiteModel
-from contentspider.storage.items import dump_item, load_item
-from contentspider.storage.models import ModelStore
+from contentspider.site.models.model import SCHEMA, SiteModel
+from contentspider.state.ledger.item_json import dump_item, load_item
+from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,10 +20,10 @@ from contentspider.evaluation.training import (
     train_prior,
     training_rows,
 )
+from contentspider.site.judge.prior import Prior
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
 from contentspider.site.own import alignment
-from contentspider.site.prior import Prior
 
 if TYPE_CHECKING:
     from pathlib import Path

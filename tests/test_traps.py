@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from contentspider.crawl.traps import (
+from contentspider.crawl.spider.traps import (
     BARREN_PAGES,
     SeenTexts,
     Traps,
@@ -64,8 +64,8 @@ def test_a_barren_shape_is_followed_from_elsewhere_and_set_free_by_something_new
 
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("contentspider.crawl.traps.MAX_SHAPES", 10)
-    monkeypatch.setattr("contentspider.crawl.traps.MAX_SEEN", 50)
+    monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_SHAPES", 10)
+    monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_SEEN", 50)
     made = traps()
     for number in range(100):
         name = "".join("abcdefghij"[int(digit)] for digit in str(number))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from contentspider.site.trees import Trees
+from contentspider.site.judge.trees import Trees
 
 FEATURES = 6
 

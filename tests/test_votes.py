@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.site import votes
-from contentspider.site.blocks import gather
-from contentspider.site.rules import Rule
-from contentspider.site.votes import VOTERS, Voter, log_odds, vote
+from contentspider.site.vote import votes
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.rules import Rule
+from contentspider.site.vote.votes import VOTERS, Voter, log_odds, vote
 from tests.sites import prose, site_of, texts_of, where
 
 
@@ -305,7 +305,7 @@ def test_a_site_of_pages_without_blocks_is_gathered() -> None:
 def test_a_learner_takes_other_rules_and_voters() -> None:
     from contentspider.page.document import Page
     from contentspider.site.learner import SiteLearner
-    from contentspider.site.rules import RULES
+    from contentspider.site.vote.rules import RULES
 
     pages = [Page.from_html(article(number), f"/{number}") for number in range(6)]
     headings = Rule("no_headings", 20.0, lambda site, prior: site.headings)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.errors import ContentSpiderError
-from contentspider.storage import warc
-from contentspider.storage.warc import Exchange, WarcFile, whole_bytes
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files import warc
+from contentspider.state.files.warc import Exchange, WarcFile, whole_bytes
 from tests.conftest import ROOT, TIMEOUT, Site, run
 from tests.sites import small_site
 
@@ -166,7 +166,7 @@ class Own(scrapy.Spider):
 FULL = """
 import resource, sys
 from pathlib import Path
-from contentspider.storage.warc import WarcFile
+from contentspider.state.files.warc import WarcFile
 from tests.test_warc import EXCHANGE
 
 file = WarcFile(Path(sys.argv[1]), "test")

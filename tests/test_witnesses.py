@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.outage import FAILURES, MAX_FAILURES, Hosts
-from contentspider.crawl.outcome import Outcome
-from contentspider.storage.frontier import SQLiteFrontier
-from contentspider.storage.ledger import Ledger
+from contentspider.crawl.queue.outage import FAILURES, MAX_FAILURES, Hosts
+from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.ledger.frontier import SQLiteFrontier
+from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import Site, run
 from tests.sites import article
 from tests.test_outage import Clock, fail, many

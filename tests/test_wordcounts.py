@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contentspider.page.document import Page
-from contentspider.site.wordcounts import CELLS, LAYOUT, count_unit_words, count_words
+from contentspider.site.judge.wordcounts import CELLS, LAYOUT, count_unit_words, count_words
 
 HTML = (
     "<body>a b<div>one two <a href=/x>three-four</a> <b>five</b><section><p>six <a href=/>seven"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.page.document import Page
-from contentspider.site.blocks import gather
+from contentspider.site.judge.prior import Prior
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.texts import OwnText
 from contentspider.site.own.vote import OwnVote
-from contentspider.site.prior import Prior
-from contentspider.site.rules import RULES
 from contentspider.site.scores import text_score
-from contentspider.site.votes import VOTERS
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.votes import VOTERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,8 +24,8 @@ from contentspider.cli import (
     search,
     serve,
 )
-from contentspider.errors import ContentSpiderError
-from contentspider.terminal import SafeFormatter, printable
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import SafeFormatter, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.site.labels import LABELS
-from contentspider.storage.formats import PAGE_KINDS
-from contentspider.storage.remote import is_url
+from contentspider.state.files.formats import PAGE_KINDS
+from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     from typing import TypeAlias

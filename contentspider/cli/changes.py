@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import CRAWL_HELP, add_state_dir
-from contentspider.errors import ContentSpiderError
-from contentspider.storage.takeover import CHANGES
-from contentspider.terminal import printable
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable
+from contentspider.state.history.takeover import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,9 +88,9 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 def _changes(options: argparse.Namespace) -> int:
-    from contentspider.crawl.export import find_history
-    from contentspider.storage.formats import replacing
-    from contentspider.storage.history import SQLiteHistory
+    from contentspider.state.crawls.export import find_history
+    from contentspider.state.files.formats import replacing
+    from contentspider.state.history.history import SQLiteHistory
 
     path = find_history(options.crawl, options.state_dir or "")
     history = SQLiteHistory(path, read_only=True)
@@ -118,10 +118,10 @@ def _changes(options: argparse.Namespace) -> int:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from contentspider.crawl.export import find_history, histories
-    from contentspider.site.difference import diff_lines
+    from contentspider.recrawl.difference import diff_lines
     from contentspider.site.record import page_id
-    from contentspider.storage.history import SQLiteHistory
+    from contentspider.state.crawls.export import find_history, histories
+    from contentspider.state.history.history import SQLiteHistory
 
     state_dir = options.state_dir or ""
     paths = [find_history(options.crawl, state_dir)] if options.crawl else histories(state_dir)

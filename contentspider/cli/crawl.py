@@ -18,11 +18,11 @@ from contentspider.cli.arguments import (
     positive,
     seconds,
 )
-from contentspider.crawl.default_index import DEFAULT
-from contentspider.crawl.outcome import MEANINGS
+from contentspider.ground.terminal import printable
 from contentspider.index.engine import ENGINES
-from contentspider.storage.formats import Output
-from contentspider.terminal import printable
+from contentspider.state.crawls.default_index import DEFAULT
+from contentspider.state.crawls.outcome import MEANINGS
+from contentspider.state.files.formats import Output
 
 if TYPE_CHECKING:
     from contentspider.cli.arguments import Commands, Group
@@ -271,21 +271,21 @@ def _add_runs(group: Group) -> None:
 
 
 def _crawl(options: argparse.Namespace) -> int:
-    from contentspider.crawl.run import crawl
+    from contentspider.run.run import crawl
 
     return crawl(options)
 
 
 def _status(options: argparse.Namespace) -> int:
-    from contentspider.crawl.export import find_crawl
-    from contentspider.crawl.status import crawl_status
+    from contentspider.state.crawls.export import find_crawl
+    from contentspider.state.crawls.status import crawl_status
 
     print(printable(crawl_status(find_crawl(options.crawl, options.state_dir or ""))))
     return 0
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from contentspider.crawl.export import export_items, find_crawl
+    from contentspider.state.crawls.export import export_items, find_crawl
 
     output = Output.parse(options.output, options.format)
     written = export_items(find_crawl(options.crawl, options.state_dir or ""), [output])

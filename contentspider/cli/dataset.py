@@ -70,7 +70,7 @@ def _dataset(options: argparse.Namespace) -> int:
     if path.exists() and path.suffix != ".sqlite":
         sources = find_sources(path)
     else:
-        from contentspider.crawl.export import find_crawl
+        from contentspider.state.crawls.export import find_crawl
 
         sources = crawl_sources(find_crawl(options.source, options.state_dir or ""))
     records = read_records(sources, options.labels, options.units)

@@ -163,13 +163,13 @@ def add_to(commands: Commands) -> None:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from contentspider.errors import ContentSpiderError
     from contentspider.evaluation.baselines import new_baseline
     from contentspider.evaluation.comparison import predict_by_method
     from contentspider.evaluation.corpora import find_corpora
     from contentspider.evaluation.predict import predict_by_crawl, predict_site
     from contentspider.evaluation.training import cross_fit
-    from contentspider.site.prior import Prior
+    from contentspider.ground.errors import ContentSpiderError
+    from contentspider.site.judge.prior import Prior
 
     learning = chosen_learning(options)
     if options.method:

@@ -16,8 +16,8 @@ from contentspider.cli.arguments import (
     folder,
     positive,
 )
-from contentspider.errors import ContentSpiderError
-from contentspider.storage.formats import STDOUT, WRITERS, Output
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files.formats import STDOUT, WRITERS, Output
 
 if TYPE_CHECKING:
     import argparse

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import CRAWL_HELP, add_state_dir, seconds
+from contentspider.ground.terminal import printable
 from contentspider.index.engine import ENGINES, shown
-from contentspider.terminal import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -83,13 +83,13 @@ def _limits(options: argparse.Namespace) -> Limits:
 
 
 def _url(options: argparse.Namespace) -> str:
-    from contentspider.crawl.default_index import index_url
+    from contentspider.state.crawls.default_index import index_url
 
     return index_url(options.engine, options.state_dir or "")
 
 
 def _history(options: argparse.Namespace) -> Path:
-    from contentspider.crawl.export import find_history
+    from contentspider.state.crawls.export import find_history
 
     return find_history(options.crawl, options.state_dir or "")
 
@@ -125,8 +125,8 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _rebuild(options: argparse.Namespace) -> int:
-    from contentspider.crawl.export import histories
     from contentspider.index.operations import rebuild
+    from contentspider.state.crawls.export import histories
 
     paths = histories(options.state_dir or "")
     reports = rebuild(paths, _url(options), _limits(options), _tell)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import add_state_dir
-from contentspider.errors import ContentSpiderError
-from contentspider.terminal import printable
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable
 
 if TYPE_CHECKING:
     import argparse
 
     from contentspider.page.document import Page
-    from contentspider.site.model import SiteModel
+    from contentspider.site.models.model import SiteModel
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +43,8 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 def kept_pages(site: str, state_dir: str) -> list[Page]:
     """Return the pages of a site that its crawl has kept; none if there is no crawl of it."""
-    from contentspider.crawl.export import find_crawl
-    from contentspider.storage.ledger import Ledger
+    from contentspider.state.crawls.export import find_crawl
+    from contentspider.state.ledger.ledger import Ledger
 
     try:
         ledger = Ledger(find_crawl(site, state_dir), read_only=True)
@@ -71,7 +71,7 @@ def known_site(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
     if source in store.sites():
         return store.read(source), kept_pages(source, state_dir)
     if folder.is_dir():
-        from contentspider.page.files import read_pages
+        from contentspider.page.input.files import read_pages
 
         site, pages = folder.resolve().name, read_pages(folder)
         model = store.load(site)
@@ -88,8 +88,8 @@ def known_site(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
 
 
 def _of_crawl(name: str, state_dir: str, site: str) -> tuple[str, list[Page]]:
-    from contentspider.crawl.export import find_crawl
-    from contentspider.storage.ledger import Ledger
+    from contentspider.state.crawls.export import find_crawl
+    from contentspider.state.ledger.ledger import Ledger
 
     crawl = find_crawl(name, state_dir)
     ledger = Ledger(crawl, read_only=True)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import add_state_dir, not_negative, positive
 from contentspider.cli.known import kept_pages
-from contentspider.errors import ContentSpiderError, StateError
-from contentspider.terminal import printable
+from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.ground.terminal import printable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from contentspider.cli.arguments import Commands
-    from contentspider.site.model import SiteModel
-    from contentspider.site.summary import SlotSummary
-    from contentspider.storage.models import ModelStore
+    from contentspider.site.models.model import SiteModel
+    from contentspider.site.models.summary import SlotSummary
+    from contentspider.state.stores.models import ModelStore
 
 
 def add_to(commands: Commands) -> None:
@@ -112,7 +112,7 @@ def _add_most(parser: argparse.ArgumentParser) -> None:
 
 def _models(options: argparse.Namespace) -> int:
     from contentspider.crawl.sharing import open_models
-    from contentspider.storage.shared_models import SharedModels
+    from contentspider.state.stores.shared_models import SharedModels
 
     store = open_models(options.models, options.state_dir or "")
     options.act(store, options)
@@ -139,7 +139,7 @@ def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
 
 
 def _list(store: ModelStore, options: argparse.Namespace) -> None:
-    from contentspider.site.folder import read_manifest
+    from contentspider.site.models.folder import read_manifest
 
     if not options.site:
         for site in store.sites():
@@ -170,7 +170,7 @@ def _list(store: ModelStore, options: argparse.Namespace) -> None:
 
 
 def _show(store: ModelStore, options: argparse.Namespace) -> None:
-    from contentspider.site.prior import Prior
+    from contentspider.site.judge.prior import Prior
 
     model = _read(store, options.site, options.generation)
     number = options.generation or store.generations(options.site).present()
@@ -199,7 +199,7 @@ def _show(store: ModelStore, options: argparse.Namespace) -> None:
 
 
 def _explain(store: ModelStore, options: argparse.Namespace) -> None:
-    from contentspider.site.explanation import explain_model
+    from contentspider.site.models.explanation import explain_model
 
     model = _read(store, options.site, options.generation)
     found = explain_model(model, kept_pages(options.site, options.state_dir or ""))
@@ -246,7 +246,7 @@ def _corrections(store: ModelStore, site: str, state_dir: str) -> list[str]:
 
 
 def _diff(store: ModelStore, options: argparse.Namespace) -> None:
-    from contentspider.site.summary import compare
+    from contentspider.site.models.summary import compare
 
     generations = store.generations(options.site)
     asked: list[int] = options.generations
@@ -282,7 +282,7 @@ def _rollback(store: ModelStore, options: argparse.Namespace) -> None:
 
 
 def _export(store: ModelStore, options: argparse.Namespace) -> None:
-    from contentspider.storage.transfer import export_model
+    from contentspider.state.stores.transfer import export_model
 
     model = _read(store, options.site, options.generation)
     export_model(model, options.file)
@@ -290,7 +290,7 @@ def _export(store: ModelStore, options: argparse.Namespace) -> None:
 
 
 def _import(store: ModelStore, options: argparse.Namespace) -> None:
-    from contentspider.storage.transfer import import_model
+    from contentspider.state.stores.transfer import import_model
 
     model = import_model(options.file)
     store.save(model, "import")

@@ -64,7 +64,7 @@ def _report(options: argparse.Namespace) -> int:
     if source.is_dir() or (source.is_file() and source.suffix != ".sqlite"):
         pages = write_report(source, options.output, chosen_learning(options), options.models)
     else:
-        from contentspider.crawl.export import find_crawl
+        from contentspider.state.crawls.export import find_crawl
 
         pages = write_crawl_report(
             find_crawl(options.source, options.state_dir or ""),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import positive, share
 from contentspider.cli.known import add_models, add_source, known_site, model_for
-from contentspider.errors import ContentSpiderError
-from contentspider.terminal import printable
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -97,9 +97,9 @@ def _rules(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from contentspider.site.extraction_rules import learn_rules, rules_of_manifest
-    from contentspider.site.rule_files import write_rules
-    from contentspider.storage.formats import replacing
+    from contentspider.site.rules.extraction import learn_rules, rules_of_manifest
+    from contentspider.site.rules.files import write_rules
+    from contentspider.state.files.formats import replacing
 
     model, pages = known_site(options)
     if pages:
@@ -176,7 +176,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _apply(options: argparse.Namespace) -> int:
     from contentspider.runtime.contentspider_rules import Rules
-    from contentspider.storage.formats import replacing
+    from contentspider.state.files.formats import replacing
 
     rules = Rules.load(options.rules)
     files = html_paths(options.paths)
@@ -208,7 +208,7 @@ def html_paths(paths: list[Path]) -> list[Path]:
     """Return the HTML files that the paths are, or hold; raises `ContentSpiderError` if there are
     none.
     """
-    from contentspider.page.files import html_files
+    from contentspider.page.input.files import html_files
 
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")

@@ -10,14 +10,14 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import add_state_dir, positive
-from contentspider.crawl.outcome import Outcome
-from contentspider.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.crawls.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.cli.arguments import Commands
-    from contentspider.crawl.sitesfile import PlannedSite
+    from contentspider.run.sitesfile import PlannedSite
 
 DEFAULT_JOBS = 2
 MEANINGS = {
@@ -78,8 +78,8 @@ def add_to(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from contentspider.crawl.jobs import Jobs, verdict, write_summary
-    from contentspider.crawl.sitesfile import read_sites
+    from contentspider.run.jobs import Jobs, verdict, write_summary
+    from contentspider.run.sitesfile import read_sites
 
     started = datetime.now(timezone.utc)
     summary = options.summary.absolute() if options.summary else None

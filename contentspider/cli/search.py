@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import add_state_dir, positive
 from contentspider.cli.index import ENGINE_HELP
-from contentspider.crawl.default_index import DEFAULT, has_default, index_url
-from contentspider.errors import ContentSpiderError
-from contentspider.terminal import printable
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable
+from contentspider.state.crawls.default_index import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
     import argparse

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import add_state_dir, not_negative
 from contentspider.cli.search import add_index, chosen_index
-from contentspider.errors import ContentSpiderError
-from contentspider.terminal import printable
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -48,8 +48,8 @@ def add_to(commands: Commands) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from contentspider.crawl.export import histories
     from contentspider.index.operations import opened
+    from contentspider.state.crawls.export import histories
     from contentspider.web.app import make_app
     from contentspider.web.server import listening, run
 

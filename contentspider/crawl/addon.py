@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.answers import AnswersMiddleware
-from contentspider.crawl.bodies import BODIES_ORDER, BodiesMiddleware
-from contentspider.crawl.headers import HeadersMiddleware
-from contentspider.crawl.holder import Holder, ItemPipelines
-from contentspider.crawl.keeper import Keeper
-from contentspider.crawl.middleware import BlocksMiddleware, PagesMiddleware
+from contentspider.crawl.hold.bodies import BODIES_ORDER, BodiesMiddleware
+from contentspider.crawl.hold.holder import Holder, ItemPipelines
+from contentspider.crawl.hold.middleware import BlocksMiddleware, PagesMiddleware
+from contentspider.crawl.hold.pipeline import ContentPipeline
 from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.pipeline import ContentPipeline
 from contentspider.crawl.progress import Progress
-from contentspider.crawl.scheduler import LedgerScheduler
+from contentspider.crawl.queue.answers import AnswersMiddleware
+from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.crawl.settings import DEFAULTS
+from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
 
 if TYPE_CHECKING:

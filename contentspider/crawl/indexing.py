@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.default_index import index_url
-from contentspider.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
 from contentspider.index.sync import Limits
+from contentspider.state.crawls.default_index import index_url
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ except ImportError as error:
         "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
     ) from error
 
-from contentspider.crawl.outcome import F1_STAT, PAGES_STAT
 from contentspider.crawl.settings import DEFAULTS
+from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
 
 
 class ShareMonitor(BaseScrapyMonitor):

@@ -7,11 +7,11 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.items import FieldMap
+from contentspider.crawl.hold.items import FieldMap
 from contentspider.crawl.setting_type import SettingError
 from contentspider.crawl.settings import DEFAULTS, PREFIX, SETTINGS
 from contentspider.site.options import LearningOptions, OptionError
-from contentspider.storage.remote import RemoteError, check_url, is_url
+from contentspider.state.stores.remote import RemoteError, check_url, is_url
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrapy.exporters import JsonLinesItemExporter
 
-from contentspider.storage.parquet import check_parquet, write_parquet
+from contentspider.state.files.parquet import check_parquet, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

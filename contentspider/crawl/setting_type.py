@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings

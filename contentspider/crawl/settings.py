@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from contentspider.crawl.setting_type import Setting
-from contentspider.site.generations import KEPT_GENERATIONS
+from contentspider.site.models.generations import KEPT_GENERATIONS
 
 PREFIX = "CONTENTSPIDER_"
 

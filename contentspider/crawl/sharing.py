@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.ledgers import state_folder
-from contentspider.storage.models import ModelStore
-from contentspider.storage.remote import RemoteError, is_url, open_objects
-from contentspider.storage.shared_history import SharedHistory
-from contentspider.storage.shared_models import SharedModels
+from contentspider.state.crawls.ledgers import state_folder
+from contentspider.state.stores.models import ModelStore
+from contentspider.state.stores.remote import RemoteError, is_url, open_objects
+from contentspider.state.stores.shared_history import SharedHistory
+from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector

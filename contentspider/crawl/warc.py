@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from contentspider import __version__
-from contentspider.crawl.engine import end_at_start
 from contentspider.crawl.options import CrawlOptions
-from contentspider.errors import ContentSpiderError
-from contentspider.storage.warc import Exchange, WarcFile
+from contentspider.crawl.queue.engine import end_at_start
+from contentspider.ground import __version__
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files.warc import Exchange, WarcFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from contentspider.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,12 +15,12 @@ from contentspider.evaluation.baselines import BASELINES, new_baseline
 from contentspider.evaluation.charts import bar_chart
 from contentspider.evaluation.corpora import CorpusError, find_corpora
 from contentspider.evaluation.training import cross_fit
-from contentspider.page.body import as_utf8, parse
 from contentspider.page.document import Page
-from contentspider.page.files import html_files
+from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.input.files import html_files
+from contentspider.site.judge.prior import Prior
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
-from contentspider.site.prior import Prior
 from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.baselines.protocol import Baseline
     from contentspider.evaluation.corpora import Corpus, GoldPage
-    from contentspider.site.model import SiteModel
+    from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)
 

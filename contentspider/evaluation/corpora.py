@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
-from contentspider.jsonlines import json_lines
-from contentspider.page.files import read_pages
-from contentspider.site.own.reading import text_of, title_of
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.jsonlines import json_lines
+from contentspider.page.input.files import read_pages
+from contentspider.site.own.readers.reading import text_of, title_of
 from contentspider.site.own.texts import OwnText
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.records import (
     COLUMNS,
     ELEMENTS,
@@ -26,14 +25,15 @@ from contentspider.evaluation.records import (
     page_records,
 )
 from contentspider.evaluation.training import label_blocks
-from contentspider.page.hints import squeeze
-from contentspider.site.blocks import gather
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.about.hints import squeeze
+from contentspider.site.judge.prior import Prior
 from contentspider.site.labels import LABELS, VOTES
-from contentspider.site.prior import Prior
-from contentspider.site.relevance import lcs_lengths
-from contentspider.site.votes import vote
-from contentspider.storage.formats import FORMULA_STARTS, replacing
-from contentspider.storage.parquet import check_parquet
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.relevance import lcs_lengths
+from contentspider.site.vote.votes import vote
+from contentspider.state.files.formats import FORMULA_STARTS, replacing
+from contentspider.state.files.parquet import check_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.records import Record
     from contentspider.evaluation.sources import Source
     from contentspider.page.document import Page
-    from contentspider.site.blocks import SiteBlocks
+    from contentspider.site.vote.blocks import SiteBlocks
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lxml import etree
 
-from contentspider.page.around import is_link, own_text
-from contentspider.page.called import TAGS, called
-from contentspider.site.slots import step_names
+from contentspider.page.context import is_link, own_text
+from contentspider.page.thesis_names import TAGS, called
+from contentspider.site.vote.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ TAG_SAYS = {tag: frozenset([tag]) for tag in TAGS}
 class Node:
     """An element: its tag, its *parent*, its *index* among the children of that, its *depth* (the
     root's is 0), the *height* of what is below it, and what its own names say
-    (`contentspider.page.called`).
+    (`contentspider.page.thesis_names`).
 
     Of an element with children *listed* counts the elements from below the body down to it,
     *names*, *ids* and *classes* list them, the first `MAX_LISTED`; *tags* has theirs, *called* what

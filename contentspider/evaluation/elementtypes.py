@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.evaluation.training import label_blocks
-from contentspider.page.announced import block_ranges, noise_sections
-from contentspider.page.called import CALLED, TAGS, called
-from contentspider.page.names import step_tag
 from contentspider.page.text import WORD
+from contentspider.page.thesis_names import CALLED, TAGS, called
+from contentspider.page.words.announced import block_ranges, noise_sections
+from contentspider.page.words.names import step_tag
 from contentspider.site.derived import CONTAINED
-from contentspider.site.slots import step_names
+from contentspider.site.vote.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

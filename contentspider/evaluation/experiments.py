@@ -17,23 +17,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation import BY_LENGTH, EQUAL
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.metric import block_score, edit_score
 from contentspider.evaluation.published import judge_blocks, judge_pages, label_by_gold
 from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.evaluation.training import cross_fit, label_blocks
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.document import Page
-from contentspider.page.output import to_text
 from contentspider.page.text import tokens
-from contentspider.site.blocks import gather
-from contentspider.site.featuresets import SiteFeatures
+from contentspider.page.write.output import to_text
+from contentspider.site.judge.featuresets import SiteFeatures
+from contentspider.site.judge.svm import LinearSVM
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
 from contentspider.site.scores import text_score
-from contentspider.site.slots import SlotTable, count_names
-from contentspider.site.svm import LinearSVM
+from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.slots import SlotTable, count_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import GoldPage
-    from contentspider.site.prior import Prior
-    from contentspider.site.rows import Row
+    from contentspider.site.judge.prior import Prior
+    from contentspider.site.judge.rows import Row
     from contentspider.site.scores import Score
 
 logger = logging.getLogger(__name__)

@@ -16,8 +16,8 @@ from contentspider.evaluation.classifiers import CLASSIFIERS
 from contentspider.evaluation.experiments import owner_folds, text_of
 from contentspider.evaluation.metric import measures
 from contentspider.evaluation.training import label_blocks
+from contentspider.site.judge.wordcounts import CELLS, LAYOUT, count_unit_words, units
 from contentspider.site.scores import text_score
-from contentspider.site.wordcounts import CELLS, LAYOUT, count_unit_words, units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.experiments import ExperimentSite
     from contentspider.page.blocks import PageBlocks
     from contentspider.page.document import Page
-    from contentspider.site.wordcounts import WordCounts
+    from contentspider.site.judge.wordcounts import WordCounts
 
 UNITS = {"div, td": CELLS, "layout": LAYOUT}
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.decomposition import TruncatedSVD
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.classifiers import CLASSIFIERS, COMPONENTS
 from contentspider.evaluation.experiments import fold_numbers, measure, owner_folds, per_site
 from contentspider.evaluation.hybrid import six_numbers
 from contentspider.evaluation.training import label_blocks
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.site.classifier import Columns
-from contentspider.site.featuresets import SLOTS, SiteFeatures
-from contentspider.site.wordcounts import count_words
+from contentspider.site.judge.classifier import Columns
+from contentspider.site.judge.featuresets import SLOTS, SiteFeatures
+from contentspider.site.judge.wordcounts import count_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

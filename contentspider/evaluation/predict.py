@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.serve import SiteServer
-from contentspider.jsonlines import json_lines
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.jsonlines import json_lines
 from contentspider.site.alone import extract_page
 from contentspider.site.labels import VOTES
 from contentspider.site.learner import SiteLearner
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.corpora import Corpus
     from contentspider.page.document import Page
+    from contentspider.site.judge.prior import Prior
     from contentspider.site.options import LearningOptions
-    from contentspider.site.prior import Prior
 
 logger = logging.getLogger(__name__)
 

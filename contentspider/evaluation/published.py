@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from contentspider.page.hints import squeeze
-from contentspider.site.classifier import Columns
-from contentspider.site.featuresets import FEATURE_SETS, SiteFeatures
-from contentspider.site.paper import cluster_blocks
+from contentspider.page.about.hints import squeeze
+from contentspider.site.judge.classifier import Columns
+from contentspider.site.judge.featuresets import FEATURE_SETS, SiteFeatures
+from contentspider.site.vote.paper import cluster_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from contentspider.page.document import Page
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.vote.slots import SlotTable
 
     Bools = NDArray[np.bool_]
     Numbers = NDArray[np.floating[Any]]

@@ -17,13 +17,13 @@ from contentspider.evaluation.elements import (
     sibling_tags,
     tree_of,
 )
-from contentspider.page.announced import block_ranges, noise_sections
-from contentspider.page.called import CALLED
 from contentspider.page.geometry import BOTTOM, TOP, box_around, geometry, read_boxes
-from contentspider.page.names import HEADINGS
 from contentspider.page.text import WORD
+from contentspider.page.thesis_names import CALLED
+from contentspider.page.words.announced import block_ranges, noise_sections
+from contentspider.page.words.names import HEADINGS
 from contentspider.site.derived import CONTAINED
-from contentspider.site.wordcounts import WordCounts, linked_words
+from contentspider.site.judge.wordcounts import WordCounts, linked_words
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.elements import Node
     from contentspider.evaluation.sources import Read
     from contentspider.page.geometry import Box, Geometry
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.vote.slots import SlotTable
 
     Value = str | int | float | None
     Record = dict[str, Value]

@@ -6,10 +6,10 @@ from math import isnan, nan
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.charts import line_chart
 from contentspider.evaluation.experiments import ExperimentSite, text_of
 from contentspider.evaluation.metric import edit_score
+from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.corpora import GoldPage
-from contentspider.jsonlines import json_lines
-from contentspider.page.rendered import read_with_gold
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.jsonlines import json_lines
+from contentspider.page.input.rendered import read_with_gold
 from contentspider.page.text import tokens
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.page.announced import header_key
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.blocks import new_walker, read_tree
-from contentspider.page.body import as_utf8, is_binary, parse
 from contentspider.page.document import Page
-from contentspider.page.files import html_files
-from contentspider.page.rendered import read_rendered
+from contentspider.page.input.body import as_utf8, is_binary, parse
+from contentspider.page.input.files import html_files
+from contentspider.page.input.rendered import read_rendered
+from contentspider.page.words.announced import header_key
 from contentspider.site.title import title_parts
-from contentspider.storage.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

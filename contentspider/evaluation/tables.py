@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation import EQUAL
 from contentspider.evaluation.cart import cart_tables
 from contentspider.evaluation.charts import bar_chart, confusion_chart, line_chart
@@ -21,7 +20,8 @@ from contentspider.evaluation.predict import predict_site
 from contentspider.evaluation.rendered_curve import edit_curve
 from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.evaluation.training import cross_fit
-from contentspider.site.featuresets import ALL_SETS, FEATURE_SETS, SLOTS, needs_attributes
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.site.judge.featuresets import ALL_SETS, FEATURE_SETS, SLOTS, needs_attributes
 from contentspider.site.labels import LABELS
 from contentspider.site.options import LearningOptions
 from contentspider.site.scores import text_score

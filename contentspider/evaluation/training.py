@@ -14,11 +14,11 @@ from contentspider.evaluation.corpora import CorpusError
 from contentspider.page.blocks import new_walker
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.page.names import HEADINGS
 from contentspider.page.text import tokens
+from contentspider.page.words.names import HEADINGS
+from contentspider.site.judge.prior import Prior
+from contentspider.site.judge.trees import Trees
 from contentspider.site.own.alignment import matched_tokens
-from contentspider.site.prior import Prior
-from contentspider.site.trees import Trees
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from contentspider.errors import ContentSpiderError
-from contentspider.site.plugins import PlugIns
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.plugins import PlugIns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,17 +151,17 @@ class Engine(Protocol):
 ENGINES: PlugIns[type[Engine]] = PlugIns(
     "contentspider.engines",
     {
-        "tantivy": "contentspider.index.tantivy:TantivyEngine",
-        "sqlite": "contentspider.index.sqlite:SQLiteEngine",
-        "postgresql": "contentspider.index.postgresql:PostgreSQLEngine",
-        "typesense": "contentspider.index.typesense:TypesenseEngine",
-        "typesense+https": "contentspider.index.typesense:TypesenseEngine",
-        "meilisearch": "contentspider.index.meilisearch:MeilisearchEngine",
-        "meilisearch+https": "contentspider.index.meilisearch:MeilisearchEngine",
-        "opensearch": "contentspider.index.opensearch:OpenSearchEngine",
-        "opensearch+https": "contentspider.index.opensearch:OpenSearchEngine",
-        "elasticsearch": "contentspider.index.opensearch:OpenSearchEngine",
-        "elasticsearch+https": "contentspider.index.opensearch:OpenSearchEngine",
+        "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
+        "sqlite": "contentspider.index.engines.sqlite:SQLiteEngine",
+        "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
+        "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
+        "typesense+https": "contentspider.index.engines.typesense:TypesenseEngine",
+        "meilisearch": "contentspider.index.engines.meilisearch:MeilisearchEngine",
+        "meilisearch+https": "contentspider.index.engines.meilisearch:MeilisearchEngine",
+        "opensearch": "contentspider.index.engines.opensearch:OpenSearchEngine",
+        "opensearch+https": "contentspider.index.engines.opensearch:OpenSearchEngine",
+        "elasticsearch": "contentspider.index.engines.opensearch:OpenSearchEngine",
+        "elasticsearch+https": "contentspider.index.engines.opensearch:OpenSearchEngine",
     },
 )
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from contentspider.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.cursors import Cursors
 from contentspider.index.engine import EngineError, connect, shown
 from contentspider.index.retries import Retries
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync
-from contentspider.storage.documents import SQLiteDocuments
+from contentspider.state.history.documents import SQLiteDocuments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

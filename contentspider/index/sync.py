@@ -12,18 +12,18 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
-from contentspider.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import EngineDownError, EngineError, Refused, shown
 from contentspider.index.retries import Retries
-from contentspider.storage.runs import now
+from contentspider.state.ledger.runs import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from contentspider.index.cursors import Cursor, Cursors
     from contentspider.index.engine import Engine
-    from contentspider.storage.documents import Entry, SQLiteDocuments
+    from contentspider.state.history.documents import Entry, SQLiteDocuments
 
 logger = logging.getLogger(__name__)
 

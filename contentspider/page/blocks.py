@@ -19,16 +19,16 @@ BUILD_AGAIN = (
     " build it again: pip install --force-reinstall --no-binary contentspider contentspider"
 )
 try:
-    from contentspider.page._block import Block
-    from contentspider.page._paths import Paths
-    from contentspider.page._walk import Walker
+    from contentspider.page.block._block import Block
+    from contentspider.page.block._paths import Paths
+    from contentspider.page.tree._walk import Walker
 except (ImportError, ValueError) as error:  # ValueError: lxml's objects have another size
     raise ImportError(BUILD_AGAIN.format(error)) from error
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-    from contentspider.page.around import Around
+    from contentspider.page.context import Around
 
     # Its kind, what it is about, its text, and how many elements stand before it.
     HintElement = tuple[str, str, str, int]
@@ -234,10 +234,10 @@ def read_tree(
     if asked for; and the elements that may hold hints. *kept*, if it is given, gets the element of
     each of the page's containers.
 
-    The walk is compiled (`contentspider.page._walk`) and keeps its own stack, so that deep markup
-    exhausts nothing (libxml2 itself gives up what is nested more than 2,048 levels deep); it takes
-    time proportional to the number of elements. Blocks after the first *max_blocks* are left out
-    and `PageBlocks.truncated` is set. Of a page that shows hardly any text what it hides is
+    The walk is compiled (`contentspider.page.tree._walk`) and keeps its own stack, so that deep
+    markup exhausts nothing (libxml2 itself gives up what is nested more than 2,048 levels deep); it
+    takes time proportional to the number of elements. Blocks after the first *max_blocks* are left
+    out and `PageBlocks.truncated` is set. Of a page that shows hardly any text what it hides is
     read, too.
     """
     page = PageBlocks()

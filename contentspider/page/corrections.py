@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lxml import etree
 
+from contentspider.page.about.dates import parse_date
+from contentspider.page.about.metadata import MAX_TITLE_CHARS
 from contentspider.page.blocks import clean_text
-from contentspider.page.dates import parse_date
-from contentspider.page.metadata import MAX_TITLE_CHARS
-from contentspider.page.tidy import tidy
+from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

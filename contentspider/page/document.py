@@ -8,22 +8,22 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
-from contentspider.errors import StateError
-from contentspider.page.around import read_around
+from contentspider.ground.errors import StateError
+from contentspider.page.about.hints import Hints, read_head
+from contentspider.page.about.metadata import SILENT, Metadata, Statements
+from contentspider.page.about.stated import StatedText
 from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
-from contentspider.page.body import as_utf8, parse
+from contentspider.page.context import read_around
 from contentspider.page.corrections import Corrections, correct
-from contentspider.page.hints import Hints, read_head
-from contentspider.page.metadata import SILENT, Metadata, Statements
-from contentspider.page.stated import StatedText
+from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.stored import from_record, to_record
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
     from parsel import Selector
 
-    from contentspider.page._walk import Walker
     from contentspider.page.overrides import Overrides
+    from contentspider.page.tree._walk import Walker
 
 # Each of a page's links is written with its base.
 MAX_BASE_CHARS = 500
@@ -68,9 +68,9 @@ class Page:
         guessed). Of a tag's attributes the first 1,000 are read.
 
         *attributes* keeps those of the markup, and what stands around its elements: three feature
-        sets need them (`contentspider.site.featuresets`). Who reads many pages of a site gives them
-        all the same *walker* (`contentspider.page.blocks.new_walker`), which is faster. What
-        *overrides* match is noted in `corrections`.
+        sets need them (`contentspider.site.judge.featuresets`). Who reads many pages of a site
+        gives them all the same *walker* (`contentspider.page.blocks.new_walker`), which is faster.
+        What *overrides* match is noted in `corrections`.
         """
         root = parse(as_utf8(html, content_type))
         return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)

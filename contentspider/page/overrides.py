@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contentspider.errors import ContentSpiderError, OverridesError
+from contentspider.ground.errors import ContentSpiderError, OverridesError
+from contentspider.ground.patterns import compile_pattern
 from contentspider.page.corrections import Rules, Selector
-from contentspider.page.patterns import compile_pattern
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from contentspider.page._block cimport Block as CBlock
+from contentspider.page.block._block cimport Block as CBlock
 
 
 @cython.locals(block=CBlock, number=Py_ssize_t)

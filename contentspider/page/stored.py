@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from contentspider.page.around import Around
 from contentspider.page.blocks import Block, PageBlocks
+from contentspider.page.context import Around
 
 
 def to_record(content: PageBlocks) -> dict[str, Any]:

@@ -1,6 +1,4 @@
-"""Text as the rest of contentspider counts it: tokens, length, what ends a sentence, and how long
-one, or an address, is.
-"""
+"""Text as the rest of contentspider counts it: tokens, length, what ends a sentence."""
 
 from __future__ import annotations
 
@@ -17,9 +15,6 @@ WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 
 # Text of this length is somebody's sentence: two pages that have it do not have it by chance.
 SENTENCE_CHARS = 60
-# What is longer leads nowhere: a script, data, or a trap. A link around many blocks is written in
-# each of them.
-MAX_ADDRESS_CHARS = 2_000
 
 
 def text_weight(text: str) -> int:

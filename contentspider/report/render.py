@@ -6,15 +6,15 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
-from contentspider.page.files import read_pages
-from contentspider.page.rendered import read_rendered
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.files import read_pages
+from contentspider.page.input.rendered import read_rendered
 from contentspider.report.summary import summarise
 from contentspider.site.learner import SiteLearner
 from contentspider.site.options import LearningOptions
-from contentspider.storage.formats import replacing
-from contentspider.storage.ledger import Ledger
-from contentspider.storage.models import ModelStore
+from contentspider.state.files.formats import replacing
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.errors import NotEnoughTextError
+from contentspider.ground.errors import NotEnoughTextError
 from contentspider.report.corrections import effects
-from contentspider.site.blocks import TEMPLATE_SHARE, gather, group_mean
+from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from contentspider.page.overrides import Overrides
     from contentspider.report.corrections import RuleEffect
     from contentspider.site.learner import SiteLearner
-    from contentspider.site.model import SiteModel
+    from contentspider.site.models.model import SiteModel
 
 MAX_CLUSTERS = 200
 EXAMPLES = 4

@@ -2,7 +2,7 @@
 is called, its words, its place, and headers that announce noise.
 
 They become exact where the page was read with what stands around its elements
-(`contentspider.page.around`); else, and for rendered pages, only elements with text are known.
+(`contentspider.page.context`); else, and for rendered pages, only elements with text are known.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from contentspider.page.announced import block_ranges, noise_sections
-from contentspider.page.called import TAGS, called
 from contentspider.page.geometry import BOTTOM, TOP, box_around, geometry, read_boxes
-from contentspider.page.names import HEADINGS, NAME_GROUPS, name_groups, step_tag
-from contentspider.page.phrases import NOISE_PHRASES
 from contentspider.page.text import WORD
-from contentspider.site.slots import step_names
-from contentspider.site.wordcounts import bin_of
+from contentspider.page.thesis_names import TAGS, called
+from contentspider.page.words.announced import block_ranges, noise_sections
+from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups, step_tag
+from contentspider.page.words.phrases import NOISE_PHRASES
+from contentspider.site.judge.wordcounts import bin_of
+from contentspider.site.vote.slots import step_names
 
 if TYPE_CHECKING:
     from contentspider.page.blocks import Block, PageBlocks
-    from contentspider.site.rows import Feature
-    from contentspider.site.slots import SlotTable
+    from contentspider.site.judge.rows import Feature
+    from contentspider.site.vote.slots import SlotTable
 
 CONTAINED = ("rights reserved", "like", "share")
 # Texts of this length say what they are in this many characters, if at all.
@@ -31,7 +31,7 @@ SAYS_CHARS, SAYS_WITHIN = 400, 80
 
 def derived(page: PageBlocks, table: SlotTable) -> list[list[Feature]]:
     """Name the derived features of each block; of the names in ids and classes both those that the
-    thesis reads (`contentspider.page.called`), and ours by meaning (`NAME_GROUPS`).
+    thesis reads (`contentspider.page.thesis_names`), and ours by meaning (`NAME_GROUPS`).
     """
     first, end = block_ranges(page)
     words = [len(WORD.findall(block.text)) for block in page.blocks]

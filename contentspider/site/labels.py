@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from contentspider.site.plugins import PlugIns
+from contentspider.ground.plugins import PlugIns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
-    from contentspider.site.blocks import SiteBlocks
+    from contentspider.site.vote.blocks import SiteBlocks
 
 # Of the pages of a site, and their blocks side by side: how probably each block is content.
 Labels: TypeAlias = "Callable[[list[Page], SiteBlocks], NDArray[np.float32]]"
@@ -34,14 +34,14 @@ LABELS: PlugIns[Labels] = PlugIns(
     {
         VOTES: "contentspider.site.learner:label_by_votes",
         OWN: "contentspider.site.learner:label_by_own_texts",
-        "paper": "contentspider.site.paper:label_like_the_paper",
-        "paper-local": "contentspider.site.paper:label_page_by_page",
-        "paper-top2": "contentspider.site.paper:label_with_two_clusters",
-        "tfidf": "contentspider.site.paper:label_by_terms",
-        "tfidf-top2": "contentspider.site.paper:label_by_terms_with_two_clusters",
-        "tfidf-slots": "contentspider.site.paper:label_slots_by_terms",
-        "tfidf-slots-top2": "contentspider.site.paper:label_slots_by_terms_with_two_clusters",
-        "paper-again": "contentspider.site.paper:label_template_by_template",
-        "contrast": "contentspider.site.paper:label_by_contrast",
+        "paper": "contentspider.site.vote.paper:label_like_the_paper",
+        "paper-local": "contentspider.site.vote.paper:label_page_by_page",
+        "paper-top2": "contentspider.site.vote.paper:label_with_two_clusters",
+        "tfidf": "contentspider.site.vote.paper:label_by_terms",
+        "tfidf-top2": "contentspider.site.vote.paper:label_by_terms_with_two_clusters",
+        "tfidf-slots": "contentspider.site.vote.paper:label_slots_by_terms",
+        "tfidf-slots-top2": "contentspider.site.vote.paper:label_slots_by_terms_with_two_clusters",
+        "paper-again": "contentspider.site.vote.paper:label_template_by_template",
+        "contrast": "contentspider.site.vote.paper:label_by_contrast",
     },
 )

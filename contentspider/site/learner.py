@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from contentspider.errors import NotEnoughTextError
-from contentspider.site.blocks import count_pages, gather, group_mean
-from contentspider.site.classifier import CLASSIFIERS
-from contentspider.site.featuresets import SiteFeatures
+from contentspider.ground.errors import NotEnoughTextError
+from contentspider.site.judge.classifier import CLASSIFIERS
+from contentspider.site.judge.featuresets import SiteFeatures
+from contentspider.site.judge.prior import Prior
+from contentspider.site.judge.rows import text_key
 from contentspider.site.labels import LABELS, OWN, VOTES
-from contentspider.site.memory import pack, page_key
-from contentspider.site.model import ENOUGH_PAGES, SiteModel
+from contentspider.site.models.memory import pack, page_key
+from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
+from contentspider.site.models.reference import Usual
+from contentspider.site.models.summary import SlotSummary
 from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.vote import OwnVote
-from contentspider.site.prior import Prior
-from contentspider.site.rows import text_key
-from contentspider.site.rules import RULES
 from contentspider.site.sample import sample_order
-from contentspider.site.summary import SlotSummary
-from contentspider.site.teasers import teaser_slots
-from contentspider.site.usual import Usual
-from contentspider.site.votes import VOTERS, vote
+from contentspider.site.vote.blocks import count_pages, gather, group_mean
+from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.teasers import teaser_slots
+from contentspider.site.vote.votes import VOTERS, vote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
-    from contentspider.site.blocks import SiteBlocks
     from contentspider.site.own.quality import Quality
     from contentspider.site.own.texts import OwnText
-    from contentspider.site.rules import Rule
-    from contentspider.site.votes import Voter
+    from contentspider.site.vote.blocks import SiteBlocks
+    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.votes import Voter
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class SiteLearner:
 
     *site* names the site in the model. *options* are the labels, features and so on, see
     `LearningOptions`. *prior* is the general judge; if None, the one that the options name.
-    *voters* and *rules* are those of the site's vote (`contentspider.site.votes`).
+    *voters* and *rules* are those of the site's vote (`contentspider.site.vote.votes`).
 
     >>> from contentspider import LearningOptions, Page
     >>> learner = SiteLearner("example.org", LearningOptions(features=["slots", "tags"]))

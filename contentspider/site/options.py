@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
-from contentspider.site.classifier import CLASSIFIERS
-from contentspider.site.featuresets import SLOTS, needs_attributes, parse_feature_sets
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.site.judge.classifier import CLASSIFIERS
+from contentspider.site.judge.featuresets import SLOTS, needs_attributes, parse_feature_sets
 from contentspider.site.labels import LABELS, VOTES
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ class LearningOptions:
     `OptionError`.
 
     *labels* is how blocks are labelled (`contentspider.site.labels`). *features* are the feature
-    sets that the site's classifier decides by (`contentspider.site.featuresets`), in a list or with
-    commas between them. *classifier* is its name (`contentspider.site.classifier`). *keep_teasers*
-    keeps the entries of listing pages. *prior_file* is a file from ``contentspider train-prior``
-    that judges in place of the shipped prior ("": the shipped one).
+    sets that the site's classifier decides by (`contentspider.site.judge.featuresets`), in a list
+    or with commas between them. *classifier* is its name (`contentspider.site.judge.classifier`).
+    *keep_teasers* keeps the entries of listing pages. *prior_file* is a file from ``contentspider
+    train-prior`` that judges in place of the shipped prior ("": the shipped one).
 
     A record of it (`dataclasses.asdict`) is made of JSON values, and gives the options back:
 

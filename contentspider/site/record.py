@@ -11,19 +11,19 @@ from urllib.parse import urljoin, urlsplit
 
 from w3lib.url import canonicalize_url
 
+from contentspider.ground.addresses import MAX_ADDRESS_CHARS
+from contentspider.page.about.dates import date_in_address
+from contentspider.page.about.hints import MAX_HINT_CHARS
+from contentspider.page.about.shown import beside_headline, shown_author, shown_dates, shown_section
 from contentspider.page.blocks import PREFORMATTED_TAGS
-from contentspider.page.dates import date_in_address
-from contentspider.page.hints import MAX_HINT_CHARS
-from contentspider.page.language import SAMPLE_CHARS, detect_language, script_language
-from contentspider.page.markdown import write_markdown
-from contentspider.page.markup import write_html
-from contentspider.page.names import HEADINGS
-from contentspider.page.output import to_text
-from contentspider.page.passages import to_passages
-from contentspider.page.shown import beside_headline, shown_author, shown_dates, shown_section
-from contentspider.page.structure import parts
-from contentspider.page.text import MAX_ADDRESS_CHARS
-from contentspider.page.tidy import tidy
+from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
+from contentspider.page.words.names import HEADINGS
+from contentspider.page.words.tidy import tidy
+from contentspider.page.write.markdown import write_markdown
+from contentspider.page.write.markup import write_html
+from contentspider.page.write.output import to_text
+from contentspider.page.write.passages import to_passages
+from contentspider.page.write.structure import parts
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.blocks import Block
     from contentspider.page.document import Page
-    from contentspider.site.model import Extraction
+    from contentspider.site.models.model import Extraction
     from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"

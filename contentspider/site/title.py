@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from contentspider.page.jsonld import title_key
-from contentspider.page.metadata import MAX_TITLE_CHARS
-from contentspider.page.names import HEADINGS
-from contentspider.page.structure import SIMPLE_LINK
-from contentspider.page.tidy import tidy
+from contentspider.page.about.jsonld import title_key
+from contentspider.page.about.metadata import MAX_TITLE_CHARS
+from contentspider.page.words.names import HEADINGS
+from contentspider.page.words.tidy import tidy
+from contentspider.page.write.structure import SIMPLE_LINK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

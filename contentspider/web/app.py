@@ -6,11 +6,11 @@ import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from contentspider.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import EngineDownError, EngineError, Query, connect
 from contentspider.index.found import shown_results
 from contentspider.index.schema import FACETS
-from contentspider.storage.documents import SQLiteDocuments
+from contentspider.state.history.documents import SQLiteDocuments
 
 try:
     from jinja2 import Environment, PackageLoader

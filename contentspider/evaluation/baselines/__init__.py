@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.baselines.bte import BTE
 from contentspider.evaluation.baselines.domfilters import DOMFilters
 from contentspider.evaluation.baselines.infodiscoverer import InfoDiscoverer
 from contentspider.evaluation.baselines.lbs import LBS
 from contentspider.evaluation.baselines.mwo import MWO
 from contentspider.evaluation.baselines.others import Trafilatura
+from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 from contentspider.evaluation.baselines.protocol import OnePage
-from contentspider.page.body import as_utf8
+from contentspider.page.input.body import as_utf8
 from contentspider.page.text import UNSPACED
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.evaluation.baselines.words import Words, parent_texts
 from contentspider.page.document import Page
-from contentspider.page.output import to_text
+from contentspider.page.write.output import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.evaluation.baselines.words import Words
 from contentspider.page.document import Page
-from contentspider.page.output import to_text
+from contentspider.page.write.output import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.errors import ContentSpiderError
 from contentspider.evaluation.baselines.protocol import OnePage
+from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

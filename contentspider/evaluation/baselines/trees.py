@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from contentspider.page.blocks import SKIPPED_TAGS
-from contentspider.page.body import as_utf8, parse
+from contentspider.page.input.body import as_utf8, parse
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

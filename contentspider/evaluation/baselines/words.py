@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from contentspider.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.text import tokens
 
 if TYPE_CHECKING:

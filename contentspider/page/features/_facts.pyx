@@ -2,11 +2,11 @@
 # distutils: language = c++
 """What is known of a page's blocks and elements, and what all groups of features are made of."""
 
-from contentspider.page._block cimport Block
+from contentspider.page.block._block cimport Block
 from contentspider.page.features._texts cimport count_text
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
-from contentspider.page.names import HEADINGS
+from contentspider.page.words.names import HEADINGS
 
 # Unlinked text of this length is prose rather than a label.
 cdef double PROSE_CHARS = 80

@@ -8,7 +8,7 @@ from libcpp.algorithm cimport sort
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from contentspider.page._block cimport Block
+from contentspider.page.block._block cimport Block
 from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
 OFFSETS = (-2, -1, 1, 2)

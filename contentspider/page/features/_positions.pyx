@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 
 from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
-from contentspider.page.phrases import NOISE_PHRASES
+from contentspider.page.words.phrases import NOISE_PHRASES
 
 # After which headings the block stands, what these say, and among which of the same path.
 POSITION = [

@@ -5,12 +5,12 @@
 from libc.math cimport log1p
 from libc.stdint cimport uint64_t
 
-from contentspider.page._phrases cimport Phrases
+from contentspider.page.words._phrases cimport Phrases
 from contentspider.page.features._facts cimport BlockFacts, PageFacts
 
 import re
 
-from contentspider.page.phrases import NOISE_PHRASES, SAYINGS
+from contentspider.page.words.phrases import NOISE_PHRASES, SAYINGS
 from contentspider.page.text import SENTENCE_END
 
 # What is said of a longer text's characters is said of its beginning.

@@ -29,13 +29,13 @@ from contentspider.page.features._neighbours import (
 from contentspider.page.features._positions import PAGE, POSITION, fill_page, fill_positions
 from contentspider.page.features._texts import TEXT, fill_texts
 from contentspider.page.features._units import UNIT, fill_units
-from contentspider.page.names import PATH_FEATURES, name_rows
+from contentspider.page.words.names import PATH_FEATURES, name_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
-    from contentspider.page.hints import Hints
 
 GROUPS: dict[str, list[str]] = {
     "text": TEXT,

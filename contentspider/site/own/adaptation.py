@@ -17,8 +17,8 @@ from contentspider.page.text import SENTENCE_CHARS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from contentspider.site.blocks import SiteBlocks
     from contentspider.site.own.evidence import Evidence
+    from contentspider.site.vote.blocks import SiteBlocks
 
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]

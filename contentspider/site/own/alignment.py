@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-from contentspider.page.names import HEADINGS
 from contentspider.page.text import tokens
+from contentspider.page.words.names import HEADINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from contentspider.page.stated import MARKED
+from contentspider.page.about.stated import MARKED
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.blocks import TEMPLATE_SHARE, count_pages
 from contentspider.site.own.alignment import Alignment, align
+from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from contentspider.site.blocks import SiteBlocks
     from contentspider.site.own.texts import OwnText
+    from contentspider.site.vote.blocks import SiteBlocks
 
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]

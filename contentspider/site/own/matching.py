@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from contentspider.page.stated import marked_texts
+from contentspider.page.about.stated import marked_texts
 from contentspider.site.own.texts import OwnText
 from contentspider.site.title import page_title
 

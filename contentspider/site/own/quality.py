@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from contentspider.page.output import to_text
+from contentspider.page.write.output import to_text
 from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from contentspider.site.blocks import SiteBlocks
     from contentspider.site.own.vote import OwnVote
+    from contentspider.site.vote.blocks import SiteBlocks
 
     Floats = NDArray[np.floating[Any]]
 

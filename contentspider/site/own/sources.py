@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from contentspider.site.plugins import PlugIns
+from contentspider.ground.plugins import PlugIns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +43,9 @@ class Source(Protocol):
 SOURCES: PlugIns[type[Source]] = PlugIns(
     "contentspider.own_texts",
     {
-        "wordpress": "contentspider.site.own.wordpress:WordPress",
-        "feed": "contentspider.site.own.feeds:Feed",
-        "index": "contentspider.site.own.indexes:SearchIndex",
-        "markdown": "contentspider.site.own.alternates:Markdown",
+        "wordpress": "contentspider.site.own.readers.wordpress:WordPress",
+        "feed": "contentspider.site.own.readers.feeds:Feed",
+        "index": "contentspider.site.own.readers.indexes:SearchIndex",
+        "markdown": "contentspider.site.own.readers.alternates:Markdown",
     },
 )

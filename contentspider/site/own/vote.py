@@ -2,7 +2,7 @@
 
 Three steps, each as far as there is evidence: the judge of blocks is adapted to the site
 (`contentspider.site.own.adaptation`); its votes are summed over all pages, as always
-(`contentspider.site.votes`); and a linear SVM that was trained on the pages that are told of
+(`contentspider.site.vote.votes`); and a linear SVM that was trained on the pages that are told of
 decides in the clusters that they have. The last is Algorithm 1 with the own texts as descriptions:
 a cluster is content as far as its blocks repeat them, over all pages.
 """
@@ -16,12 +16,12 @@ import numpy as np
 
 from contentspider.page.features import FeatureExtractor
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.blocks import count_pages, number_keys, number_pairs, repeat_shares
-from contentspider.site.featuresets import SLOTS, SiteFeatures
+from contentspider.site.judge.featuresets import SLOTS, SiteFeatures
+from contentspider.site.judge.svm import STEEPNESS, LinearSVM
 from contentspider.site.own.adaptation import UNKNOWN_WEIGHT, correction
 from contentspider.site.own.evidence import Evidence, gather_evidence
-from contentspider.site.svm import STEEPNESS, LinearSVM
-from contentspider.site.votes import log_odds, vote
+from contentspider.site.vote.blocks import count_pages, number_keys, number_pairs, repeat_shares
+from contentspider.site.vote.votes import log_odds, vote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.document import Page
-    from contentspider.site.blocks import SiteBlocks
+    from contentspider.site.judge.prior import Prior
+    from contentspider.site.judge.rows import Row
     from contentspider.site.own.texts import OwnText
-    from contentspider.site.prior import Prior
-    from contentspider.site.rows import Row
-    from contentspider.site.rules import Rule
-    from contentspider.site.votes import Voter
+    from contentspider.site.vote.blocks import SiteBlocks
+    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.votes import Voter
 
     Floats = NDArray[np.floating[Any]]
 

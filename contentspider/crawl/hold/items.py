@@ -1,0 +1,108 @@
+"""Items: our own, and how its fields are filled into items of any class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from itemadapter import ItemAdapter
+
+from contentspider.crawl.hold.binding import Bindable, bind
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+
+@dataclass
+class ContentItem(Bindable):
+    """A page's clean content. docs/items.md tells each field; empty until the pipeline fills it."""
+
+    url: str
+    id: str = ""
+    site: str = ""
+    title: str = ""
+    description: str = ""
+    language: str = ""
+    content: str = ""
+    content_markdown: str = ""
+    content_html: str = ""
+    passages: list[dict[str, str | list[str]]] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    canonical: str = ""
+    published_at: str = ""
+    modified_at: str = ""
+    author: list[str] = field(default_factory=list)
+    image: str = ""
+    section: list[str] = field(default_factory=list)
+    keywords: list[str] = field(default_factory=list)
+    page_type: str = ""
+    content_hash: str = ""
+    confidence: float = 0.0
+    model_version: str = ""
+    crawled_at: str = ""
+    change: str = ""
+    change_ratio: float = 0.0
+    first_seen: str = ""
+    changed_at: str = ""
+
+    @classmethod
+    def from_response(cls, response: Response) -> ContentItem:
+        """Return the item to yield for a response, bound to its page: contentspider fills it on its
+        way, whichever callback yields it.
+        """
+        return bind(cls(url=response.url), response)
+
+
+class FieldMap:
+    """Which items ask for content, and which of their fields take which of ours.
+
+    *mapping* is ``CONTENTSPIDER_ITEM_FIELDS``: class paths (or ``"dict"``) to
+    ``{our field: their field}``.
+    """
+
+    def __init__(self, mapping: Mapping[str, Mapping[str, str]]) -> None:
+        ours = list(ContentItem.__dataclass_fields__)
+        for item_class, fields in mapping.items():
+            if not isinstance(fields, Mapping):
+                raise TypeError(
+                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}]={fields!r} cannot be used: give our"
+                    " fields and yours, such as {'content': 'body'}"
+                )
+            if unknown := sorted(set(fields) - set(ours)):
+                raise ValueError(
+                    f"CONTENTSPIDER_ITEM_FIELDS[{item_class!r}] maps {unknown}, which contentspider"
+                    f" does not have; its fields are {', '.join(ours)}"
+                )
+        self._mapping = {name: dict(fields) for name, fields in mapping.items()}
+        self._own = {name: name for name in ours}
+
+    def fields(self, item: object) -> dict[str, str] | None:
+        """Return ``{our field: their field}`` for an item, None if it asks for nothing."""
+        if isinstance(item, ContentItem):
+            return self._own
+        if not self._mapping:
+            return None
+        kind = type(item)
+        return self._mapping.get(
+            "dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}"
+        )
+
+    def identity(self, item: object) -> dict[str, object]:
+        """Return the ``id`` and ``url`` that an item of ours has already."""
+        if not isinstance(item, ContentItem):
+            return {}
+        return {name: value for name in ("id", "url") if (value := getattr(item, name))}
+
+    def fill(self, item: object, values: Mapping[str, object]) -> None:
+        """Set the item's fields; a ``url`` and an ``id`` that it has already stay."""
+        if isinstance(item, ContentItem):
+            for name, value in values.items():
+                if name not in ("id", "url") or not getattr(item, name):
+                    setattr(item, name, value)
+            return
+        adapter = ItemAdapter(item)
+        for ours, theirs in (self.fields(item) or {}).items():
+            if ours in ("id", "url") and adapter.get(theirs):
+                continue
+            adapter[theirs] = values[ours]

@@ -1,0 +1,223 @@
+"""Learning in a process of its own, so that it takes neither the crawl's time nor its memory, nor
+can end it.
+
+The child reads the site's held pages from the ledger, and writes the model to its standard output;
+the parent waits in a thread. Nothing is left on the disk, whatever ends either of them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.site.options import LearningOptions
+from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.page.document import Page
+    from contentspider.site.models.model import SiteModel
+
+NOT_ENOUGH_TEXT = 3
+ERROR_CHARS = 2_000
+# Linux: "send me this signal when the thread that started me ends" (prctl(2)).
+PR_SET_PDEATHSIG = 1
+# A learner takes one core: more threads are the crawl's, and where a memory limit leaves none for
+# them OpenBLAS spins for ever.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class LearningError(ContentSpiderError):
+    """The learning process failed; it is tried again, and then the site's items pass unfiltered."""
+
+
+class LearningTimeoutError(LearningError):
+    """The learning process took too long; the site's items pass unfiltered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A model that was learned; how well it does on the pages that it was learned from, from 0 to 1
+    (its *score*), and how well the model *before* does (None: they were not compared,
+    or it cannot be read).
+    """
+
+    model: SiteModel
+    score: float = 0.0
+    before: float | None = None
+
+
+def learn_apart(
+    ledger: Path,
+    site: str,
+    options: LearningOptions,
+    seconds: float,
+    before: Path | None = None,
+) -> Learned:
+    """Return the model of a site whose pages *ledger* holds, learned by another process in
+    *seconds* at most; raises `NotEnoughTextError` or `LearningError`. It is compared with that in
+    the folder *before*.
+    """
+    from contentspider.site.models.model import SiteModel
+
+    task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
+    if before is not None:
+        task["before"] = str(before)
+    try:
+        code, written, said = _run(json.dumps(task), seconds)
+    except subprocess.TimeoutExpired:
+        raise LearningTimeoutError(
+            f"it took longer than {seconds:g} seconds; CONTENTSPIDER_LEARN_SECS allows more"
+        ) from None
+    except OSError as error:
+        raise LearningError(f"its process could not be run: {error}") from error
+    if code == NOT_ENOUGH_TEXT:
+        raise NotEnoughTextError(said)
+    if code:
+        # Of a traceback, the last line says what happened.
+        raise LearningError(
+            said.splitlines()[-1] if said else f"the learning process ended with {code}"
+        )
+    head, _, weights = written.partition(b"\n")
+    manifest, *compared = json.loads(head)
+    return Learned(SiteModel.parse(manifest, weights), *compared)
+
+
+def _run(task: str, seconds: float) -> tuple[int, bytes, str]:
+    """Return the exit code, the output and the last words of the learning process."""
+    package = str(Path(__file__).resolve().parents[3])
+    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
+    ours, theirs = os.pipe()  # the child reads its end, which comes when we are gone
+    try:
+        process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-m", "contentspider.crawl.hold.learning", task],
+            stdin=ours,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
+        )
+        with process:
+            try:
+                written, said = process.communicate(timeout=seconds)
+            finally:
+                process.kill()  # if it has not ended by itself
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return process.returncode, written, said.decode(errors="replace").strip()[-ERROR_CHARS:]
+
+
+def _end_with_parent() -> None:
+    """End this process when the crawl is gone: nobody waits for the model, and the ledger is
+    wanted.
+    """
+    if sys.platform == "linux":
+        # Needs no thread, and ends what holds the interpreter.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    with suppress(RuntimeError):  # no thread is to be had: the signal must do
+        threading.Thread(target=_wait_for_parent, daemon=True).start()
+
+
+def _wait_for_parent() -> None:
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
+    """Yield the pages of a site that the ledger has, each once: those that are held, and the sample
+    of those that were let go.
+    """
+    seen: set[str] = set()
+    for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site)):
+        if page.url not in seen:
+            seen.add(page.url)
+            yield page
+
+
+def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[float | None]:
+    """Return how well a new model does on its pages, and how well the one before it (`_score`)."""
+    from contentspider.site.learner import SiteLearner
+    from contentspider.site.models.model import SiteModel
+
+    try:
+        before = SiteModel.load(task["before"])
+        before.judge = model.judge
+    except (ContentSpiderError, OSError):
+        return [0.0, None]
+    own_texts = ledger.own_texts.of_site(task["site"])
+    sample = SiteLearner.sample(_pages(ledger, task["site"]), own_texts)
+    # Of its own pages a model knows what was decided: by what the classifier says the two are
+    # compared.
+    votes = model.decided
+    model.decided, before.decided = {}, {}
+    try:
+        return [
+            sum(_score(one, page, votes) for page in sample) / len(sample)
+            for one in (model, before)
+        ]
+    finally:
+        model.decided = votes
+
+
+def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
+    """Return how sure a model is of a page, from 0 to 1, times the share of the text of which it
+    says what the *votes* of the site say, if they are known.
+    """
+    import numpy as np
+
+    from contentspider.site.models.memory import page_key, unpack
+
+    found = model.extract(page)
+    known = votes.get(page_key(page.content))
+    if known is None:
+        return found.confidence
+    sizes = np.sqrt([len(block.text) for block in page.content.blocks])
+    agreed = sizes[(found.probabilities > 0.5) == (unpack(known) > 0.5)].sum() / sizes.sum()
+    return float(agreed) * found.confidence
+
+
+def main() -> int:
+    """Learn the task that is the argument, and write the model's manifest and weights."""
+    output = sys.stdout.buffer
+    sys.stdout = sys.stderr  # what a library prints is no model
+    _end_with_parent()
+    logging.basicConfig(level=logging.WARNING)
+    from contentspider.site.learner import SiteLearner
+
+    task = json.loads(sys.argv[1])
+    try:
+        options = LearningOptions(**task["options"])
+        ledger = Ledger(Path(task["ledger"]), read_only=True)
+        model = SiteLearner(task["site"], options).fit(
+            _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
+        )
+        compared = _compare(model, ledger, task) if "before" in task else []
+        ledger.close()
+    except NotEnoughTextError as error:
+        sys.stderr.write(str(error))
+        return NOT_ENOUGH_TEXT
+    except ContentSpiderError as error:
+        sys.stderr.write(str(error))
+        return 1
+    head = json.dumps([model.manifest(), *compared]).encode()
+    output.write(head + b"\n" + model.dump_weights())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

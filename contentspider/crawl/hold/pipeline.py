@@ -1,0 +1,211 @@
+"""The item pipeline: fill items with the content of their page."""
+
+from __future__ import annotations
+
+import logging
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+from scrapy.exceptions import DropItem, NotConfigured
+
+from contentspider.crawl.collector import no_collection
+from contentspider.crawl.hold.binding import Unbound
+from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.hold.sources import SiteState, Source
+from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.queue.recorder import Passing, UnchangedItem, passing
+from contentspider.site.models.counts import outline
+from contentspider.site.record import add_told, page_fields
+from contentspider.state.history.takeover import UNCHANGED
+from contentspider.state.ledger.database import LedgerFullError
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from contentspider.page.document import Page
+    from contentspider.site.models.model import Extraction
+
+logger = logging.getLogger(__name__)
+
+# Pages of a template that the model has not seen are below: unknown places count half at most.
+LOW_CONFIDENCE = 0.5
+
+
+class ContentPipeline:
+    """Fills the content of items with what the model of their site keeps of their page.
+
+    The `Holder` sends the items of a new site when the site has been learned.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        holder = crawler.get_extension(Holder)
+        if holder is None:
+            raise NotConfigured(
+                "it needs contentspider's Holder in EXTENSIONS: items pass as they are"
+            )
+        assert crawler.stats
+        self.stats = crawler.stats
+        self.holder = holder
+        self.options = CrawlOptions.from_settings(crawler.settings)
+        self.field_map = self.options.item_fields
+        self._warned: set[str] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ContentPipeline:
+        """Return the pipeline of a crawler."""
+        return cls(crawler)
+
+    def open_spider(self) -> None:
+        """Open the ledger; where single pages are looked at, their items are filled when made."""
+        self.holder.keeper.open()
+        if self.holder.keeper.is_inspection:
+            self.holder.bindings.on_bind = self._fill_bound
+
+    async def process_item(self, item: Any) -> Any:
+        """Fill an item, or pass it on if it asks for nothing."""
+        passing.set(None)
+        names = self.field_map.fields(item)
+        if names is None:
+            return item
+        source = self.holder.sources.take(item)
+        if source is None:
+            # No spider middleware has seen it: it comes from an errback, or from `start`.
+            page = self.holder.bindings.get(item)
+            if page is None or isinstance(page, Unbound):
+                self._say_untagged(item)
+                return item
+            source = Source(page, page_row=self.holder.bindings.row(item))
+            if self.holder.hold(item, source):
+                raise DropItem("held until its site has been learned", log_level="DEBUG")
+        with no_collection():
+            page_id, change = self._fill(item, source.page, source.page_row or source.row)
+        key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
+        theirs = None if isinstance(item, ContentItem) else names
+        passing.set(Passing(item, key, source.held_row, source.row, page_id, theirs))
+        if change == UNCHANGED:
+            self.stats.inc_value("contentspider/items/unchanged")
+            if self.options.only:
+                raise UnchangedItem("its page is unchanged", log_level="DEBUG")
+        return item
+
+    def _fill_bound(self, item: Any) -> None:
+        page = self.holder.bindings.get(item)
+        if page is not None and not isinstance(page, Unbound):
+            self._fill(item, page)
+
+    def _fill(self, item: Any, page: Page, row: int | None = None) -> tuple[str | None, str]:
+        """Set the item's fields, and return its page's id and how that has changed; whatever
+        fails, the item is not lost.
+        """
+        state = self.holder.site(page.url)
+        extraction = self._extract(page, state)
+        try:
+            values = page_fields(page, state.key, extraction, state.version, self.options.passages)
+            self._add_told(values, page, state)
+            values |= self.field_map.identity(item)
+            self._compare(values, page, row, state)
+            self.field_map.fill(item, values)
+        except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
+            self._say_failed(page, error, "it passes as it is")
+            return None, ""
+        self._count(page, extraction, str(values["page_type"]))
+        self._keep(page, state)
+        return str(values["id"]), str(values["change"])
+
+    def _add_told(self, values: dict[str, object], page: Page, state: SiteState) -> None:
+        """Set the dates and the author that the page does not state, if an own text of it does."""
+        keeper = self.holder.keeper
+        if keeper.is_broken:
+            return
+        try:
+            own = keeper.ledger.own_texts.of_page(state.key, page.url)
+        except LedgerFullError as error:
+            keeper.fail(error)
+            return
+        if own is not None:
+            add_told(values, own)
+
+    def _compare(
+        self, values: dict[str, object], page: Page, row: int | None, state: SiteState
+    ) -> None:
+        """Set the fields that say how the page has changed since the last crawl."""
+        values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
+        keeper = self.holder.keeper
+        if keeper.revisits is None or keeper.is_broken:
+            return
+        try:
+            keeper.revisits.compare(values, page, row, state)
+        except LedgerFullError as error:
+            keeper.fail(error)
+
+    def _extract(self, page: Page, state: SiteState) -> Extraction | None:
+        if state.model is None or page.is_document:
+            return None
+        try:
+            return state.model.extract(page, self.options.learning.keep_teasers)
+        except Exception as error:  # noqa: BLE001 - a page that breaks us must not be lost
+            self._say_failed(page, error, "it passes unfiltered")
+            return None
+
+    def _count(self, page: Page, extraction: Extraction | None, page_type: str) -> None:
+        count = self.stats.inc_value
+        lengths = outline(page.content)
+        total = sum(lengths)
+        kept = sum(compress(lengths, extraction.kept.tolist())) if extraction else total
+        count("contentspider/chars/kept", kept)
+        count("contentspider/chars/dropped", total - kept)
+        if page.is_document:
+            count("contentspider/items/documents")
+        else:
+            kind = "filtered" if extraction else "unfiltered"
+            count(f"contentspider/items/{kind}")
+        if extraction and extraction.confidence < LOW_CONFIDENCE:
+            count("contentspider/pages/low_confidence")
+        if extraction and extraction.by_prior:
+            count("contentspider/pages/by_prior")
+        if extraction and extraction.is_guess:
+            count("contentspider/pages/guessed")
+        count(f"contentspider/page_type/{page_type}")
+
+    def _keep(self, page: Page, state: SiteState) -> None:
+        """Offer the page to the sample of its site, for the report and the model of a large
+        site.
+        """
+        keeper = self.holder.keeper
+        is_wanted = keeper.is_durable or state.is_early
+        if not is_wanted or keeper.is_inspection or keeper.is_broken:
+            return
+        if page.is_document or not page.content.blocks:
+            return
+        try:
+            is_told = keeper.ledger.own_texts.has(state.key, page.url)
+            keeper.ledger.pages.offer(state.key, page, is_told)
+        except LedgerFullError as error:
+            keeper.fail(error)
+
+    def _say_failed(self, page: Page, error: Exception, outcome: str) -> None:
+        kind = type(error).__name__
+        self.stats.inc_value(f"contentspider/pages/failed/{kind}")
+        self._warn_once(
+            f"failed {kind}",
+            "%s: its item could not be filled (%r); %s. Please report this page",
+            page.url,
+            error,
+            outcome,
+        )
+
+    def _say_untagged(self, item: Any) -> None:
+        self.stats.inc_value("contentspider/items/untagged")
+        self._warn_once(
+            "untagged",
+            "An item of %s came without its page: its response was not HTML, or it was made in"
+            " another callback (contentspider.bind(item, response) says which page is its). It"
+            " passes as it is",
+            type(item).__name__,
+        )
+
+    def _warn_once(self, key: str, message: str, *values: object) -> None:
+        if key not in self._warned:
+            self._warned.add(key)
+            logger.warning(message, *values)

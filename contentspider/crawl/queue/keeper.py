@@ -1,0 +1,365 @@
+"""The keeper of a crawl's ledger: opens it, commits it every second, and writes the output with
+it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scrapy import signals
+from scrapy.exceptions import CloseSpider, DontCloseSpider, NotConfigured
+from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_in_thread
+
+from contentspider.crawl.indexing import Indexing
+from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.queue.addresses import Addresses
+from contentspider.crawl.queue.engine import end_at_start, queue_length
+from contentspider.crawl.queue.outage import Hosts
+from contentspider.crawl.queue.pauses import Pauses
+from contentspider.crawl.queue.recorder import Recorder
+from contentspider.crawl.revisits.revisits import Revisits
+from contentspider.crawl.sharing import Sharing
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.crawls.ending import OUTAGE, Ending
+from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
+from contentspider.state.files.output import JsonLinesWriter
+from contentspider.state.history.takeover import UNCHANGED
+from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
+from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
+    from scrapy.utils.asyncio import AsyncioLoopingCall
+    from twisted.internet.task import LoopingCall
+
+logger = logging.getLogger(__name__)
+
+# What is done between two commits is done again after a kill.
+COMMIT_SECS = 1.0
+# Hosts that are named in a message.
+MAX_NAMED = 5
+
+
+class Keeper:
+    """Keeps the ledger of a crawl.
+
+    With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every
+    address and item, and a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only
+    holds items until their site is learned, and is deleted at the end. Where single pages are
+    looked at (``scrapy shell``, ``fetch`` and ``parse``: *is_inspection*) it is in memory.
+    """
+
+    ledger: Ledger
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._options = options = CrawlOptions.from_settings(crawler.settings)
+        if not options.enabled:
+            raise NotConfigured("CONTENTSPIDER_ENABLED is False")
+        assert crawler.stats
+        self.crawler = crawler
+        self.stats = crawler.stats
+        self.is_durable = options.durable
+        self.is_inspection = False
+        self.is_broken = False
+        self.is_resumed = False
+        self.hosts = Hosts(options.outage_secs)
+        self.writer: JsonLinesWriter | None = None
+        self.revisits: Revisits | None = None
+        self.sharing = Sharing(options, crawler.stats)
+        self.indexing = Indexing(options, crawler.stats)
+        self._asked_known = False
+        self._is_taken_over = False
+        self._is_open = False
+        self._loop: AsyncioLoopingCall | LoopingCall | None = None
+        self._syncing: asyncio.Task[None] | None = None
+        self.addresses = Addresses(self)
+        self.pauses = Pauses(self.addresses, options.outage_secs)
+        self.recorder = Recorder(self)
+        if options.durable or options.output_file:
+            self.recorder.listen()
+        connect = crawler.signals.connect
+        connect(self.opened, signal=signals.spider_opened)
+        connect(self.idle, signal=signals.spider_idle)
+        connect(self.closed, signal=signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Keeper:
+        """Return the extension of a crawler."""
+        return cls(crawler)
+
+    def open(self) -> None:
+        """Open the ledger, which scheduler and pipeline need before the spider is opened.
+
+        If it cannot be, *is_broken* says so, and the crawl ends when the spider is opened.
+        """
+        if self._is_open:
+            return
+        self._is_open = True
+        self.is_inspection = _is_inspection(self.crawler)
+        try:
+            if not is_asyncio_available():
+                raise ContentSpiderError(
+                    "contentspider needs asyncio: leave TWISTED_REACTOR at Scrapy's default, or set"
+                    " it to 'twisted.internet.asyncioreactor.AsyncioSelectorReactor'"
+                )
+            self.ledger = Ledger(None) if self.is_inspection else self._open_ledger()
+        except ContentSpiderError as error:
+            self.ledger = Ledger(None)
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        self.is_broken = True
+        self.stats.set_value("contentspider/ledger/failed", str(error))
+        logger.error("%s; nothing is crawled", error)
+
+    def _open_ledger(self) -> Ledger:
+        options = self._options
+        spider = self.crawler.spider
+        name = options.crawl or (spider.name if spider else "crawl")
+        path = crawl_ledger(name, options.state_dir)
+        if not self.is_durable:
+            return open_temporary(path)
+        try:
+            ledger, self.is_resumed = open_crawl(path, options.resume, options.keep_crawls)
+        except LedgerBusyError as error:
+            # Scrapyd's jobs of one spider may run at a time: nobody was asked for a name.
+            job = getattr(spider, "_job", "")
+            if options.crawl or not job:
+                raise
+            path = crawl_ledger(f"{name}-{job}", options.state_dir)
+            logger.warning("%s; this job has %s", error, path)
+            ledger, self.is_resumed = open_crawl(path, options.resume, options.keep_crawls)
+        return ledger
+
+    def opened(self, spider: Spider) -> None:
+        """Begin a run, and open the output where the last commit left it."""
+        self.open()
+        try:
+            if not self.is_broken:
+                self._begin()
+        except ContentSpiderError as error:
+            self._refuse(error)
+        if self.is_broken:
+            end_at_start(self.crawler, "ledger")
+            return
+        self.stats.set_value("contentspider/ledger/resumed", int(self.is_resumed))
+        self._loop = create_looping_call(self.tick)
+        self._loop.start(COMMIT_SECS, now=False)
+
+    def _begin(self) -> None:
+        if not self.is_inspection:
+            self.sharing.check()
+            self.indexing.check()
+        for url in self.ledger.begin_run():
+            logger.error(
+                "%s is set aside: the crawl died with it in flight, again and again; please report"
+                " this page",
+                url,
+            )
+        if self.is_durable and self._options.history and self.ledger.path:
+            history = history_of(self.ledger.path)
+            self.sharing.pull_history(history)
+            self.revisits = Revisits(self.ledger, history, self._options)
+        if self._options.output_file and not self.is_inspection:
+            output = Path(self._options.output_file)
+            path, *mark = self.ledger.runs.fact("output") or [""]
+            same = path == str(output.absolute())
+            self.writer = JsonLinesWriter(
+                output, (mark[0], mark[1]) if same else None, self.ledger.items.lines()
+            )
+
+    def idle(self) -> None:
+        """Ask once more, at the end, for what the server could not give before."""
+        if self.is_broken:
+            return
+        try:
+            known = self._ask_known()
+            if not known and self.pauses.is_on:
+                raise DontCloseSpider  # it is idle again in some seconds
+            asked = 0 if known else self.addresses.ask_again()
+        except LedgerFullError as error:
+            self.fail(error)
+            return
+        if known:
+            logger.info("%d known pages that have not come yet are asked for", known)
+            raise DontCloseSpider
+        if asked:
+            logger.info("%d addresses that could not be read are asked again", asked)
+            raise DontCloseSpider
+        if queue_length(self.crawler):
+            self._say_lost()
+            raise CloseSpider(OUTAGE)
+
+    def _ask_known(self) -> int:
+        """Ask, once, for the known pages that have not come, and return their number."""
+        request_of = getattr(self.crawler.spider, "known_request", None)
+        if self.revisits is None or request_of is None or self._asked_known:
+            return 0
+        self._asked_known = True
+        before = queue_length(self.crawler)
+        assert self.crawler.engine
+        for url in self.revisits.unseen():
+            if (request := request_of(url)) is not None:
+                self.crawler.engine.crawl(request)
+        return queue_length(self.crawler) - before
+
+    def _say_lost(self) -> None:
+        lost = self.hosts.lost()
+        self.stats.set_value("contentspider/hosts/down", len(lost))
+        logger.warning(
+            "%s did not answer, or asked for a pause, for longer than CONTENTSPIDER_OUTAGE_SECS=%g:"
+            " %d addresses stay in the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there"
+            " is an answer again",
+            ", ".join(lost[:MAX_NAMED]) + (" and others" if len(lost) > MAX_NAMED else ""),
+            self._options.outage_secs,
+            queue_length(self.crawler),
+        )
+
+    async def closed(self, spider: Spider, reason: str) -> None:
+        """End the run; a ledger that is not durable is deleted with it."""
+        if not self._is_open:
+            return
+        if self._loop and self._loop.running:
+            self._loop.stop()
+        if self._syncing:
+            await self._syncing
+        self.commit()
+        try:
+            if not self.is_broken and self._loop:
+                self._end(reason)
+        except (ContentSpiderError, OSError) as error:
+            self.fail(error)
+        finally:
+            if self.writer:
+                self.writer.close()
+            if self.revisits:
+                self.revisits.close()
+            self.ledger.close(delete=not self.is_durable)
+        await self.sharing.send()
+        if self._is_taken_over and self.ledger.path:
+            await self.indexing.run(history_of(self.ledger.path))
+
+    def _end(self, reason: str) -> None:
+        ending = self._tell(reason)
+        if self.revisits and ending.is_end:
+            self.sharing.begin_change()
+            # Before the run is ended: killed between the two, a resumed crawl does it again.
+            for change, number in self.revisits.end(ending).items():
+                self.stats.set_value(f"contentspider/history/{change}", number)
+            self._is_taken_over = True
+        self.ledger.end_run(ending.word)
+        self._sync()
+        if self.writer and ending.may_replace(self.writer.path.exists()):
+            self.writer.publish()
+        elif self.writer:
+            logger.warning(
+                "%s is left as it was: the crawl ended (%s) with %d items out, %d addresses in the"
+                " queue and %d that could not be read. What is out is in %s; a resumed crawl goes"
+                " on with it",
+                self.writer.path,
+                ending.word,
+                ending.items,
+                ending.queued,
+                ending.unread,
+                self.writer.partial.name,
+            )
+
+    def _tell(self, reason: str) -> Ending:
+        """Return how the crawl stands, and have the stats say so."""
+        ledger = self.ledger
+        ending = Ending(
+            reason,
+            ledger.items.count()
+            if self.is_durable
+            else self.stats.get_value("item_scraped_count", 0),
+            ledger.frontier.queue.length,
+            ledger.frontier.unread,
+            sum(ledger.items.held_counts().values()),
+            ledger.items.count(UNCHANGED),
+        )
+        for name, value in ending.stats().items():
+            self.stats.set_value(name, value)
+        return ending
+
+    def tick(self) -> None:
+        """Commit, and bring output and ledger to the disk, in a thread."""
+        self.commit()
+        # Whoever looks at a crawl whose end was not waited for finds these.
+        held = sum(self.ledger.items.held_counts().values())
+        self.stats.set_value("contentspider/ledger/held", held)
+        self.stats.set_value("contentspider/ledger/queued", self.ledger.frontier.queue.length)
+        if self.is_durable and not self.is_broken and (not self._syncing or self._syncing.done()):
+            self._syncing = asyncio.get_running_loop().create_task(self._sync_apart())
+
+    async def _sync_apart(self) -> None:
+        try:
+            await run_in_thread(self._sync)
+        except OSError as error:
+            self.fail(error)
+
+    def _sync(self) -> None:
+        # In any order: output behind the ledger is cut off, output before it is written anew.
+        if self.writer:
+            self.writer.sync()
+        self.ledger.sync()
+
+    def commit(self) -> None:
+        """Commit the ledger, and what is out until now; a kill of the process loses nothing of
+        it.
+        """
+        if self.is_broken:
+            return
+        try:
+            self.addresses.finish_done()
+            if self.writer:
+                self.ledger.runs.set_fact(
+                    "output", [str(self.writer.path.absolute()), *self.writer.mark()]
+                )
+            self.ledger.commit()
+        except (LedgerFullError, OSError) as error:
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """Stop the crawl, since its ledger cannot be written; what was committed is whole, the rest
+        is done again.
+        """
+        if self.is_broken:
+            return
+        self.is_broken = True
+        self.ledger.rollback()
+        self.stats.set_value("contentspider/ledger/failed", str(error))
+        if not self.is_durable:
+            logger.error("%s; items are held no longer", error)
+            return
+        logger.error(
+            "%s; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME):"
+            " nothing is lost",
+            error,
+        )
+        self._stop("ledger_full")
+
+    def _stop(self, reason: str) -> None:
+        if self.crawler.engine is not None and self.crawler.engine.spider is not None:
+            self._closing = asyncio.get_running_loop().create_task(
+                self.crawler.engine.close_spider_async(reason=reason)
+            )
+
+    @property
+    def is_stopping(self) -> bool:
+        """Tell whether the crawl stops since its ledger cannot be written: what comes now is done
+        again by a resumed one.
+        """
+        return self.is_broken and self.is_durable
+
+
+def _is_inspection(crawler: Crawler) -> bool:
+    """Tell whether ``scrapy shell``, ``fetch`` or ``parse`` look at single pages: nothing is held
+    then, and no file touched.
+    """
+    start = getattr(type(crawler.spider), "start", None)
+    # A shell opens the spider without a crawl; the other commands give it a start of their own.
+    return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")

@@ -1,0 +1,151 @@
+"""The recorder of a crawl's items: what passed all pipelines is written out, and noted in the
+ledger.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy import signals
+from scrapy.exceptions import DropItem
+from scrapy.utils.serialize import ScrapyJSONEncoder
+
+from contentspider.crawl.queue.addresses import row_of
+from contentspider.state.history.takeover import UNCHANGED
+from contentspider.state.ledger.database import LedgerFullError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from contentspider.crawl.queue.keeper import Keeper
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """The item that a task passes through the pipelines: its key, its row if it was held, its
+    address' row, the id of its page, and the names of our fields in it if they are not ours.
+    """
+
+    item: Any
+    key: str | None
+    held_row: int | None
+    address_row: int | None
+    page_id: str | None = None
+    names: Mapping[str, str] | None = None
+
+
+# An item may be replaced on its way through the pipelines; the task that carries it stays.
+passing: ContextVar[Passing | None] = ContextVar("contentspider_passing", default=None)
+
+
+class UnchangedItem(DropItem):
+    """The page of the item is as the last crawl knew it, and only changes are wanted."""
+
+
+class Recorder:
+    """Records the items of a *keeper*'s crawl, each under its key once."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
+        self._connect = connect = keeper.crawler.signals.connect
+        self._is_listening = False
+        connect(self.dropped, signal=signals.item_dropped)
+        connect(self.erred, signal=signals.item_error)
+
+    def listen(self) -> None:
+        """Record from now on what passes the pipelines; nothing is to be where nothing is held,
+        durable or written out, and Scrapy makes a task for each who listens to each item.
+        """
+        if not self._is_listening:
+            self._is_listening = True
+            self._connect(self.scraped, signal=signals.item_scraped)
+
+    def key(self, row: int | None, place: int) -> str | None:
+        """Return what an item is recorded under, once: its address' row and its place among the
+        page's items.
+
+        Pages that share an address (by a form's body, other cookies) have a row each. None: nothing
+        is recorded.
+        """
+        return f"{row}/{place}" if self._keeper.is_durable and row is not None else None
+
+    def scraped(self, item: Any) -> None:
+        """Record an item that has passed all pipelines, and write it out."""
+        mark = passing.get()
+        writer = self._keeper.writer
+        line = b""
+        if writer or (self._keeper.is_durable and mark):
+            try:
+                line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
+            except (TypeError, ValueError) as error:
+                logger.error(
+                    "an item of %s cannot be written as JSON (%s): it is in no output of"
+                    " contentspider's",
+                    type(item).__name__,
+                    error,
+                )
+                self._keeper.stats.inc_value("contentspider/items/lost")
+                if mark:
+                    self._settle(mark, None, f"not JSON: {error}")
+                return
+        is_new = self._settle(mark, line, None) if mark else True
+        if writer and is_new:
+            try:
+                writer.write(line)
+            except OSError as error:
+                self._keeper.fail(error)
+
+    def dropped(self, item: Any, exception: DropItem) -> None:
+        """Record that one of the pipelines dropped an item."""
+        mark = passing.get()
+        if mark and mark.item is item:  # else it was dropped before it came to us
+            is_ours = isinstance(exception, UnchangedItem)
+            self._settle(mark, None, UNCHANGED if is_ours else f"dropped: {exception}")
+
+    def erred(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
+        """Note that one of the pipelines failed on an item: a resumed crawl tries again."""
+        self._keeper.stats.inc_value("contentspider/items/lost")
+        mark = passing.get()
+        reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
+        if mark and mark.item is item:
+            self._keeper.addresses.broke(mark.address_row, reason)
+            if mark.held_row is not None:  # it stays held
+                logger.error("%s; it stays held, and a resumed crawl tries again", reason)
+        else:
+            self._keeper.addresses.broke(row_of(response), reason)
+
+    def _settle(self, mark: Passing, line: bytes | None, reason: str | None) -> bool:
+        """Record what has become of an item; False if it could not be, or had been before."""
+        keeper = self._keeper
+        if keeper.is_broken:
+            return not keeper.is_durable
+        try:
+            is_new = keeper.ledger.items.settle(
+                mark.held_row,
+                mark.key,
+                mark.address_row,
+                line,
+                reason,
+                mark.page_id,
+                mark.names,
+            )
+            if mark.address_row is not None:
+                state = "released" if reason is None else "failed"
+                if reason == UNCHANGED:
+                    state, reason = "unchanged", None
+                keeper.addresses.note(mark.address_row, state, reason)
+                keeper.ledger.frontier.mark_released(mark.address_row, state, reason)
+        except LedgerFullError as error:
+            keeper.fail(error)
+            return not keeper.is_durable
+        return is_new

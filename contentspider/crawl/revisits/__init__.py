@@ -1,0 +1,1 @@
+"""What a crawl makes of pages that an earlier crawl knew."""

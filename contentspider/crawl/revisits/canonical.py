@@ -1,0 +1,73 @@
+"""Which page an address is a copy of, from crawl to crawl: the one that was known stays the page,
+whichever comes first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from contentspider.recrawl.counters import numbered_places
+from contentspider.recrawl.difference import text_hash
+from contentspider.site.record import page_id
+from contentspider.state.history.takeover import LIVE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contentspider.page.document import Page
+    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.ledger.ledger import Ledger
+
+
+# A shorter text ("Not found", a menu alone) says nothing of which page it is.
+MIN_TEXT_CHARS = 200
+
+
+class Owners:
+    """Tells of addresses that are not known which known pages they are copies of.
+
+    Two pages are copies if a crawl saw one text on both, advertisements and all; they stay copies
+    while their main content (*content_of* a page on a site) is one but for counters.
+    """
+
+    def __init__(
+        self, ledger: Ledger, history: SQLiteHistory, content_of: Callable[[Page, str], str]
+    ) -> None:
+        self._ledger = ledger
+        self._history = history
+        self._content_of = content_of
+
+    def awaited(self, page: Page, url: str, site: str) -> str:
+        """Return the id of the known page, not yet seen in this crawl, that had the text of a page
+        which is not known, or of which that was a copy; empty if there is none.
+        """
+        own = page_id(url)
+        if self._is_known(own):
+            return ""
+        owner = self._history.owner(own, text_hash(page), site)
+        return "" if not owner or self._ledger.visits.has(owner) else owner
+
+    def copied(self, page: Page, url: str, site: str) -> str:
+        """Return the id of the page of this crawl of which one that is not known is a copy; empty
+        if there is none.
+        """
+        own = page_id(url)
+        owner = "" if self._is_known(own) else self._history.owner(own)
+        if not owner or not self._ledger.visits.has(owner):
+            return ""
+        now = self._content_of(page, site)
+        if len(now) < MIN_TEXT_CHARS:
+            return ""
+        whole = self._ledger.visits.content(owner) or self._history.content(owner) or ""
+        # Its server may have said that the owner has not changed: that has the counters of then.
+        return owner if whole == now or numbered_places(whole, page, now, str) else ""
+
+    def take(self, takeover: Takeover) -> None:
+        """Take over which addresses were copies of which pages in this crawl."""
+        for copy, owner in self._ledger.visits.copies():
+            takeover.copy(page_id(copy), owner)
+
+    def _is_known(self, page_id: str) -> bool:
+        known = self._history.page(page_id)
+        return known is not None and known.state == LIVE

@@ -1,0 +1,190 @@
+"""Which known pages a crawl did not find again, and which of these are gone.
+
+Gone is said carefully: an index deletes what is gone. A page whose server did not answer, which
+robots.txt forbids now, or in whose place a login or an error page stands, stays as it was.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
+from contentspider.crawl.spider.guard import OFFSITE
+from contentspider.site.record import page_id
+from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
+from contentspider.state.history.takeover import MOVED, NEW
+
+if TYPE_CHECKING:
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.state.crawls.ending import Ending
+    from contentspider.state.history.history import Known, SQLiteHistory
+    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.ledger.frontier import Address
+    from contentspider.state.ledger.ledger import Ledger
+    from contentspider.state.ledger.visits import Seen
+
+logger = logging.getLogger(__name__)
+
+LOST_REASONS = tuple(map(status_reason, NOT_THERE))
+MOVE_REASONS = tuple(map(status_reason, PERMANENT))
+# What the site says itself: the page is not to be kept.
+WITHDRAWN = ("noindex",)
+MAX_HOPS = 10
+# So few pages may go at once, whatever their share of the site.
+FEW = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A known page that is at the address of another one now, and how that was said."""
+
+    known: Known
+    id: str
+    url: str
+    reason: str
+
+
+class Losses:
+    """Judges the known pages that a crawl, which ended so, did not find again."""
+
+    def __init__(
+        self, history: SQLiteHistory, ledger: Ledger, options: CrawlOptions, ending: Ending
+    ) -> None:
+        self._ledger = ledger
+        self._options = options
+        self._live = history.live_count()
+        visited = ledger.visits.count()
+        errors = ending.unread / max(visited + ending.unread, 1)
+        # All was seen that there is: what no page links to is missing.
+        self.is_complete = (
+            ending.reason == FINISHED
+            and not options.due
+            and not ending.queued
+            and not ending.held
+            and errors <= options.max_error_share
+        )
+        is_over = ending.word in (FINISHED, INCOMPLETE)
+        self._unseen = (
+            [known for known in history.live() if self._is_unseen(known)]
+            if is_over or self.is_complete
+            else []
+        )
+
+    def _is_unseen(self, known: Known) -> bool:
+        if self._ledger.visits.has(known.id):
+            return False
+        # A crawl of pages that are due says nothing of those that it did not ask.
+        return not self._options.due or self._ledger.frontier.find(known.url) is not None
+
+    def moves(self) -> dict[str, list[Move]]:
+        """Return the known pages that have moved to the pages of this crawl, by these pages'
+        ids.
+        """
+        found: dict[str, list[Move]] = {}
+        if not self._unseen:
+            return found
+        visits = self._ledger.visits
+        for known in self._unseen:
+            target, reason = self._end_of(self._ledger.frontier.find(known.url))
+            if target is None:
+                continue
+            there = visits.at(target.row) or visits.of(page_id(target.url))
+            if there is None and target.canonical:
+                there, reason = visits.of(page_id(target.canonical)), "canonical"
+            if there is not None and there[0] != known.id:
+                found.setdefault(there[0], []).append(Move(known, *there, reason))
+        return found
+
+    def _end_of(self, address: Address | None) -> tuple[Address | None, str]:
+        """Return where permanent redirects lead from an address, and the first one's reason."""
+        reason = address.reason if address is not None else ""
+        for _ in range(MAX_HOPS):
+            if address is None or address.state != "redirected":
+                return address, reason
+            if address.reason not in MOVE_REASONS or not address.target:
+                return None, ""
+            address = self._ledger.frontier.find(address.target)
+        return None, ""
+
+    def as_moved(self, seen: Seen, moves: dict[str, list[Move]]) -> Seen:
+        """Return a visit of a new page as that of a page that moved there, if one did: its redirect
+        was met after the page.
+        """
+        if seen.visit.change != NEW or seen.visit.id not in moves:
+            return seen
+        move = moves[seen.visit.id].pop(0)
+        visit = replace(
+            seen.visit,
+            change=MOVED,
+            first_seen=move.known.first_seen,
+            previous_id=move.known.id,
+            previous_hash=move.known.content_hash,
+            reason=move.reason,
+        )
+        return replace(seen, visit=visit)
+
+    def take(
+        self, takeover: Takeover, moves: dict[str, list[Move]], settled: set[str]
+    ) -> dict[str, int]:
+        """Record the pages that are gone or moved, those that *moves* still names, and return the
+        numbers of these, of those that are ``kept`` in doubt, and of those that the guard kept
+        (``refused``). What has become of the pages *settled* is known.
+        """
+        counts = {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
+        for move in (move for found in moves.values() for move in found):
+            if move.known.id in settled:
+                continue  # its page came, and says so
+            takeover.move(move.known, move.id, move.url, move.reason)
+            settled.add(move.known.id)
+            counts["moved"] += 1
+        left = [known for known in self._unseen if known.id not in settled]
+        lost = [(known, reason) for known in left if (reason := self._lost(known))]
+        counts["kept"] = len(left) - len(lost)
+        if self._is_suspicious(len(lost)):
+            self._say_refused(lost)
+            counts["refused"], lost = len(lost), []
+        for known, reason in lost:
+            takeover.lose(known, reason)
+            counts["gone"] += 1
+        if self.is_complete:
+            for page in self._ledger.visits.orphans():
+                takeover.miss(page)
+        return counts
+
+    def _lost(self, known: Known) -> str:
+        """Return why a page is gone; empty if it may not be."""
+        address = self._ledger.frontier.find(known.url)
+        if address is None:
+            # It was not asked for: see `Revisits.unseen`.
+            limit = self._options.missing_crawls
+            is_lost = self.is_complete and 0 < limit <= known.missing + 1
+            return f"no page linked to it in {known.missing + 1} crawls" if is_lost else ""
+        target, how = self._end_of(address)
+        if target is None or target.is_open:
+            return ""
+        if target.state == "failed" and target.reason in LOST_REASONS:
+            return target.reason
+        if target.state == "skipped" and target.reason in WITHDRAWN:
+            return target.reason
+        if target.state == "skipped" and how in MOVE_REASONS and target.reason.startswith(OFFSITE):
+            return f"{how} to {target.url}"
+        return ""
+
+    def _say_refused(self, lost: list[tuple[Known, str]]) -> None:
+        logger.error(
+            "%d of the %d known pages would be gone (more than CONTENTSPIDER_MAX_GONE_SHARE=%g):"
+            " none is taken to be. If the site has lost them, crawl with --force"
+            " (CONTENTSPIDER_FORCE). Such as %s (%s)",
+            len(lost),
+            self._live,
+            self._options.max_gone_share,
+            lost[0][0].url,
+            lost[0][1],
+        )
+
+    def _is_suspicious(self, lost: int) -> bool:
+        if self._options.force or lost <= FEW:
+            return False
+        return lost > self._options.max_gone_share * self._live

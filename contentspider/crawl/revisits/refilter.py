@@ -1,0 +1,113 @@
+"""Pages that an earlier model filtered, filtered anew: an index does not mix two models' texts."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.document import Page
+from contentspider.recrawl.counters import numbered_places
+from contentspider.recrawl.difference import change_ratio
+from contentspider.site.record import UNFILTERED, page_fields, refilled
+from contentspider.state.history.takeover import BY_MODEL, CHANGED, UNCHANGED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from contentspider.crawl.hold.sources import SiteState
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.ledger.visits import Seen
+
+logger = logging.getLogger(__name__)
+
+
+class Refilter:
+    """Filters pages of a *history* by the models that *states* have at the end of a crawl."""
+
+    def __init__(
+        self, history: SQLiteHistory, states: Mapping[str, SiteState], options: CrawlOptions
+    ) -> None:
+        self._history = history
+        self._states = {key: state for key, state in states.items() if state.model is not None}
+        self._options = options
+
+    def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
+        """Return the fields of a page under the model of its site."""
+        extraction = None
+        if state.model is not None:
+            extraction = state.model.extract(page, self._options.learning.keep_teasers)
+        return page_fields(page, state.key, extraction, state.version, self._options.passages)
+
+    def visit(self, seen: Seen) -> Seen:
+        """Return a visit as it is under the present model, if the page came before this was
+        learned.
+        """
+        visit = seen.visit
+        state = self._states.get(visit.site)
+        if state is None or visit.model in (state.version, UNFILTERED):
+            return seen
+        page = self.page(seen)
+        if page is None:
+            return seen
+        found = self.fields(state, page)
+        new_hash = found["content_hash"]
+        if new_hash == visit.content_hash:
+            return replace(seen, visit=replace(visit, model=state.version))
+        change, cause, ratio = visit.change, visit.cause, visit.ratio
+        if new_hash == visit.previous_hash and change in (CHANGED, UNCHANGED):
+            change, cause, ratio = UNCHANGED, "", 0.0
+        elif change in (CHANGED, UNCHANGED):
+            cause = cause or BY_MODEL
+            before = self._history.content(visit.id) or ""
+            change, ratio = CHANGED, change_ratio(before, found["content"])
+        # What the content differed in as it was cut before says nothing.
+        old = self._history.stored(visit.previous_id or visit.id) if visit.numbered else None
+        places: tuple[str, ...] = ()
+        if old is not None and state.model is not None:
+            was = self.fields(state, old)["content"]
+            places = numbered_places(was, page, found["content"], state.model.slot_of)
+        visit = replace(
+            visit,
+            change=change,
+            cause=cause,
+            ratio=ratio,
+            content_hash=new_hash,
+            model=state.version,
+            numbered=places,
+            is_recut=bool(places),
+        )
+        item = refilled(seen.item, found) if seen.item is not None else None
+        return replace(seen, visit=visit, content=found["content"], item=item)
+
+    def page(self, seen: Seen) -> Page | None:
+        """Return the page of a visit; None if it cannot be read, or is not kept."""
+        try:
+            return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
+        except ContentSpiderError as error:
+            logger.warning("%s: %s", seen.visit.url, error)
+            return None
+
+    def others(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
+        """Filter the live pages that were not visited in this crawl (by id), and record those whose
+        content differs; return their number.
+        """
+        count = 0
+        for state in self._states.values():
+            if not state.is_stored:  # the next crawl will have another model
+                continue
+            for known in self._history.of_other_models(state.key, state.version):
+                is_other = known.model != UNFILTERED and not is_visited(known.id)
+                page = self._history.stored(known.id) if is_other else None
+                if page is None:
+                    continue
+                found = self.fields(state, page)
+                before = self._history.content(known.id) or ""
+                is_same = found["content_hash"] == known.content_hash
+                ratio = 0.0 if is_same else change_ratio(before, found["content"])
+                takeover.refilter(known, state.version, found, ratio)
+                count += not is_same
+        return count

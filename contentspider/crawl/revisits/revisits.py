@@ -1,0 +1,387 @@
+"""What earlier crawls knew of the pages of this one, and what this one makes of it."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from contentspider.crawl.revisits.canonical import Owners
+from contentspider.crawl.revisits.counters import find_counters, without_counters
+from contentspider.crawl.revisits.due import due_pages
+from contentspider.crawl.revisits.gone import Losses
+from contentspider.crawl.revisits.lastmods import Lastmods
+from contentspider.crawl.revisits.refilter import Refilter
+from contentspider.recrawl.counters import are_counters, numbered_places
+from contentspider.recrawl.difference import (
+    Difference,
+    change_ratio,
+    is_recut,
+    text_hash,
+    without_recut,
+)
+from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
+from contentspider.site.record import UNFILTERED, page_id
+from contentspider.state.crawls.ledgers import open_history
+from contentspider.state.history.takeover import (
+    BY_MODEL,
+    BY_PAGE,
+    CHANGED,
+    LIVE,
+    MOVED,
+    NEW,
+    UNCHANGED,
+)
+from contentspider.state.ledger.visits import Answer, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from contentspider.crawl.hold.sources import SiteState
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.page.document import Page
+    from contentspider.state.crawls.ending import Ending
+    from contentspider.state.history.history import Known, SQLiteHistory
+    from contentspider.state.ledger.ledger import Ledger
+    from contentspider.state.ledger.visits import Seen
+
+logger = logging.getLogger(__name__)
+
+CRAWL_FACT = "crawl"
+DISTRUSTED_FACT = "distrusted"
+ERROR_FACT = "error_page"
+UNSURE = "unsure"
+
+
+class Revisits:
+    """Compares the pages of a crawl with the *history* of those before, and adds to it at the end.
+
+    The base of comparison is what the history holds when the page is filled: the last crawl that
+    came to an end.
+    """
+
+    def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
+        self._ledger = ledger
+        self._options = options
+        self._history: SQLiteHistory = open_history(path, options.history_mb * 1_000_000)
+        self.is_first = not self._history.live_count()
+        if ledger.runs.fact(CRAWL_FACT) is None:
+            ledger.runs.set_fact(CRAWL_FACT, uuid.uuid4().hex)
+        distrusted = ledger.runs.fact(DISTRUSTED_FACT) or []
+        self._distrusted = self._history.distrusted() | frozenset(distrusted)
+        self.lastmods = Lastmods(self._history, ledger.visits)
+        self.own_answers = self._history.own_answers
+        self._states: dict[str, SiteState] = {}
+        self._counters = self._history.counters()
+        self.owners = Owners(ledger, self._history, self._content)
+        # The texts of the error pages, by folder.
+        told = ledger.runs.fact(ERROR_FACT) or {}
+        self._errors = {folder: frozenset(texts) for folder, texts in told.items()}
+
+    # Pages that come
+
+    def note_answer(self, row: int, answer: Answer) -> None:
+        """Keep what came with the page of an address, until the page is compared."""
+        self._ledger.visits.answer(row, answer)
+
+    def compare(
+        self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
+    ) -> None:
+        """Set the fields of an item that say how its page changed, and note the visit.
+
+        *fields* are those of the item, its own ``id`` and ``url`` among them; *row* is that of the
+        address of its *page*.
+        """
+        at, whole = fields["crawled_at"], text_hash(page)
+        self._states[state.key] = state
+        known = self._history.page(fields["id"])
+        previous, how = None, ""
+        if not _is_live(known):
+            previous, how = self._moved_from(fields["id"], page, row)
+        base = known if _is_live(known) else previous
+        found = Difference(NEW, BY_PAGE, 1.0)
+        change = NEW
+        content: str | None = fields["content"]
+        if base is not None:
+            found = self._difference(base, fields, page, whole, state)
+            change = found.change
+            if change == UNCHANGED and base.content_hash == fields["content_hash"]:
+                content = None
+            if previous is not None:
+                change, content = MOVED, fields["content"]
+        # Counters are none of what a server's software takes for a change.
+        is_page = change == CHANGED and found.cause == BY_PAGE and not found.numbered
+        if is_page and self._ledger.visits.answer_of(row).is_check:
+            self._distrust(fields["site"], fields["url"])
+        is_same = found.change == UNCHANGED or found.cause == BY_MODEL
+        before = base or known
+        visit = Visit(
+            id=fields["id"],
+            url=fields["url"],
+            site=fields["site"],
+            at=at,
+            change=change,
+            ratio=found.ratio,
+            cause=found.cause,
+            content_hash=fields["content_hash"],
+            text_hash=whole,
+            model=fields["model_version"],
+            first_seen=before.first_seen if before else at,
+            changed_at=base.changed_at if base and is_same else at,
+            previous_hash=base.content_hash if base else "",
+            previous_id=previous.id if previous else "",
+            reason=how,
+            numbered=found.numbered,
+            is_recut=found.is_recut,
+        )
+        is_stored = base is known and base is not None and base.text_hash == whole
+        self._ledger.visits.note(visit, row, content, None if is_stored else page.dump())
+        fields |= {
+            "change": change,
+            "change_ratio": found.ratio,
+            "first_seen": visit.first_seen,
+            "changed_at": visit.changed_at,
+        }
+
+    def _difference(
+        self, base: Known, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
+    ) -> Difference:
+        """Return how a page differs from what is known of it."""
+        content = fields["content"]
+        if base.content_hash == fields["content_hash"]:
+            return Difference(UNCHANGED)
+        before = self._history.content(base.id) or ""
+        ratio = change_ratio(before, content)
+        old = self._history.stored(base.id)
+        if base.text_hash == whole or self._is_recut(base, before, fields, page, old, state):
+            return Difference(CHANGED, BY_MODEL, ratio)
+        slot_of = partial(self._slot_of, state.key)
+        places = numbered_places(before, page, content, slot_of)
+        is_cut = False
+        if not places and old is not None:
+            was, is_now = without_recut(old, before, page, content)
+            places = numbered_places(was, page, is_now, slot_of)
+            is_cut = bool(places)
+        if places and are_counters(places, self._counters.get(state.key, set())):
+            return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
+        return Difference(CHANGED, BY_PAGE, ratio, places, is_cut)
+
+    def _content(self, page: Page, site: str) -> str:
+        """Return a page's main content, empty if its site has no item yet."""
+        if site not in self._states:
+            return ""
+        refilter = Refilter(self._history, self._states, self._options)
+        return str(refilter.fields(self._states[site], page)["content"])
+
+    def _slot_of(self, site: str, path: str) -> str:
+        model = self._states[site].model if site in self._states else None
+        return model.slot_of(path) if model is not None else path
+
+    def _is_recut(
+        self,
+        base: Known,
+        before: str,
+        fields: Mapping[str, Any],
+        page: Page,
+        old: Page | None,
+        state: SiteState,
+    ) -> bool:
+        """Tell whether the page says what it said, and only its content is cut differently: under
+        another model, in another template, or beside other texts.
+        """
+        if old is None:
+            return False
+        if base.model != fields["model_version"]:
+            refilter = Refilter(self._history, self._states, self._options)
+            if refilter.fields(state, old)["content_hash"] == fields["content_hash"]:
+                return True
+        return is_recut(old, before, page, fields["content"])
+
+    def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[Known | None, str]:
+        """Return the known page that permanently redirected to this one, or had its address and
+        now names another canonical one, and which of these it was.
+        """
+        led = self._ledger.visits.answer_of(row).moved_from if row is not None else ()
+        for address, how in (*led, (page.url, "canonical")):
+            earlier = page_id(address)
+            if earlier != own_id and not self._ledger.visits.has(earlier):
+                known = self._history.page(earlier)
+                if known is not None and known.state == LIVE:
+                    return known, how
+        return None, ""
+
+    # Pages that do not
+
+    def conditional(self, url: str, site: str) -> Known | None:
+        """Return what is known of the page at an address that may be asked for only if it has
+        changed: it has validators, all of it is kept, and its server is to be believed.
+        """
+        if site in self._distrusted:
+            return None
+        known = self._history.page(page_id(url))
+        # What was not filtered may be no page (a PDF file).
+        if known is None or known.state != LIVE or known.model == UNFILTERED:
+            return None
+        if not (known.etag or known.last_modified):
+            return None
+        return known if self._history.has_page(known.id) else None
+
+    def validators(self, url: str) -> tuple[str, str]:
+        """Return the ETag and the Last-Modified that came with a page when it was last sent."""
+        known = self._history.page(page_id(url))
+        return (known.etag, known.last_modified) if known is not None else ("", "")
+
+    def stored(self, page_id: str) -> Page | None:
+        """Return a page as it was last read, if all of it is kept and people's corrections, which
+        may be others now, had nothing to do with it.
+        """
+        page = self._history.stored(page_id)
+        return page if page is not None and page.corrections is None else None
+
+    def _distrust(self, site: str, url: str) -> None:
+        if site in self._distrusted:
+            return
+        self._distrusted |= {site}
+        self._ledger.runs.set_fact(DISTRUSTED_FACT, sorted(self._distrusted))
+        logger.warning(
+            "%s: its server said that the page has not changed, but it has: pages of %s are fetched"
+            " whole from now on",
+            url,
+            site,
+        )
+
+    def learn_error_page(self, page: Page) -> None:
+        """Learn how the error page looks that is answered, as a success, in a folder of a site,
+        from the answer to a random address there.
+        """
+        self._errors[folder_of(page.url)] = texts_of(page)
+        told = {folder: sorted(texts) for folder, texts in self._errors.items()}
+        self._ledger.runs.set_fact(ERROR_FACT, told)
+
+    def stands_in(
+        self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
+    ) -> str:
+        """Return what stands at an address in the place of a page: ``soft_404`` (the site's error
+        page), ``login``, `UNSURE` (nothing is left of the page, and how an error page looks there
+        is not known), or nothing. *content_of* gives what the site's model keeps of the page.
+        """
+        folder = folder_of(url)
+        errors = [
+            self._errors[key]
+            for key in (folder, folder_of(url, root=True))
+            if self._errors.get(key)
+        ]
+        known = self._history.page(page_id(url))
+        if known is None:
+            return "soft_404" if any(is_like(page, error) for error in errors) else ""
+        if known.state != LIVE or known.text_hash == text_hash(page):
+            return ""
+        if not is_gone(page, self._history.content(known.id) or ""):
+            return ""
+        content = content_of()
+        if has_password and is_login(content):
+            return "login"
+        if any(is_error_page(page, content, error) for error in errors):
+            return "soft_404"
+        return "" if folder in self._errors else UNSURE
+
+    def known_links(self, url: str) -> tuple[str, ...]:
+        """Return where a page led when it was last read."""
+        return self._history.links(page_id(url))
+
+    def is_known(self, url: str) -> bool:
+        """Tell whether an address is that of a known page that is not gone."""
+        return _is_live(self._history.page(page_id(url)))
+
+    def may_wait(self, url: str) -> bool:
+        """Tell whether a link need not be followed: it leads to a known page, a copy of one, or to
+        where one was before it moved, and this crawl asks of those only the ones that are due.
+        """
+        if not self._options.due:
+            return False
+        known = self._history.page(page_id(url))
+        if known is not None and known.state in (LIVE, MOVED):
+            return True
+        return bool(self._history.owner(page_id(url)))
+
+    def unseen(self) -> Iterator[str]:
+        """Yield the addresses of known pages that have not come in this crawl, but those that were
+        missing so often that they are taken to be gone. If the crawl asks only those that are
+        due, yield these (`due_pages`), as far as sitemaps say nothing else.
+        """
+        if self._options.due:
+            yield from self.lastmods.choose(due_pages(self._history, self._options))
+            return
+        for known in self._history.live():
+            enough = known.missing + 1 >= self._options.missing_crawls > 0
+            if not enough and not self._ledger.visits.has(known.id):
+                yield known.url
+
+    # The end
+
+    def end(self, ending: Ending) -> Counter[str]:
+        """Take over what the crawl found into the history, and return how many pages are new,
+        changed, unchanged, gone, moved, or left as they were in doubt (``kept``).
+
+        A crawl that was interrupted is not at its end: nothing is taken over then.
+        """
+        crawl = str(self._ledger.runs.fact(CRAWL_FACT))
+        losses = Losses(self._history, self._ledger, self._options, ending)
+        count = self._ledger.visits.count()
+        logger.info("taking %d pages over into the history %s", count, self._history.path)
+        moves = losses.moves()
+        takeover = self._history.take_over(crawl, losses.is_complete)
+        counts: Counter[str] = Counter()
+        settled = set()
+        refilter = Refilter(self._history, self._states, self._options)
+        counters = find_counters(
+            self._ledger, self._distrusted, refilter.page, self._before_visit, self._slot_of
+        )
+        for site, places in counters.items():
+            for place in places:
+                takeover.count(site, place)
+        for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
+            is_settled, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
+            seen = replace(seen, is_settled=is_settled, item=item)
+            found = without_counters(refilter.visit(seen), counters)
+            visit = takeover.take(losses.as_moved(found, moves))
+            self.lastmods.judge(visit)
+            counts[visit.change] += 1
+            settled.add(visit.previous_id)
+        counts.update(losses.take(takeover, moves, settled))
+        self.owners.take(takeover)
+        counts[CHANGED] += refilter.others(takeover, self._ledger.visits.has)
+        for site in self._distrusted:
+            takeover.distrust(site)
+        self.lastmods.take(takeover)
+        self.own_answers.replace(self._ledger.own_texts.answers())
+        takeover.commit()
+        return counts
+
+    def _before_visit(self, seen: Seen) -> Page | None:
+        """Return the page of a visit as it was before, wherever that was; None if it is new."""
+        if seen.visit.change == NEW:
+            return None
+        return self._history.stored(seen.visit.previous_id or seen.visit.id)
+
+    def close(self) -> None:
+        """Close the history without a commit."""
+        self._history.close()
+
+
+def _is_live(known: Known | None) -> bool:
+    return known is not None and known.state == LIVE
+
+
+def folder_of(url: str, root: bool = False) -> str:
+    """Return the address of the folder that an address is in, or of the *root* of its host.
+
+    >>> folder_of("http://e.org/a/b?c=/d"), folder_of("http://e.org/a/b", root=True)
+    ('http://e.org/a/', 'http://e.org/')
+    """
+    return urljoin(url, "/" if root else ".")

@@ -1,0 +1,133 @@
+"""Which pages are one: a page comes out once, under its own address."""
+
+from __future__ import annotations
+
+import logging
+import re
+from hashlib import blake2b
+from itertools import count
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
+
+from w3lib.url import canonicalize_url
+
+from contentspider.crawl.queue.addresses import Again
+from contentspider.crawl.revisits.canonical import MIN_TEXT_CHARS
+from contentspider.ground.addresses import clean_address
+from contentspider.site.record import page_id
+from contentspider.state.ledger.database import LedgerFullError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.page.document import Page
+
+logger = logging.getLogger(__name__)
+
+INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
+# Parameters that say where a visitor came from, of the usual analytics and mail services.
+TRACKING = re.compile(
+    r"(?:utm|mtm|pk|hsa)_\w+|_?(?:ga|gl)|_hs(?:enc|mi)|[gd]clid|[gw]braid|(?:fb|ms|y|tw|tt|li_fat_|"
+    r"igsh|wick|irc)(?:cl)?id|mc_[ce]id|mkt_tok|wt_mc|igsh",
+    re.IGNORECASE | re.ASCII,
+)
+
+
+class Duplicates:
+    """Tells a crawl's pages that have come out already, by claims in its ledger.
+
+    *site_of* gives the site of an address: pages of two sites are two pages.
+    """
+
+    def __init__(self, keeper: Keeper, site_of: Callable[[str], str]) -> None:
+        self._keeper = keeper
+        self._site_of = site_of
+        self._anonymous = count(1)
+
+    def claim(self, address: str, page: Page, row: int | None) -> str:
+        """Return the address to emit a page under, or nothing if the same page has come out.
+
+        That is its own address, whatever another page has named canonical; or the canonical
+        address that the page names, where this is a form of its own (see `plain_form`). A page has
+        come out if one with its text and title has: any of its site, if there are `MIN_TEXT_CHARS`
+        of text; a form of its address or one that names the same canonical address, if there are
+        less; or one of which it was a copy in earlier crawls, and is (see `Owners`). *row* is that
+        of the page's address in the ledger.
+        """
+        named = self._canonical(address, page)
+        owner = row or -next(self._anonymous)
+        shown = _shown(address, named)
+        text = "\n".join(block.text for block in page.content.blocks)
+        said = "\n".join([*page.hints.titles[:1], text])
+        if len(text) >= MIN_TEXT_CHARS:
+            claims = [f"{self._site_of(address)} {said}"]
+        else:
+            claims = [f"{plain_form(one)} {said}" for one in (address, named) if one]
+        try:
+            revisits = self._keeper.revisits
+            if revisits is not None and not revisits.is_first:
+                # Its owner has claimed its own id.
+                claims.append(revisits.owners.copied(page, shown, self._site_of(address)))
+            wanted = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims]) if claim]
+            canonical = named if named != address else ""
+            is_new = self._keeper.ledger.frontier.claim(wanted, owner, canonical)
+        except LedgerFullError as error:
+            self._keeper.fail(error)
+            return ""
+        return shown if is_new else ""
+
+    def must_wait(self, address: str, page: Page, row: int | None) -> bool:
+        """Tell whether a page is the copy of a known one that has not come yet: it is asked for
+        again at the end, and comes out if the known one does not, so that which of the two is the
+        page does not depend on which comes first.
+        """
+        keeper = self._keeper
+        if keeper.revisits is None or keeper.revisits.is_first:
+            return False
+        if row is None or keeper.addresses.is_at_end:
+            return False
+        if sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS:
+            return False
+        shown = _shown(address, self._canonical(address, page))
+        if not keeper.revisits.owners.awaited(page, shown, self._site_of(address)):
+            return False
+        keeper.addresses.note(row, "failed", "a copy of a known page", again=Again.AT_END)
+        return True
+
+    def _canonical(self, address: str, page: Page) -> str:
+        """Return the address on its own site that a page names canonical, empty if none."""
+        if not page.hints.canonical:
+            return ""
+        try:
+            named = clean_address(urljoin(address, page.hints.canonical))
+            on_site = self._site_of(named) == self._site_of(address)
+        except ValueError:
+            logger.debug("%s names %r canonical: no address", address, page.hints.canonical)
+            return ""
+        return named if on_site and named.startswith(("http://", "https://")) else ""
+
+
+def _shown(address: str, named: str) -> str:
+    """Return the form of an address that is shown: the one *named* canonical, if it is one."""
+    return named if named and plain_form(named) == plain_form(address) else address
+
+
+def _key(claim: str) -> bytes:
+    return blake2b(claim.encode("utf-8", "replace"), digest_size=12).digest()
+
+
+def plain_form(address: str) -> str:
+    """Return an address without what differs between the forms of one address: scheme, www, usual
+    port, name of the index, last slash, order of the parameters and those that only track visitors.
+
+    >>> plain_form("http://www.e.org:80/a/index.html?b=1&utm_source=x&a=2")
+    'e.org/a?a=2&b=1'
+    """
+    parts = urlsplit(canonicalize_url(clean_address(address)))
+    path = INDEX_NAME.sub("/", parts.path).rstrip("/")
+    query = parts.query
+    if query:
+        pairs = parse_qsl(query, keep_blank_values=True)
+        query = urlencode([pair for pair in pairs if not TRACKING.fullmatch(pair[0])])
+    return parts.netloc.removeprefix("www.") + path + ("?" + query if query else "")

@@ -1,0 +1,180 @@
+"""Links of a page, read straight from its tree: `LinkExtractor` costs more than all our work on the
+page.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from scrapy.http import HtmlResponse
+from scrapy.linkextractors import IGNORED_EXTENSIONS
+
+from contentspider.ground.addresses import absolute, clean_address
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lxml.etree import _Element
+    from scrapy.http import Response
+
+    # The address that a page's base, an href, and whether documents are wanted make.
+    Resolve = Callable[[str, str, bool], str]
+
+# Session ids, endless filters: an address this long is no page that anyone links to.
+MAX_URL_CHARS = 2_000
+MAX_LINKS = 20_000
+# Longer ones are not remembered: 10,000 of these are 10 MB at most.
+MAX_KNOWN_CHARS = 500
+ROOT_SLASHES = 3  # http://host/
+FROM_ROOT = re.compile(r"(?:https?:)?//[^/?#]|/[^/]|/$")
+NO_PATH = re.compile(r"[\0-\x20]*(?:https?:)?(?://)?(?:[?#;]|$)", re.IGNORECASE)
+SKIPPED_SUFFIXES = tuple("." + extension for extension in IGNORED_EXTENSIONS)
+# The names by which pages and headers speak to us.
+ROBOT_NAMES = ("robots", "contentspider")
+FEED_TYPES = ("application/rss+xml", "application/atom+xml")
+# What says where a site's own texts are stands among the first.
+MAX_HEAD_LINKS = 50
+MAX_TYPE_CHARS = 100
+# Links to what a browser needs, of which a page may have hundreds.
+UNTOLD = (
+    "stylesheet",
+    "preload",
+    "modulepreload",
+    "prefetch",
+    "preconnect",
+    "dns-prefetch",
+    "icon",
+)
+BLANKS = str.maketrans("", "", "\t\r\n")
+
+
+class Head(NamedTuple):
+    """A page's links, each as its ``href`` and ``rel``, and what the page says of them: the address
+    that they are relative to, what robots are to do, which feeds it has, what else goes with it
+    (``link`` elements, each as its ``rel`` and ``type`` in lower case, and its ``href``; the first
+    `MAX_HEAD_LINKS`), and what made it.
+    """
+
+    base: str
+    robots: list[str]
+    feeds: list[str]
+    anchors: list[tuple[str, str]]
+    links: list[tuple[str, str, str]]
+    generator: str
+
+
+def read_head(root: _Element, url: str) -> Head:
+    """Return the links of the page at *url* and what it says of them, wherever it says it: the tree
+    is walked once.
+    """
+    base, robots, feeds, generator = "", [], [], ""
+    linked: list[tuple[str, str, str]] = []
+    anchors: list[tuple[str, str]] = []
+    for element in root.iter("a", "area", "base", "meta", "link"):
+        tag = element.tag
+        if tag == "a" or tag == "area":
+            if href := element.get("href"):
+                anchors.append((href, element.get("rel") or ""))
+        elif tag == "meta":
+            name = (element.get("name") or "").strip().lower()
+            if name in ROBOT_NAMES:
+                robots.append(element.get("content") or "")
+            elif name == "generator":
+                generator = generator or (element.get("content") or "")[:MAX_TYPE_CHARS]
+        elif tag == "link":
+            href, kind = element.get("href") or "", (element.get("type") or "").strip().lower()
+            if kind in FEED_TYPES:
+                feeds.append(href)
+            if len(linked) < MAX_HEAD_LINKS and 0 < len(href) <= MAX_URL_CHARS:
+                rel = " ".join((element.get("rel") or "").lower().split())
+                if rel not in UNTOLD:
+                    linked.append((rel[:MAX_TYPE_CHARS], kind[:MAX_TYPE_CHARS], href))
+        elif not base and (href := element.get("href")):
+            with suppress(ValueError):
+                base = urljoin(url, href.strip())
+    base = base or url
+    named = [link for link in (absolute(base, feed) for feed in feeds) if link]
+    return Head(base, robots, named, anchors, linked, generator)
+
+
+def page_links(
+    root: _Element,
+    url: str,
+    head: Head | None = None,
+    nofollow: bool = False,
+    documents: bool = False,
+    resolve: Resolve | None = None,
+) -> list[str]:
+    """Return the absolute http(s) addresses that a page links to, without fragments or repeats.
+
+    Links to files that are no pages (images, archives, and PDF files unless *documents* are wanted)
+    are left out, with *nofollow* also those that ask robots not to follow them; at most
+    `MAX_LINKS`. *head* is what `read_head` has read of the page, if it has; *resolve* is
+    `resolve_link`, or one that remembers (`remembering`).
+    """
+    head = head or read_head(root, url)
+    resolve = resolve or resolve_link
+    base = head.base
+    folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
+    if folder.count("/") < ROOT_SLASHES:
+        folder = base  # it has no path
+    root_folder = "/".join(folder.split("/", ROOT_SLASHES)[:ROOT_SLASHES]) + "/"
+    found: dict[str, None] = {}
+    for link, rel in head.anchors:
+        href = link.strip().translate(BLANKS)
+        if not href or href[0] == "#" or len(href) > MAX_URL_CHARS:
+            continue
+        if nofollow and rel and "nofollow" in rel.lower().split():
+            continue
+        # Most links mean the same on all pages of a site, or of a folder, which have most of them
+        # in common.
+        start = root_folder if FROM_ROOT.match(href) else base if NO_PATH.match(href) else folder
+        if address := resolve(start, href, documents):
+            found[address] = None
+            if len(found) >= MAX_LINKS:
+                break
+    return list(found)
+
+
+def links(response: Response) -> list[str]:
+    """Return the addresses of the pages that an HTML response links to, for
+    ``response.follow_all``.
+
+    They are absolute, each once, without fragments; what is no address of a page on the web
+    (``javascript:``, ``mailto:``, pictures, archives) is left out. Of what is not HTML, none.
+    """
+    if not isinstance(response, HtmlResponse) or not response.body.strip():
+        return []
+    root = response.selector.root
+    return page_links(root, response.url) if hasattr(root, "iter") else []
+
+
+def resolve_link(base: str, href: str, documents: bool) -> str:
+    """Return the address of a page (or of a PDF file, where *documents* are wanted) that *href*
+    means, empty if it is none.
+    """
+    try:
+        address = clean_address(urljoin(base, href))
+        parts = urlsplit(address)
+    except ValueError:
+        return ""  # an unclosed bracket in the host, for example
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        return ""
+    path = parts.path.lower()
+    is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
+    return address if is_page else ""
+
+
+def remembering() -> Resolve:
+    """Return a `resolve_link` that remembers the last 10,000 short links, for one crawl."""
+    known = lru_cache(maxsize=10_000)(resolve_link)
+
+    def resolve(base: str, href: str, documents: bool) -> str:
+        is_short = len(base) + len(href) <= MAX_KNOWN_CHARS
+        return (known if is_short else resolve_link)(base, href, documents)
+
+    return resolve

@@ -1,0 +1,221 @@
+"""Own texts in a crawl: where they are asked for, and what is kept of the answers."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from scrapy.utils.asyncio import run_in_thread
+
+from contentspider.crawl.hold.bodies import THREAD_BYTES
+from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
+from contentspider.crawl.revisits.conditional import ASKING
+from contentspider.ground.addresses import absolute
+from contentspider.site.own.sources import SOURCES, Announced
+from contentspider.state.history.own_texts import OwnAnswer
+from contentspider.state.ledger.database import LedgerFullError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from scrapy.http import Response
+
+    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.spider.links import Head
+    from contentspider.ground.scope import Scope
+    from contentspider.ground.sites import SiteKeys
+    from contentspider.site.own.sources import Source
+    from contentspider.site.own.texts import OwnText
+
+logger = logging.getLogger(__name__)
+
+MAX_OWN_BYTES = 5_000_000
+# A site whose first pages announce nothing is not searched further; nor what a page announces
+# beyond so many addresses of each kind.
+PAGES_READ = 20
+MAX_ADDRESSES = 10
+FACT = "own_texts "
+Found = TypeVar("Found")
+
+
+class OwnTexts:
+    """Asks for a crawl's own texts, as many times a site as ``CONTENTSPIDER_OWN_TEXTS`` allows, in
+    all runs of the crawl, and keeps those of pages in its *scope* in its ledger.
+    """
+
+    def __init__(self, keeper: Keeper, scope: Scope, keys: SiteKeys) -> None:
+        options = CrawlOptions.from_settings(keeper.crawler.settings)
+        assert keeper.crawler.stats
+        self._keeper = keeper
+        self._scope = scope
+        self._keys = keys
+        self._count = keeper.crawler.stats.inc_value
+        self._most = options.own_texts
+        self._is_conditional = options.conditional
+        self._sources: list[Source] = []
+        if self._most:
+            for name in SOURCES.names():
+                self._sources += _guarded(name, partial(_made, name))
+        self._asked: dict[str, list[str]] = {}
+        self._forbidden: set[str] = set()
+        self._pages: Counter[str] = Counter()
+
+    def addresses(
+        self, url: str, head: Head, is_start: bool, feeds: Collection[str] = ()
+    ) -> Iterator[str]:
+        """Yield the addresses at which the page at *url* announces own texts, and which are to be
+        asked for now: each is taken off the budget of the page's site. *feeds* are read otherwise.
+        """
+        site = self._keys.key(url)
+        if not self._sources or self._pages[site] >= PAGES_READ or self._keeper.is_broken:
+            return
+        self._pages[site] += 1
+        for address in self._announced(url, head, is_start):
+            if (
+                address not in feeds
+                and self._scope.has_site(address)
+                and self._may_ask(site, address)
+            ):
+                self._count("contentspider/own_texts/requests")
+                yield address
+
+    def _may_ask(self, site: str, address: str) -> bool:
+        """Tell whether a site's budget has room for an address, which then is taken off it."""
+        runs = self._keeper.ledger.runs
+        try:
+            if site not in self._asked:
+                self._asked[site] = runs.fact(FACT + site) or []
+            asked = self._asked[site]
+            if address in asked or address in self._forbidden or len(asked) >= self._most:
+                return False
+            asked.append(address)
+            runs.set_fact(FACT + site, asked)
+        except LedgerFullError as error:
+            self._keeper.fail(error)
+            return False
+        return True
+
+    def give_back(self, address: str) -> None:
+        """Put an address back on its site's budget that robots.txt forbids: nothing was asked."""
+        site = self._keys.key(address)
+        asked = self._asked.get(site, [])
+        self._forbidden.add(address)
+        if address not in asked or self._keeper.is_broken:
+            return
+        asked.remove(address)
+        try:
+            self._keeper.ledger.runs.set_fact(FACT + site, asked)
+        except LedgerFullError as error:
+            self._keeper.fail(error)
+
+    def _announced(self, url: str, head: Head, is_start: bool) -> Iterator[str]:
+        links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
+        # What a generator makes stands beside the start page: other pages would lead elsewhere.
+        generator = head.generator if is_start else ""
+        announced = Announced(url, tuple(link for link in links if link[2]), generator)
+        for source in self._sources:
+            yield from _guarded(source.name, partial(_named, source, announced))
+
+    def headers(self, address: str) -> dict[str, str]:
+        """Return the headers that ask for an address only if it has changed since the last crawl,
+        whose texts of it are kept.
+        """
+        known = self._known(address) if self._is_conditional else None
+        if known is None or not known.texts:
+            return {}
+        return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
+
+    async def take(self, response: Response) -> list[str]:
+        """Keep the own texts that an answer tells, or those of the last crawl if it has not
+        changed, and return the addresses of their pages in the crawl.
+        """
+        if response.status == NOT_MODIFIED_STATUS:
+            return self.take_known(_asked_address(response))
+        if len(response.body) > THREAD_BYTES:
+            return self._keep(response, await run_in_thread(self._read, response))
+        return self.take_now(response)
+
+    def take_now(self, response: Response) -> list[str]:
+        """Do as `take` does with an answer that has come whole, without a thread."""
+        return self._keep(response, self._read(response))
+
+    def take_known(self, address: str) -> list[str]:
+        """Keep the own texts of the last crawl of a source that has nothing new, or does not
+        answer, and return the addresses of their pages in the crawl.
+        """
+        known = self._known(address)
+        if known is None:
+            return []
+        return self._store(known.texts, address, known.etag, known.last_modified)
+
+    def _known(self, address: str) -> OwnAnswer | None:
+        revisits = self._keeper.revisits
+        if not self._sources or revisits is None or self._keeper.is_broken:
+            return None
+        return revisits.own_answers.at(address)
+
+    def _read(self, response: Response) -> list[OwnText]:
+        """Return the own texts in an answer, by the first source that finds any."""
+        content_type = (response.headers.get(b"Content-Type") or b"").decode("latin-1")
+        body, url = response.body, response.url
+        found = (
+            _guarded(source.name, partial(source.read, body, url, content_type))
+            for source in self._sources
+        )
+        return next(filter(None, found), [])
+
+    def _keep(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
+        etag, modified = (
+            (response.headers.get(name) or b"").decode("latin-1")
+            for name in ("ETag", "Last-Modified")
+        )
+        return self._store(texts, _asked_address(response), etag, modified)
+
+    def _store(
+        self, texts: Sequence[OwnText], address: str, etag: str, last_modified: str
+    ) -> list[str]:
+        by_site: dict[str, list[OwnText]] = {}
+        for own in texts:
+            if self._scope.has(own.url):
+                by_site.setdefault(self._keys.key(own.url), []).append(own)
+        if not by_site or self._keeper.is_broken:
+            return []
+        told = self._keeper.ledger.own_texts
+        try:
+            for site, own_texts in by_site.items():
+                told.add(site, own_texts, address)
+                self._count("contentspider/own_texts/texts", len(own_texts))
+            told.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
+        except LedgerFullError as error:
+            self._keeper.fail(error)
+            return []
+        return [own.url for own_texts in by_site.values() for own in own_texts]
+
+
+def _asked_address(response: Response) -> str:
+    """Return the address that was asked for, wherever it led."""
+    return str(response.meta.get("redirect_urls", [response.url])[0])
+
+
+def _guarded(name: str, call: Callable[[], list[Found]]) -> list[Found]:
+    """Return what a kind of own texts makes of what it is given: one that another package has, and
+    that fails, costs no page.
+    """
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - whatever it fails with
+        logger.warning("own texts of the kind %s cannot be read: %r", name, error)
+        return []
+
+
+def _made(name: str) -> list[Source]:
+    return [SOURCES.load(name)()]
+
+
+def _named(source: Source, announced: Announced) -> list[str]:
+    named = islice(source.addresses(announced), MAX_ADDRESSES)
+    return [absolute(announced.url, address) for address in named]

@@ -1,0 +1,154 @@
+"""What a site says to robots: its robots.txt, and what its pages say in their heads and headers."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from scrapy import signals
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import TextResponse
+from scrapy.robotstxt import ProtegoRobotParser
+from scrapy.utils.httpobj import urlparse_cached
+
+from contentspider.crawl.queue.failures import why
+from contentspider.crawl.spider.guard import RefusedError
+from contentspider.crawl.spider.links import ROBOT_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+logger = logging.getLogger(__name__)
+
+# RFC 9309 asks for 500 KiB at least, and Google reads no more; each request looks through all
+# rules.
+MAX_ROBOTS_BYTES = 512_000
+TOO_MANY_REQUESTS = 429
+SERVER_ERRORS = range(500, 600)
+# Directives whose value stands after a colon, as an agent's name stands before one.
+VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
+MAX_DIRECTIVES_CHARS = 2_000
+
+
+SITEMAPS_META_KEY = "contentspider_sitemaps"
+
+
+class RobotsUnreadError(RefusedError):
+    """A request to a host whose robots.txt could not be read: it may be sent another day."""
+
+
+class BoundedRobots(ProtegoRobotParser):
+    """Reads the first `MAX_ROBOTS_BYTES` of a robots.txt."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, robotstxt_body: bytes) -> BoundedRobots:
+        """Return the parser of a robots.txt."""
+        return cls(robotstxt_body[:MAX_ROBOTS_BYTES], crawler.spider)
+
+    def sitemaps(self) -> list[str]:
+        """Return the addresses of sitemaps as they are written."""
+        return list(self.rp.sitemaps)
+
+
+class RobotsMiddleware(RobotsTxtMiddleware):
+    """Obeys robots.txt as RFC 9309 has it: one that the server fails to give forbids everything for
+    now, one that is not there (4xx) nothing.
+
+    Its pages fail for that reason: they are asked for again at the end of the crawl, or by one that
+    goes on later. A request for the file itself (``contentspider_sitemaps`` in its ``meta``) gets
+    the sitemaps that it names, without a second fetch.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._unread: dict[str, tuple[str, str]] = {}
+        crawler.signals.connect(self._forget_unread, signal=signals.spider_idle)
+
+    async def process_request(  # type: ignore[override]  # it may answer; Scrapy's own does not
+        self, request: Request, spider: Spider | None = None
+    ) -> Response | None:
+        """Refuse what robots.txt forbids, and all of a host whose robots.txt could not be read."""
+        if request.meta.get(SITEMAPS_META_KEY):
+            parser = await self.robot_parser(request)
+            self._refuse(request)
+            named = parser.sitemaps() if isinstance(parser, BoundedRobots) else []
+            body = "".join(f"Sitemap: {address}\n" for address in named).encode()
+            # Nothing was fetched for this.
+            return TextResponse(request.url, body=body, encoding="utf-8", flags=["cached"])
+        await super().process_request(request)
+        if not request.meta.get("dont_obey_robotstxt"):
+            self._refuse(request)
+        return None
+
+    def _forget_unread(self) -> None:
+        """Ask again, at the end of the crawl, for what could not be read."""
+        for netloc in self._unread:
+            self._parsers.pop(netloc, None)
+        self._unread.clear()
+
+    def _refuse(self, request: Request) -> None:
+        unread = self._unread.get(urlparse_cached(request).netloc)
+        if unread is not None:
+            kind, reason = unread
+            raise RobotsUnreadError(
+                kind, f"{reason} (its robots.txt, without which nothing may be fetched for now)"
+            )
+
+    def _parse_robots(self, response: Response, netloc: str, *request: Request) -> Any:
+        """Read a robots.txt. Not a coroutine, but what Scrapy's own gives: older versions do not
+        wait for it, and give no request.
+        """
+        if response.status in SERVER_ERRORS or response.status == TOO_MANY_REQUESTS:
+            self._note(
+                netloc, f"status_{response.status}", f"the server answered {response.status}"
+            )
+            response = response.replace(body=b"")
+        elif not 200 <= response.status < 300:
+            response = response.replace(body=b"")  # the page of an error has no rules
+        return super()._parse_robots(response, netloc, *request)
+
+    def _robots_error(self, exc: Exception, netloc: str) -> None:
+        if not isinstance(exc, IgnoreRequest):  # else it leads where nobody should go: no rules
+            self._note(netloc, *why(exc))
+        super()._robots_error(exc, netloc)
+
+    def _note(self, netloc: str, kind: str, reason: str) -> None:
+        self._unread[netloc] = kind, reason
+        logger.warning(
+            "%s: robots.txt could not be read: %s. Nothing is fetched there for now: go on later"
+            " with --resume (CONTENTSPIDER_RESUME)",
+            netloc,
+            reason,
+        )
+
+
+def meta_directives(contents: Iterable[str]) -> set[str]:
+    """Return the directives in the contents of a page's metas for robots, in lower case."""
+    return {
+        word.strip().lower()
+        for content in contents
+        for word in content[:MAX_DIRECTIVES_CHARS].split(",")
+    }
+
+
+def header_directives(values: Iterable[bytes]) -> set[str]:
+    """Return the directives in X-Robots-Tag headers that are for every robot, or for us.
+
+    >>> sorted(header_directives([b"noarchive, contentspider: noindex", b"otherbot: nofollow"]))
+    ['noarchive', 'noindex']
+    """
+    found = set()
+    for value in values:
+        agent = ""
+        for word in value[:MAX_DIRECTIVES_CHARS].decode("latin-1").lower().split(","):
+            name, colon, rest = word.partition(":")
+            if colon and name.strip() not in VALUED:
+                agent, word = name.strip(), rest
+            if agent in ("", *ROBOT_NAMES):
+                found.add(word.strip())
+    return found

@@ -1,0 +1,394 @@
+"""The site spider: crawls whole websites, follows links and sitemaps, and yields each page once."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
+
+from scrapy import Request, signals
+from scrapy.exceptions import CloseSpider
+from scrapy.http import HtmlResponse, Response
+
+from contentspider.crawl.hold.binding import PAGE_META_KEY
+from contentspider.crawl.hold.documents import DOCUMENTS_ORDER, DocumentsMiddleware
+from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.queue.addresses import ROW_META_KEY, Again
+from contentspider.crawl.queue.engine import end_at_start
+from contentspider.crawl.queue.failures import SKIPPED_KINDS, UnreadPages, why
+from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.revisits.conditional import CONDITIONAL_ORDER, ConditionalMiddleware
+from contentspider.crawl.revisits.revisits import UNSURE
+from contentspider.crawl.revisits.visit_log import (
+    ORPHAN_META_KEY,
+    known_links,
+    note_answer,
+    standing_in,
+)
+from contentspider.crawl.spider.discovery import FindingSpider
+from contentspider.crawl.spider.duplicates import Duplicates
+from contentspider.crawl.spider.guard import (
+    CLOSED_SCHEMES,
+    CREDENTIALS_ORDER,
+    GUARD_ORDER,
+    Credentials,
+    CredentialsMiddleware,
+    GuardMiddleware,
+)
+from contentspider.crawl.spider.headers import set_user_agent
+from contentspider.crawl.spider.links import (
+    MAX_LINKS,
+    Head,
+    page_links,
+    read_head,
+    remembering,
+)
+from contentspider.crawl.spider.owntexts import OwnTexts
+from contentspider.crawl.spider.robots import header_directives, meta_directives
+from contentspider.crawl.spider.sitemaps import is_feed
+from contentspider.crawl.spider.traps import Traps, without_session
+from contentspider.ground.addresses import clean_address
+from contentspider.ground.scope import Scope, crawl_name, several, with_scheme
+from contentspider.ground.sites import SiteKeys
+from contentspider.page.input.pdf import can_read, is_pdf
+from contentspider.site.record import page_id
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator
+
+    from lxml.etree import _Element
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
+
+    from contentspider.page.document import Page
+
+logger = logging.getLogger(__name__)
+
+START_META_KEY = "contentspider_start"
+# New pages come before known ones, which are asked for when the first links and the sitemaps have
+# been read: they are not current at all.
+KNOWN_PRIORITY = -1
+MAX_RECENT = 50_000
+
+
+class SiteSpider(FindingSpider):
+    """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
+
+    Arguments: *url*, one or several addresses, separated by commas or spaces (one with a user's
+    name and password sends these to its own origin only); *scope*, how far to go from them
+    (``domain``, ``subdomains``, ``host``, ``path``: see `Scope`); *include* and *exclude*, patterns
+    of addresses, separated by spaces; *max_pages* and *max_depth* (0: no limit); *sitemaps*,
+    whether to read robots.txt's sitemaps and /sitemap.xml (yes).
+    """
+
+    name = "site"
+    keys: SiteKeys
+    keeper: Keeper
+    holder: Holder
+    duplicates: Duplicates
+    traps: Traps
+    unread: UnreadPages
+    obeys_pages: bool
+
+    def __init__(
+        self,
+        url: str = "",
+        max_pages: int | str = 0,
+        max_depth: int | str = 0,
+        sitemaps: bool | str = True,
+        scope: str = "domain",
+        include: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.credentials = Credentials()
+        self.start_urls = self.credentials.take(
+            with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part
+        )
+        if not self.start_urls:
+            raise ValueError(
+                "the site spider needs an address: scrapy crawl site -a url=https://example.org"
+            )
+        self.max_pages = int(max_pages)
+        self.max_depth = int(max_depth)
+        self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
+        self.asked = (scope, several(include), several(exclude))
+        self.reads_documents = can_read()
+        self.pages = 0
+        self.is_limited = False
+        self.failures: dict[str, str] = {}
+        # Addresses that have been queued: most links are to these.
+        self._resolve = remembering()
+        self._recent: dict[str, None] = {}
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Put the guard before every request, in any project, and close what is not the web."""
+        super().update_settings(settings)
+        for middleware, order in (
+            (GuardMiddleware, GUARD_ORDER),
+            (CredentialsMiddleware, CREDENTIALS_ORDER),
+            (DocumentsMiddleware, DOCUMENTS_ORDER),
+            (ConditionalMiddleware, CONDITIONAL_ORDER),
+        ):
+            settings.setdefault_in_component_priority_dict(
+                "DOWNLOADER_MIDDLEWARES", middleware, order
+            )
+        set_user_agent(settings)
+        handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(CLOSED_SCHEMES)
+        # As a spider's own: a process gives its project's settings to its crawlers once more.
+        settings.set("DOWNLOADER_MIDDLEWARES", settings["DOWNLOADER_MIDDLEWARES"], "spider")
+        settings.set("DOWNLOAD_HANDLERS", handlers, "spider")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> SiteSpider:
+        """Return the spider of a crawler; sites are told apart as in the pipeline."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
+        spider.obeys_pages = crawler.settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
+        spider.scope = Scope(spider.start_urls, spider.keys, *spider.asked)
+        if not crawler.settings.get("CONTENTSPIDER_CRAWL") and not crawler.settings.frozen:
+            # By the spider's name a crawl would go on with that of another site.
+            name = crawl_name(spider.start_urls, *spider.asked)
+            crawler.settings.set("CONTENTSPIDER_CRAWL", name, "spider")
+        crawler.signals.connect(spider.opened, signal=signals.spider_opened)
+        spider.traps = Traps(crawler)
+        crawler.signals.connect(spider.request_dropped, signal=signals.request_dropped)
+        return spider
+
+    def opened(self) -> None:
+        """Find the ledger, and what it knows of an earlier run."""
+        keeper = self.crawler.get_extension(Keeper)
+        if keeper is None:
+            raise RuntimeError(
+                "the site spider needs the add-on: ADDONS = {'contentspider.Addon': 500}"
+            )
+        if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
+            logger.error(
+                "the site spider needs GuardMiddleware, without which a site may lead it anywhere:"
+                " leave it in DOWNLOADER_MIDDLEWARES; nothing is crawled"
+            )
+            end_at_start(self.crawler, "guard")
+            return
+        assert self.crawler.stats
+        self.unread = UnreadPages(self.crawler.stats)
+        self.keeper = keeper
+        holder = self.crawler.get_extension(Holder)
+        assert holder is not None  # the add-on sets both
+        self.holder = holder
+        self.duplicates = Duplicates(keeper, self.keys.key)
+        self.own = OwnTexts(keeper, self.scope, self.keys)
+        for address, moved_from in keeper.ledger.runs.fact("moved") or []:
+            self.scope.widen(address, moved_from)
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Yield the start addresses and their sites' robots.txt and sitemaps."""
+        seen = set()
+        for request in self.probe_requests(self.start_urls):
+            yield request
+        for address in self.start_urls:
+            meta = {START_META_KEY: True}
+            yield Request(
+                address,
+                callback=self.parse,
+                errback=self.start_failed,
+                meta=meta,
+                dont_filter=True,
+                priority=10,
+            )
+            root = urljoin(address, "/")
+            if self.sitemaps and root not in seen:
+                seen.add(root)
+                for request in self.robots_requests(root):
+                    yield request
+
+    def is_own(self, address: str) -> bool:
+        """Tell whether the page of an address belongs to the crawl."""
+        return self.scope.has(address)
+
+    def is_page_request(self, request: Request) -> bool:
+        """Tell whether a request is that of a page, and no start."""
+        return request.callback == self.parse and START_META_KEY not in request.meta
+
+    def is_strayed(self, request: Request) -> bool:
+        """Tell whether the request of a page (no start), or of own texts, has been led out of the
+        crawl.
+        """
+        if request.callback == self.parse_own_texts:
+            return not self.scope.has_site(request.url)
+        return self.is_page_request(request) and not self.is_own(request.url)
+
+    def parse(self, response: Response) -> Iterator[Any]:
+        """Yield the page's item and requests for the pages that it links to."""
+        self.unread.forget(response.meta.get(ROW_META_KEY))
+        is_start = START_META_KEY in response.meta
+        if is_start and "redirect_urls" in response.meta:
+            self._move(response.url, response.meta["redirect_urls"][0])
+        if is_start and is_feed(response):
+            yield from self.feed_pages(response)
+            self.own.take_now(response)
+            self._skip(response, "feed")
+            return
+        page = response.meta.get(PAGE_META_KEY)
+        if page is None:
+            self._skip(response, "pdf" if is_pdf(response.body) else "not_html")
+            return
+        if not self.is_own(response.url) and not is_start:
+            self._skip(response, "offsite_redirect")
+            return
+        if self.max_pages and self.pages >= self.max_pages:
+            self._count("skipped/max_pages")
+            self.keeper.addresses.put_back(
+                response.meta.get(ROW_META_KEY)
+            )  # for a crawl that goes on
+            return
+        if isinstance(response, HtmlResponse) and not page.is_document:
+            yield from self._parse_html(response, page)
+        else:
+            yield from self._items(response, page, self._directives(response, None))
+        if self.max_pages and self.pages >= self.max_pages:
+            self.is_limited = True
+            raise CloseSpider("max_pages")
+
+    def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
+        # A page without any markup has no tree.
+        root = response.selector.root if response.body.strip() else None
+        head = read_head(root, response.url) if root is not None and hasattr(root, "iter") else None
+        robots = self._directives(response, head)
+        depth = response.meta.get("depth", 0) + 1
+        follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
+        links: list[str] = []
+        if follows and root is not None and head is not None:
+            links = self._links(root, response, head)
+        elif follows:
+            links = known_links(self.keeper, response)
+        note_answer(self.keeper, response, links)
+        yield from self._items(response, page, robots)
+        is_start = START_META_KEY in response.meta
+        if head is not None and (is_start or follows):
+            if self.sitemaps:
+                own = (feed for feed in head.feeds if self.scope.has_site(feed))
+                for address in self.feeds.choose(own, is_start):
+                    yield self.feed_request(address)
+            yield from self.own_requests(response.url, head, is_start)
+        yield from self._link_requests(links, page)
+
+    def _directives(self, response: Response, head: Head | None) -> set[str]:
+        """Return what a page asks of robots, if that is to be obeyed."""
+        if not self.obeys_pages:
+            return set()
+        found = header_directives(response.headers.getlist("X-Robots-Tag"))
+        if head is not None and head.robots:
+            found |= meta_directives(head.robots)
+        return found | {"noindex", "nofollow"} if "none" in found else found
+
+    def _items(self, response: Response, page: Page, robots: set[str]) -> Iterator[Any]:
+        """Yield the page's item, unless the page must not be kept or has come out."""
+        if "noindex" in robots:
+            self._skip(response, "noindex")
+            return
+        row = response.meta.get(ROW_META_KEY)
+        reason = standing_in(self.keeper, self.holder, response, page)
+        if reason == UNSURE and not self.keeper.addresses.is_at_end:
+            yield from self.probe_beside(response.url)
+            self.keeper.addresses.note(row, "failed", reason, again=Again.AT_END)
+            return
+        if reason and reason != UNSURE:
+            self._skip(response, reason)
+            return
+        # A session id that the server put in by a redirect is no part of the page's address.
+        url = clean_address(response.url)
+        url = without_session(url) if "redirect_urls" in response.meta else url
+        if self.duplicates.must_wait(url, page, row):
+            return
+        address = self.duplicates.claim(url, page, row)
+        if not address:
+            self._skip(response, "duplicate")
+            return
+        self.pages += 1
+        item = ContentItem.from_response(response)
+        item.url, item.id = address, page_id(address)
+        yield item
+
+    def known_request(self, address: str) -> Request | None:
+        """Return the request of a page that earlier crawls knew, and to which no link led in this
+        one; None if it does not belong to the crawl any more.
+        """
+        if not self.is_own(address):
+            return None
+        return self._page_request(address, KNOWN_PRIORITY, {ORPHAN_META_KEY: True})
+
+    def _move(self, address: str, moved_from: str) -> None:
+        """Let where a start address has moved belong to the crawl, now and when it goes on."""
+        self.scope.widen(address, moved_from)
+        moved = self.keeper.ledger.runs.fact("moved") or []
+        if [address, moved_from] not in moved:
+            self.keeper.ledger.runs.set_fact("moved", [*moved, [address, moved_from]])
+
+    def _links(self, root: _Element, response: HtmlResponse, head: Head) -> list[str]:
+        """Return where a page leads within the crawl."""
+        links = page_links(
+            root, response.url, head, self.obeys_pages, self.reads_documents, self._resolve
+        )
+        if len(links) >= MAX_LINKS:
+            self.traps.report("cut", response.url, MAX_LINKS)
+        return [link for link in links if link in self._recent or self.is_own(link)]
+
+    def _link_requests(self, links: list[str], page: Page) -> Iterator[Request]:
+        for link in self.traps.follow(links, page):
+            if link not in self._recent:
+                self._recent[link] = None
+                yield from self.page_requests(link, 0)
+        while len(self._recent) > MAX_RECENT:
+            del self._recent[next(iter(self._recent))]
+
+    def page_requests(self, address: str, priority: int) -> Iterator[Request]:
+        """Yield the request of a page, unless it is known and has its time."""
+        if not (self.revisits and self.revisits.may_wait(address)):
+            yield self._page_request(address, priority)
+
+    def _page_request(
+        self, address: str, priority: int, meta: dict[str, Any] | None = None
+    ) -> Request:
+        return Request(
+            address, callback=self.parse, errback=self.page_failed, priority=priority, meta=meta
+        )
+
+    def _skip(self, response: Response, reason: str) -> None:
+        self._count(f"skipped/{reason}")
+        self.keeper.addresses.note(response.meta.get(ROW_META_KEY), "skipped", reason)
+
+    def _count(self, name: str) -> None:
+        if self.crawler.stats:
+            self.crawler.stats.inc_value(f"contentspider/pages/{name}")
+
+    def start_failed(self, failure: Failure) -> None:
+        """Note why a start address could not be read."""
+        request = failure.request  # type: ignore[attr-defined]
+        kind, reason = why(failure.value)
+        self.failures[request.url] = reason
+        logger.error("%s could not be read: %s", request.url, reason)
+        self._fail(request, kind)
+
+    def page_failed(self, failure: Failure) -> None:
+        """Count a page that could not be read."""
+        kind, reason = why(failure.value)
+        if kind in SKIPPED_KINDS:
+            self._count(f"skipped/{kind}")
+            return
+        request = failure.request  # type: ignore[attr-defined]
+        logger.info("%s could not be read: %s", request.url, reason)
+        self._fail(request, kind)
+
+    def request_dropped(self, request: Request) -> None:
+        """Count a page that redirects to itself: Scrapy drops its second request silently."""
+        if request.callback == self.parse and request.url in request.meta.get("redirect_urls", ()):
+            logger.info("%s could not be read: it redirects to itself", request.url)
+            self._fail(request, "redirects")
+
+    def _fail(self, request: Request, kind: str) -> None:
+        self.unread.add(request.meta.get(ROW_META_KEY), kind)

@@ -1,0 +1,271 @@
+"""Crawler traps: addresses without end that bring nothing. What is not followed is counted, and
+said once with an example.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from contentspider.crawl.spider.links import MAX_LINKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+
+    from contentspider.page.document import Page
+
+logger = logging.getLogger(__name__)
+
+# A part of a path that comes this often in a row is a relative link that resolves against itself.
+# Heritrix has the same limit.
+MAX_REPEATS = 3
+MAX_REPEATED_PARTS = 4  # /a/b/c/d/a/b/c/d/...
+# Deeper than any folder that people keep; it bounds nests whose names do not repeat.
+MAX_SEGMENTS = 50
+# So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the
+# longest such row, but for one of pure copies (467, a tag page that ignores its query), was 17, and
+# a limit of 10 would have lost no page.
+BARREN_PAGES = 100
+# What their pages may add to the queue meanwhile: as much as a single page may.
+BARREN_LINKS = MAX_LINKS
+# Bounds of memory. What is forgotten counts as new again: forgetting loses no page.
+MAX_SHAPES = 10_000
+SEEN_BITS, MAX_SEEN = 1 << 25, 2_000_000  # 4 MB; at most 1 % of new texts are taken for known
+MAX_BLOCKS, MAX_CHARS = 5_000, 10_000
+# Known texts whose numbers changed: a few are counters and clocks, more are data.
+NEW_NUMBERS = 3
+
+WARNINGS = {
+    "session": "session ids are taken out of addresses, such as %s",
+    "repeated": "addresses that repeat their own path are not followed, such as %s",
+    "barren": (
+        "addresses like %s are not followed from one another any more: %d pages of this shape in a"
+        " row said nothing new"
+    ),
+    "cut": "%s has more than %d links: the others are not followed",
+}
+
+
+class Traps:
+    """Tells which of a page's links to follow.
+
+    Session ids are taken out. A path that repeats itself is left out. So are links among the pages
+    of *barren* shapes: where `BARREN_PAGES` pages in a row of one shape (the path with its numbers
+    blanked) said nothing that others of it had not. Such pages are still followed from others, and
+    one that says something new sets its shape free again.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._warned: set[str] = set()
+        self._seen = SeenTexts()
+        self._repeats = lru_cache(maxsize=10_000)(repeats)
+        self._barren: dict[
+            str, tuple[int, int]
+        ] = {}  # shape: pages in a row that said nothing new, and their links
+        self._numbered: set[str] = set()  # addresses whose "session id" says which page is meant
+
+    def follow(self, links: list[str], page: Page) -> list[str]:
+        """Return those of a page's links that are to be followed."""
+        shape = shape_of(page.url)
+        pages, before = self._barren.pop(shape, (0, 0))
+        if not self._seen.add_page(page, shape):
+            pages += 1
+            self._barren[shape] = pages, before + len(links)
+            if len(self._barren) > MAX_SHAPES:
+                del self._barren[next(iter(self._barren))]
+        is_barren = self._is_barren(shape)
+        followed = []
+        for link in self._without_sessions(links):
+            if self._repeats(link):
+                self.report("repeated", link)
+            elif is_barren and self._is_barren(shape_of(link)):
+                self.report("barren", link, pages)
+            else:
+                followed.append(link)
+        return followed
+
+    def _is_barren(self, shape: str) -> bool:
+        pages, links = self._barren.get(shape, (0, 0))
+        return pages >= BARREN_PAGES or (pages > 1 and links >= BARREN_LINKS)
+
+    def _without_sessions(self, links: list[str]) -> Iterator[str]:
+        variants: dict[str, list[str]] = {}
+        for link in links:
+            variants.setdefault(without_session(link), []).append(link)
+        for plain, found in variants.items():
+            if found == [plain]:
+                yield plain
+                continue
+            # A session has one id. Where one page's links differ by the id alone, it is that of a
+            # talk or a story.
+            if len(found) > 2 and len(self._numbered) < MAX_SHAPES and not SURE.search(found[-1]):
+                self._numbered.add(plain)
+            if plain in self._numbered:
+                yield from found
+            else:
+                self.report("session", found[-1], count=len(found) - (plain in found))
+                yield plain
+
+    def report(self, kind: str, address: str, *values: object, count: int = 1) -> None:
+        """Count what was not followed, and say the first of its kind."""
+        if self._crawler.stats:
+            self._crawler.stats.inc_value(f"contentspider/links/{kind}", count)
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning(WARNINGS[kind], address, *values)
+
+
+# Names that mean nothing else, and names that may also be those of a story, a talk or a term.
+SURE_SESSION = r"(?:jsessionid|php_?sess(?:ion)?_?id|aspsessionid[a-z]*|oscsid|zenid)=[\w.!~-]{16,}"
+# 26 letters and digits without a hyphen: PHP's and everybody's ids; a UUID or a word is content's.
+LIKELY_SESSION = r"(?:sid|sess|session|sess(?:ion)?_?id)=(?=[a-z]*\d)(?=\d*[a-z])[0-9a-z]{26,}"
+SURE = re.compile(f"[;?&]{SURE_SESSION}", re.IGNORECASE)
+SESSION = f"(?:{SURE_SESSION}|{LIKELY_SESSION})"
+SESSION_IN_PATH = re.compile(
+    rf";{SESSION}(?=[;/?]|$)|/\((?:[asf]\([\w-]{{16,}}\))+\)(?=/)", re.IGNORECASE
+)  # /(S(...))/: ASP.NET without cookies
+SESSION_IN_QUERY = re.compile(rf"(?<=[?&]){SESSION}(?:&|$)", re.IGNORECASE)
+MAY_HOLD_SESSION = re.compile(r"id=|sess|/\(", re.IGNORECASE)
+
+
+def without_session(address: str) -> str:
+    """Return an address without the session ids in it.
+
+    >>> without_session("https://e.org/a;jsessionid=0123456789ABCDEF0123456789ABCDEF?b=1&PHPSESSID=0123456789abcdef0123456789")
+    'https://e.org/a?b=1'
+    >>> without_session("https://e.org/talk?session_id=how-we-learned-to-love-2024&sid=12345")
+    'https://e.org/talk?session_id=how-we-learned-to-love-2024&sid=12345'
+    """
+    if not MAY_HOLD_SESSION.search(address):
+        return address
+    path, mark, query = address.partition("?")
+    kept = SESSION_IN_QUERY.sub("", mark + query)
+    if len(kept) < len(mark + query):
+        kept = kept.rstrip("&?")
+    return SESSION_IN_PATH.sub("", path) + kept
+
+
+def repeats(address: str) -> bool:
+    """Tell whether an address's path repeats itself: ``/a/b/a/b/a/b``; numbers alone may repeat, as
+    dates do.
+
+    >>> [repeats("https://e.org" + path) for path in ("/a/b/a/b/a/b/", "/x/en/en/en/y")]
+    [True, True]
+    >>> [repeats("https://e.org" + path) for path in ("/a/a/b/b", "/11/11/11/a")]
+    [False, False]
+    """
+    segments = [segment for segment in urlsplit(address).path.split("/") if segment]
+    if len(segments) > MAX_SEGMENTS:
+        return True
+    for length in range(1, min(MAX_REPEATED_PARTS, len(segments) // MAX_REPEATS) + 1):
+        same = 0
+        for place in range(length, len(segments)):
+            same = same + 1 if segments[place] == segments[place - length] else 0
+            if (
+                same >= length * (MAX_REPEATS - 1)
+                and not "".join(segments[place - length + 1 : place + 1]).isdigit()
+            ):
+                return True
+    return False
+
+
+NUMBERED = re.compile(r"(?<![\w-])[a-zA-Z_-]*\d[\w-]*", re.ASCII)  # a word that has digits
+DIGITS = re.compile(r"\d+")
+ID_CHARS = 12
+YEAR = re.compile(r"(?:1[89]|2\d)\d\d")
+
+
+def shape_of(address: str) -> str:
+    """Return an address with its numbers and tokens blanked, and of its query only that there is
+    one.
+
+    >>> shape_of("https://e.org/calendar/2024/05/01") == shape_of("https://e.org/calendar/1999/12/31")
+    True
+    >>> shape_of("https://e.org/shop?size=1&sort=up")
+    'e.org/shop?'
+    """
+    parts = urlsplit(address)
+    path = NUMBERED.sub(lambda word: _blank(word[0]), parts.path)
+    return parts.netloc + path + ("?" if parts.query else "")
+
+
+def _blank(word: str) -> str:
+    """Return a word that has numbers without them; one of letters and digits that is as long as an
+    id is nothing but an id.
+    """
+    return "#" if len(word) >= ID_CHARS else DIGITS.sub("#", word)
+
+
+class SeenTexts:
+    """Which texts a crawl has seen: a Bloom filter, emptied when it is full."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._bits = bytearray(SEEN_BITS // 8)
+        self._count = 0
+
+    def add(self, text: str) -> bool:
+        """Note a text and tell whether it is new."""
+        code = hash(text)
+        is_new = False
+        for place in (code % SEEN_BITS, (code >> 32) % SEEN_BITS):
+            byte, bit = place >> 3, 1 << (place & 7)
+            if not self._bits[byte] & bit:
+                self._bits[byte] |= bit
+                is_new = True
+        self._count += is_new
+        if self._count > MAX_SEEN:
+            self._clear()
+        return is_new
+
+    def add_page(self, page: Page, shape: str) -> bool:
+        """Note a page's texts and tell whether it said something that no page of its shape had
+        said.
+
+        Not the whole site: the pages of a pagination say what other listings have said, and each of
+        them something else. A shape without numbers or query is a single page. What a calendar, a
+        clock or a counter says is not new: numbers below 100, years, and the numbers of the page's
+        address are blanked. Other numbers count where several changed: a table of measurements is a
+        page like any other.
+        """
+        if "#" not in shape and "?" not in shape:
+            return True
+        parts = urlsplit(page.url)
+        address = f"{parts.path}?{parts.query}"
+
+        def is_calendar(number: str) -> bool:
+            return len(number) < 3 or bool(YEAR.fullmatch(number)) or number in address
+
+        def blank(word: str) -> str:
+            return (
+                _blank(word)
+                if len(word) >= ID_CHARS or all(map(is_calendar, DIGITS.findall(word)))
+                else word
+            )
+
+        texts = [text[:MAX_CHARS] for text in page.hints.texts()] + [
+            block.text[:MAX_CHARS] for block in page.content.blocks[:MAX_BLOCKS]
+        ]
+        new = sum(
+            [self.add(shape + NUMBERED.sub(lambda word: _blank(word[0]), text)) for text in texts]
+        )
+        if new:
+            return True
+        numbered = [text for text in texts if DIGITS.search(text)]
+        return (
+            sum(
+                [
+                    self.add(f"#{shape}{NUMBERED.sub(lambda word: blank(word[0]), text)}")
+                    for text in numbered
+                ]
+            )
+            >= NEW_NUMBERS
+        )

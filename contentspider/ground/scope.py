@@ -1,0 +1,186 @@
+"""What a crawl was asked for: which addresses belong to it, and the name that tells it from other
+crawls of the site.
+"""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from contentspider.ground.addresses import clean_address
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.patterns import compile_pattern
+from contentspider.ground.sites import SiteKeys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SCOPES = ("domain", "subdomains", "host", "path")
+MAX_NAME_CHARS = 100
+MAX_SLUG_CHARS = 30
+DIGEST_CHARS = 8
+
+
+class Scope:
+    """Tells which addresses belong to a crawl.
+
+    *scope* says how far it may go from its *starts*: ``domain`` (the site, as *keys* tells sites
+    apart: by default the registered domain), ``subdomains`` (the starts' hosts and what is below
+    them), ``host`` (the starts' hosts), or ``path`` (the starts' hosts, below the starts' paths).
+    ``www.`` is no host of its own. *include* and *exclude* are patterns
+    (`contentspider.ground.patterns`): an address must match one of *include*, if there are any, and
+    none of *exclude*.
+
+    Raises `ContentSpiderError` if the scope is unknown or a pattern is none.
+    """
+
+    def __init__(
+        self,
+        starts: Iterable[str],
+        keys: SiteKeys,
+        scope: str = "domain",
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+    ) -> None:
+        if scope not in SCOPES:
+            raise ContentSpiderError(
+                f"the scope {scope!r} is unknown; use one of {', '.join(map(repr, SCOPES))}"
+            )
+        self.scope = scope
+        self._keys = keys
+        self._include = [compile_pattern(pattern) for pattern in include]
+        self._exclude = [compile_pattern(pattern) for pattern in exclude]
+        self._sites: set[str] = set()
+        self._paths: dict[str, set[str]] = {}
+        self._hosts: dict[str, str] = {}
+        for address in starts:
+            self.widen(address)
+
+    def widen(self, address: str, moved_from: str = "") -> None:
+        """Let the site of an address belong to the crawl, too: a start, or where one has moved.
+
+        A start that moved to its host's front page does not open the whole host to a crawl of a
+        path.
+        """
+        host, path = self._host(address), folder_of(address)
+        is_front = moved_from and path == "/" and host == self._host(moved_from)
+        if self.scope == "path" and is_front:
+            return
+        self._sites.add(self._keys.key(address) if self.scope == "domain" else host)
+        self._paths.setdefault(host, set()).add(path)
+
+    def has_site(self, address: str) -> bool:
+        """Tell whether an address is on one of the crawl's sites, whatever its path: its sitemaps
+        and feeds may be read.
+        """
+        if not address.startswith(("http://", "https://")):
+            return False
+        try:
+            if self.scope == "domain":
+                return self._keys.key(address) in self._sites
+            host = self._host(address)
+        except ValueError:
+            return False  # no address at all, such as http://[x
+        if self.scope == "subdomains":
+            return any(host == site or host.endswith("." + site) for site in self._sites)
+        return host in self._sites
+
+    def has(self, address: str) -> bool:
+        """Tell whether the page of an address belongs to the crawl."""
+        if not self.has_site(address):
+            return False
+        if self.scope == "path" and not self._is_below(address):
+            return False
+        if not self._include and not self._exclude:
+            return True
+        return (
+            not self._include or any(pattern.search(address) for pattern in self._include)
+        ) and not any(pattern.search(address) for pattern in self._exclude)
+
+    def _is_below(self, address: str) -> bool:
+        path = unquote(urlsplit(address).path) or "/"
+        return any(
+            path == folder
+            or path.startswith(folder.rstrip("/") + "/")
+            # /docs is the address that /docs/ is often linked by.
+            or path + "/" == folder
+            for folder in self._paths.get(self._host(address), ())
+        )
+
+    def _host(self, address: str) -> str:
+        netloc = urlsplit(address).netloc
+        host = self._hosts.get(netloc)
+        if host is None:
+            if len(self._hosts) > 10_000:
+                self._hosts.clear()
+            host = self._hosts[netloc] = host_of(address)
+        return host
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address and its port unless it is the usual one, without ``www.``.
+
+    >>> host_of("https://me:secret@WWW.Example.org:443/x"), host_of("http://127.0.0.1:8000")
+    ('example.org', '127.0.0.1:8000')
+    """
+    return urlsplit(clean_address(address)).netloc.lower().removeprefix("www.")
+
+
+def folder_of(address: str) -> str:
+    """Return the path that the pages of a crawl by path are below: that of the address, without the
+    name of a file.
+
+    >>> [folder_of("https://e.org" + path) for path in ("", "/docs", "/docs/", "/docs/index.html")]
+    ['/', '/docs', '/docs/', '/docs/']
+    """
+    path = unquote(urlsplit(address).path) or "/"
+    folder, _, name = path.rpartition("/")
+    return folder + "/" if "." in name else path
+
+
+def crawl_name(
+    urls: Iterable[str],
+    scope: str = "domain",
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+) -> str:
+    """Return the name of the crawl of some addresses: the same for the same that is asked for.
+
+    That is the hosts; a crawl that does not begin at its hosts' front pages, or has another scope
+    or patterns, is told from others by a word and a digest. It is safe as the name of a file, and
+    holds no password. Raises `ContentSpiderError` if what is asked for cannot be.
+
+    >>> crawl_name(["https://www.example.org/"]), crawl_name(["example.org/docs/"])
+    ('example.org', 'example.org-docs-ae30f90d')
+    """
+    starts = sorted({clean_address(with_scheme(url)) for url in urls})
+    include, exclude = sorted(set(include)), sorted(set(exclude))
+    keys = SiteKeys("host")
+    Scope(starts, keys, scope, include, exclude)
+    places = [(host_of(start), _after_host(start)) for start in starts]
+    name, digest = "+".join(dict.fromkeys(keys.key("//" + host) for host, _ in places)), ""
+    if scope != "domain" or include or exclude or any(path != "/" for _, path in places):
+        words = re.findall(r"\w+", ("" if scope == "domain" else scope) + places[0][1], re.ASCII)
+        name += "-".join(["", *words])[: MAX_SLUG_CHARS + 1].rstrip("-")
+        asked = repr((places, scope, include, exclude))
+        digest = sha256(asked.encode("utf-8", "replace")).hexdigest()[:DIGEST_CHARS]
+    if len(name) > MAX_NAME_CHARS:  # what is cut off still tells crawls apart
+        digest += sha256(name.encode()).hexdigest()[:12]
+    return f"{name[:MAX_NAME_CHARS]}-{digest}" if digest else name
+
+
+def _after_host(address: str) -> str:
+    parts = urlsplit(address)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def with_scheme(address: str) -> str:
+    """Return the address with https:// before it if it names no scheme."""
+    return address if "://" in address else "https://" + address
+
+
+def several(texts: str | Iterable[str]) -> list[str]:
+    """Return the parts of an argument that may be given as one text."""
+    return texts.split() if isinstance(texts, str) else list(texts)

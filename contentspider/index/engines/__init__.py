@@ -1,0 +1,1 @@
+"""Search engines, a module each."""

@@ -1,0 +1,372 @@
+"""An index in Meilisearch, and a manifest of it in an index beside.
+
+Meilisearch takes what it is given, does it later, and tells only who asks how that went: every
+task is waited for.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from contentspider.index.engine import (
+    EngineDownError,
+    EngineError,
+    Hit,
+    Refused,
+    Results,
+    Stored,
+    missing,
+    shown,
+)
+from contentspider.index.engines.http import key, place, seconds
+from contentspider.index.engines.pairs import terms, words
+from contentspider.index.schema import BY_NAME, FACETS, TEXTS, Manifest, SchemaMismatchError
+
+try:
+    from meilisearch import Client
+    from meilisearch.errors import (
+        MeilisearchApiError,
+        MeilisearchCommunicationError,
+        MeilisearchTimeoutError,
+    )
+    from meilisearch.models.task import TaskInfo
+    from requests import RequestException
+except ImportError as error:
+    raise missing("meilisearch", "meilisearch") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from contentspider.index.document import Document
+    from contentspider.index.engine import Query
+
+TIMEOUT_SECS = 60
+# A task waits for those of all other indexes of the server.
+TASK_SECS = 300
+POLL_MS = 20
+MANIFESTS = "contentspider-manifests"
+STATE = ["id", "crawl", "version", "hash"]
+# What is searched of a text; the text itself is only kept.
+WORDS = {field.name: f"{field.name}_words" for field in sorted(TEXTS, key=lambda one: -one.weight)}
+# Meilisearch looks at no more of a query, and cuts what is longer than 250 bytes from an index.
+MAX_TERMS = 10
+MAX_WORD_BYTES = 100
+MAX_RESULTS = 100_000
+MAX_FACETS = 1000
+PAGE = 1000
+MAX_REASON_CHARS = 300
+SETTINGS: dict[str, Any] = {
+    "searchableAttributes": list(WORDS.values()),
+    "filterableAttributes": ["crawl", *FACETS],
+    # By default words that stand near each other count more than words of titles.
+    # The last: an article comes before a listing that fits as well.
+    "rankingRules": ["words", "attribute", "proximity", "exactness", "page_type:asc"],
+    # As in every other engine: neither beginnings of words nor similar ones.
+    "typoTolerance": {"enabled": False},
+    "prefixSearch": "disabled",
+    "pagination": {"maxTotalHits": MAX_RESULTS},
+    "faceting": {"maxValuesPerFacet": MAX_FACETS, "sortFacetValuesBy": {"*": "count"}},
+}
+
+
+class _AnswerError(EngineError):
+    """Meilisearch refuses a request or fails a task, with this *code*; *is_data*: for what was
+    written, not for who asks or where.
+    """
+
+    def __init__(self, message: str, code: str, is_data: bool) -> None:
+        super().__init__(message)
+        self.code = code
+        # Codes of indexes: not there, not creatable, ...
+        self.is_data = is_data and not code.startswith("index_")
+
+
+class MeilisearchEngine:
+    """The index that ``meilisearch://host:port/index`` names (``meilisearch+https://`` with TLS);
+    the key is ``MEILISEARCH_API_KEY`` of the environment.
+    """
+
+    max_documents = 500
+    max_bytes = 8 << 20
+
+    def __init__(self, url: str) -> None:
+        self._shown = shown(url)
+        base, self._name = place(url)
+        if base.startswith("http:") and urlsplit(base).port is None:
+            base += ":7700"
+        self._client = Client(base, key(url, "MEILISEARCH_API_KEY"), timeout=TIMEOUT_SECS)
+        self._index = self._client.index(self._name)
+
+    def open(self, is_writer: bool) -> str:
+        """See `Engine.open`."""
+        if self._is_there():
+            return Manifest.load(self._manifest(), self._shown).identity
+        if not is_writer:
+            raise EngineError(
+                f"{self._shown}: there is no index; 'contentspider index sync' fills one"
+            )
+        manifest = Manifest.new()
+        self._make(self._name, manifest)
+        return manifest.identity
+
+    def _is_there(self) -> bool:
+        try:
+            with self._asked():
+                self._client.get_raw_index(self._name)
+        except _AnswerError as error:
+            if error.code != "index_not_found":
+                raise
+            return False
+        return True
+
+    def _manifest(self) -> str:
+        try:
+            with self._asked():
+                return str(self._client.index(MANIFESTS).get_document(self._name).manifest)
+        except _AnswerError as error:
+            if error.code not in ("index_not_found", "document_not_found"):
+                raise
+            return ""
+
+    def _make(self, name: str, manifest: Manifest) -> None:
+        """Make an index. Settings make it: who is killed leaves none without them."""
+        self._say(name, manifest)
+        with self._asked():
+            self._wait(self._client.index(name).update_settings(dict(SETTINGS)))
+
+    def _say(self, name: str, manifest: Manifest) -> None:
+        kept = {"id": name, "manifest": manifest.dump()}
+        with self._asked():
+            self._wait(self._client.index(MANIFESTS).add_documents([kept], "id"))
+
+    def _remove(self, name: str) -> None:
+        with self._asked():
+            with suppress(_AnswerError):
+                self._wait(self._client.delete_index(name))
+            self._wait(self._client.index(MANIFESTS).delete_document(name))
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        """See `Engine.upsert`; Meilisearch has no versions: what is there is looked up before."""
+        versions = {
+            name: stored.version
+            for name, stored in self.find([document.id for document in documents]).items()
+        }
+        refused: list[Refused] = []
+        lines: dict[str, bytes] = {}
+        for document in documents:
+            if versions.get(document.id, document.version) > document.version:
+                continue
+            try:
+                lines[document.id] = _line(document)
+            except (TypeError, ValueError) as error:
+                refused.append(Refused(document.id, f"it cannot be written: {error}"))
+                continue
+            versions[document.id] = document.version
+        return refused + self._put(list(lines.items()))
+
+    def _put(self, lines: Sequence[tuple[str, bytes]]) -> list[Refused]:
+        """Write documents. One that is bad fails all of its task, and is named nowhere."""
+        if not lines:
+            return []
+        try:
+            with self._asked():
+                text = b"\n".join(line for _, line in lines)
+                self._wait(self._index.add_documents_ndjson(text, "id"))
+        except _AnswerError as error:
+            if not error.is_data:
+                raise
+            if len(lines) == 1:
+                return [Refused(lines[0][0], str(error)[:MAX_REASON_CHARS])]
+        else:
+            return []
+        half = len(lines) // 2
+        return self._put(lines[:half]) + self._put(lines[half:])
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """See `Engine.delete`."""
+        if ids:
+            with self._asked():
+                # The client's own method warns that it will be gone.
+                path = f"indexes/{self._name}/documents/delete-batch"
+                self._wait(TaskInfo(**self._client.http.post(path, list(ids))))
+
+    def flush(self) -> None:
+        """See `Engine.flush`: every task was waited for."""
+
+    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
+        """See `Engine.find`."""
+        found = {}
+        for start in range(0, len(ids), PAGE):
+            some = list(ids[start : start + PAGE])
+            for state in self._fetch(ids=some, limit=len(some), fields=STATE):
+                found[state["id"]] = Stored(**state)
+        return found
+
+    def documents(self, crawl: str = "") -> Iterator[Stored]:
+        """See `Engine.documents`."""
+        asked = {"filter": _equal("crawl", crawl)} if crawl else {}
+        offset = 0
+        while states := self._fetch(**asked, offset=offset, limit=PAGE, fields=STATE):
+            for state in states:
+                # To filters upper and lower case are the same.
+                if crawl in ("", state["crawl"]):
+                    yield Stored(**state)
+            offset += len(states)
+
+    def get(self, document_id: str) -> Mapping[str, Any] | None:
+        """See `Engine.get`."""
+        found = self._fetch(ids=[document_id], limit=1, fields=list(BY_NAME))
+        return found[0] if found else None
+
+    def _fetch(self, **asked: object) -> list[dict[str, Any]]:
+        with self._asked():
+            return [dict(one) for one in self._index.get_documents(asked).results]
+
+    def search(self, query: Query) -> Results:
+        """See `Engine.search`; where no document has all words, Meilisearch drops those that none
+        has, and then the last ones.
+        """
+        if unknown := query.filters.keys() - set(FACETS):
+            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
+        asked = [" ".join(map(_token, term)) for term in terms(query.words)[:MAX_TERMS]]
+        if query.words.strip() and not asked:
+            return Results([], 0, {name: {} for name in FACETS})
+        # Quoted, it is nothing but these words in this order.
+        found = self._results(query, " ".join(f'"{term}"' for term in asked), "all")
+        if found.total or len(asked) < 2:
+            return found
+        counts = self._searched(
+            *({"q": f'"{term}"', "hitsPerPage": 0, **_narrowed(query)} for term in asked)
+        )
+        there = [term for term, count in zip(asked, counts, strict=True) if int(count["totalHits"])]
+        if not there:
+            return found
+        # What is quoted is never dropped: not quoted are single words.
+        loose = " ".join(f'"{term}"' if " " in term else term for term in there)
+        some = self._results(query, loose, "last")
+        return some if some.total else self._results(query, f'"{there[0]}"', "all")
+
+    def _results(self, query: Query, words: str, strategy: str) -> Results:
+        asked = {"q": words, "matchingStrategy": strategy, **_narrowed(query)}
+        # Only who asks for pages is told how many there are, and not by estimate.
+        whole, part = self._searched(
+            {**asked, "hitsPerPage": 0, "facets": list(FACETS)},
+            {
+                **asked,
+                "offset": query.offset,
+                "limit": query.limit,
+                "attributesToRetrieve": list(BY_NAME),
+                "showRankingScore": True,
+            },
+        )
+        with self._asked():
+            hits = [Hit(hit, float(hit.pop("_rankingScore"))) for hit in part["hits"]]
+            counts = whole["facetDistribution"]
+            facets = {name: dict(counts.get(name, {})) for name in FACETS}
+            return Results(hits, int(whole["totalHits"]), facets)
+
+    def _searched(self, *searches: Mapping[str, object]) -> list[dict[str, Any]]:
+        """Return the answers to searches that are asked at once."""
+        with self._asked():
+            asked = [{"indexUid": self._name, **search} for search in searches]
+            results = self._client.multi_search(asked)["results"]
+            if len(results) != len(searches):
+                raise EngineDownError(f"{self._shown} gave half an answer")
+            return results
+
+    @contextmanager
+    def rebuild(self) -> Iterator[tuple[MeilisearchEngine, str]]:
+        """See `Engine.rebuild`: it is an index with a name of its own until then."""
+        manifest = Manifest.new()
+        name = f"{self._name}-{manifest.identity}"
+        if self._is_there():
+            # One of ours, of whatever schema: nobody else's index is replaced.
+            with suppress(SchemaMismatchError):
+                Manifest.load(self._manifest(), self._shown)
+        else:
+            self._make(self._name, Manifest.new())
+        self._make(name, manifest)
+        fresh = MeilisearchEngine(self._shown)
+        fresh._name, fresh._index = name, self._client.index(name)
+        try:
+            yield fresh, manifest.identity
+            with self._asked():
+                self._wait(self._client.swap_indexes([{"indexes": [self._name, name]}]))
+        except BaseException:
+            with suppress(EngineError):
+                self._remove(name)
+            raise
+        finally:
+            fresh.close()
+        # Not before: who is killed here leaves the new index under the old identity, whose cursor
+        # only asks for more than is needed.
+        self._say(self._name, manifest)
+        self._remove(name)
+
+    def close(self) -> None:
+        """See `Engine.close`: each request has a connection of its own."""
+
+    def _wait(self, task: TaskInfo) -> None:
+        """Wait until a task is done; raises `EngineError` if it fails."""
+        done = self._client.wait_for_task(task.task_uid, TASK_SECS * 1000, POLL_MS)
+        if done.status == "succeeded":
+            return
+        fault = done.error or {}
+        said = f"{self._shown}: {fault.get('message') or f'a task is {done.status}'}"
+        kind = fault.get("type")
+        # Disk or memory that run out, and what somebody has stopped.
+        if done.status != "failed" or kind in ("internal", "system"):
+            raise EngineDownError(said)
+        raise _AnswerError(said, str(fault.get("code")), kind == "invalid_request")
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """Say what fails as an `Engine` has to."""
+        try:
+            yield
+        except MeilisearchApiError as error:
+            told = error.message or f"HTTP {error.status_code}"
+            said = f"{self._shown}: {told[:MAX_REASON_CHARS]}"
+            if error.status_code in (408, 429) or error.status_code >= 500:
+                answer = getattr(error.__cause__, "response", None)
+                wait = answer.headers.get("Retry-After") if answer is not None else None
+                raise EngineDownError(said, seconds(wait)) from error
+            is_data = error.status_code in (400, 413)
+            raise _AnswerError(said, str(error.code), is_data) from error
+        except MeilisearchTimeoutError as error:
+            raise EngineDownError(f"{self._shown} is not done in time: {error}") from error
+        except (MeilisearchCommunicationError, RequestException) as error:
+            raise EngineDownError(f"{self._shown} does not answer: {error}") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise EngineDownError(f"{self._shown} gave half an answer: {error!r}") from error
+
+
+def _line(document: Document) -> bytes:
+    record = document.record()
+    for name, searched in WORDS.items():
+        if value := record.get(name):
+            text = "\n".join(value) if isinstance(value, list) else value
+            record[searched] = " ".join(map(_token, words(text)))
+    return json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _token(word: str) -> str:
+    """Return a word as Meilisearch does not cut it again: it has cutters of its own for scripts.
+
+    >>> _token("word"), _token("東京")
+    ('word', 'xe69db1e4baac')
+    """
+    return word if word.isascii() else "x" + word.encode()[:MAX_WORD_BYTES].hex()
+
+
+def _equal(name: str, value: str) -> str:
+    """Return a filter; in its value nothing is a command."""
+    quoted = value.replace("\\", " ").replace('"', '\\"')
+    return f'{name} = "{quoted}"'
+
+
+def _narrowed(query: Query) -> dict[str, list[str]]:
+    return {"filter": [_equal(name, value) for name, value in query.filters.items()]}

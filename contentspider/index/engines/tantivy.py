@@ -1,0 +1,367 @@
+"""The embedded engine: an index of tantivy in a folder, ``tantivy:pages.index``, with no server.
+
+The folder has the manifest, and beside it the folder of the index that the manifest names by its
+identity: who makes an index anew writes another one, and then one file, which is replaced at once.
+One process writes at a time, any number read.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from contentspider.index.engine import (
+    EngineDownError,
+    EngineError,
+    Hit,
+    Query,
+    Refused,
+    Results,
+    Stored,
+    missing,
+    shown,
+)
+from contentspider.index.schema import FACETS, Manifest
+
+try:
+    import tantivy
+except ImportError as error:
+    raise missing("tantivy", "tantivy") from error
+
+from contentspider.index.engines.tantivy_terms import (
+    ANALYZER,
+    SCHEMA,
+    WORDS,
+    to_query,
+    to_record,
+    to_stored,
+    to_tantivy,
+)
+from contentspider.site.models.folder import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from contentspider.index.document import Document
+
+MANIFEST = "contentspider.json"
+LOCK = ".lock"
+INDEX = "index-"
+# What a writer keeps in memory before it writes a segment; tantivy takes 15 MB at least. A second
+# thread would halve it, and leave twice the segments.
+HEAP_BYTES = 64_000_000
+# How many documents are asked for at a time where all are.
+PAGE = 5_000
+MAX_FACETS = 1_000
+
+
+class TantivyEngine:
+    """See `contentspider.index.engine.Engine`."""
+
+    max_documents = 1_000
+    max_bytes = 16_000_000
+
+    def __init__(self, url: str) -> None:
+        self._url = shown(url)
+        self._path = Path(url.partition(":")[2])
+        self._lock = FileLock(self._path / LOCK, thread_local=False, blocking=False)
+        self._identity = ""
+        self._index: tantivy.Index | None = None
+        self._writer: tantivy.IndexWriter | None = None
+        # What was written since the last flush; None: deleted.
+        self._pending: dict[str, Stored | None] = {}
+        # Why what was written since the last flush is lost: nothing more is written then.
+        self._failure = ""
+        self._is_writer = False
+        self._seen = (0, 0)
+
+    def open(self, is_writer: bool) -> str:
+        """Open the folder; see `Engine.open`. A second writer gets an `EngineDownError`."""
+        self.close()
+        if not is_writer:
+            self._attach_present()
+            return self._identity
+        self._claim()
+        try:
+            if self._manifest_path.exists():
+                self._attach(self._manifest())
+            else:
+                manifest = Manifest.new()
+                self._attach(manifest, is_new=True)
+                self._publish(manifest)
+            self._tidy()
+        except BaseException:
+            self.close()
+            raise
+        return self._identity
+
+    def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
+        """Put documents into the index; refused is what is no JSON."""
+        known = dict(self.find([document.id for document in documents]))
+        refused = []
+        for document in documents:
+            old = known.get(document.id)
+            if old and old.version > document.version:
+                continue
+            try:
+                written = to_tantivy(document)
+            except (TypeError, ValueError, OverflowError) as error:
+                refused.append(Refused(document.id, f"it cannot be written: {error}"))
+                continue
+            with self._writing() as writer:
+                if old:
+                    writer.delete_documents_by_term("id", document.id)
+                writer.add_document(written)
+            state = Stored(document.id, document.crawl, document.version, document.hash)
+            known[document.id] = self._pending[document.id] = state
+        return refused
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Take documents out of the index."""
+        with self._writing() as writer:
+            for document_id in ids:
+                writer.delete_documents_by_term("id", document_id)
+                self._pending[document_id] = None
+
+    def flush(self) -> None:
+        """Commit what was written; without this it is lost with the process."""
+        if self._pending:
+            with self._writing() as writer:
+                writer.commit()
+            self._pending = {}
+            with self._reading() as index:
+                index.reload()
+
+    def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
+        """Return the state of these documents, as written last."""
+        found = {name: state for name in ids if (state := self._pending.get(name))}
+        if wanted := [name for name in ids if name not in self._pending]:
+            with self._reading() as index:
+                searcher = index.searcher()
+                query = tantivy.Query.term_set_query(SCHEMA, "id", wanted)
+                for _, address in searcher.search(query, len(wanted), count=False).hits:
+                    state = to_stored(searcher.doc(address))
+                    found[state.id] = state
+        return found
+
+    def documents(self, crawl: str = "") -> Iterator[Stored]:
+        """Yield the state of all documents, or of a crawl's, of one moment."""
+        with self._reading() as index:
+            searcher = index.searcher()
+            query = (
+                tantivy.Query.term_query(SCHEMA, "crawl", crawl, "basic")
+                if crawl
+                else tantivy.Query.all_query()
+            )
+        for start in range(0, searcher.num_docs, PAGE):
+            with self._reading():
+                found = searcher.search(query, PAGE, count=False, offset=start).hits
+                states = [to_stored(searcher.doc(address)) for _, address in found]
+            if not states:
+                return
+            yield from states
+
+    def get(self, document_id: str) -> Mapping[str, Any] | None:
+        """Return the fields of a document, as of the last flush."""
+        with self._reading() as index:
+            searcher = index.searcher()
+            query = tantivy.Query.term_query(SCHEMA, "id", document_id, "basic")
+            hits = searcher.search(query, 1, count=False).hits
+            return to_record(searcher.doc(hits[0][1])) if hits else None
+
+    def search(self, query: Query) -> Results:
+        """Return the documents that hold all words, if there are any, else those that hold some."""
+        with self._reading() as index:
+            searcher = index.searcher()
+            for occur in (tantivy.Occur.Must, tantivy.Occur.Should):
+                asked = to_query(query, occur)
+                found = searcher.search(asked, max(query.limit, 1), offset=query.offset)
+                if found.count:  # type: ignore[attr-defined]
+                    break
+            total: int = found.count  # type: ignore[attr-defined] # it is not in the stubs
+            hits = [Hit(to_record(searcher.doc(at)), float(score)) for score, at in found.hits]
+            counts = searcher.aggregate(
+                asked, {name: {"terms": {"field": name, "size": MAX_FACETS}} for name in FACETS}
+            )
+        facets = {
+            name: {bucket["key"]: bucket["doc_count"] for bucket in counts[name]["buckets"]}
+            for name in FACETS
+        }
+        return Results(hits[: query.limit], total, facets)
+
+    @contextmanager
+    def rebuild(self) -> Iterator[tuple[TantivyEngine, str]]:
+        """Return an empty index in a folder beside this one's; at the end the manifest names it."""
+        if not self._lock.is_locked:
+            self._claim()
+        manifest, fresh = Manifest.new(), TantivyEngine(self._url)
+        fresh._is_writer = True
+        fresh._attach(manifest, is_new=True)
+        try:
+            yield fresh, manifest.identity
+            fresh.flush()
+            fresh.close()
+            self._publish(manifest)
+        except BaseException:
+            fresh.close()
+            shutil.rmtree(self._folder(manifest.identity), ignore_errors=True)
+            raise
+        self._detach()
+        self._attach(manifest)
+        self._tidy()
+
+    def close(self) -> None:
+        """Let go of the folder; what was not flushed is not in it."""
+        self._detach()
+        self._is_writer = False
+        self._lock.release()
+
+    @property
+    def _manifest_path(self) -> Path:
+        return self._path / MANIFEST
+
+    def _folder(self, identity: str) -> Path:
+        return self._path / f"{INDEX}{identity}"
+
+    def _claim(self) -> None:
+        """Become the one who writes into the folder, which is made if it is not there."""
+        try:
+            self._path.mkdir(parents=True, exist_ok=True)
+            others = {path.name for path in self._path.iterdir()}
+            ours = {name for name in others if name == LOCK or name.startswith(INDEX)}
+            if MANIFEST not in others and others != ours:
+                raise EngineError(
+                    f"{self._path} holds other files, and no index of contentspider: name another"
+                    " folder"
+                )
+            self._lock.acquire()
+            self._is_writer = True
+        except Timeout as error:
+            raise EngineDownError(
+                f"{self._url} is written by another process: wait until it has ended"
+            ) from error
+        except OSError as error:
+            raise EngineError(
+                f"{self._url} cannot be written: {self._path}: {error.strerror}"
+            ) from error
+
+    def _manifest(self) -> Manifest:
+        try:
+            text = self._manifest_path.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError as error:
+            raise EngineError(
+                f"there is no index at {self._url}: fill it with 'contentspider index sync'"
+            ) from error
+        except OSError as error:
+            raise EngineError(f"{self._url} cannot be read: {error.strerror}") from error
+        return Manifest.load(text, self._url)
+
+    def _publish(self, manifest: Manifest) -> None:
+        try:
+            write_atomically(self._manifest_path, manifest.dump().encode())
+        except OSError as error:
+            raise EngineDownError(f"{self._url} cannot be written: {error.strerror}") from error
+
+    def _tidy(self) -> None:
+        """Delete indexes that are in use no more: who still reads one has its files open."""
+        for folder in self._path.glob(f"{INDEX}*"):
+            if folder != self._folder(self._identity):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _attach(self, manifest: Manifest, is_new: bool = False) -> None:
+        folder = self._folder(manifest.identity)
+        try:
+            if is_new:
+                folder.mkdir()
+                index = tantivy.Index(SCHEMA, str(folder), reuse=False)
+            else:
+                index = tantivy.Index.open(str(folder))
+            index.register_tokenizer(WORDS, ANALYZER)
+            index.config_reader("manual")
+            self._identity = manifest.identity
+            self._seen = self._meta()
+            index.reload()
+        except OSError as error:
+            raise EngineError(f"{self._url} cannot be opened: {error.strerror}") from error
+        except ValueError as error:
+            raise self._damaged(error) from error
+        self._index = index
+
+    def _detach(self) -> None:
+        writer, self._writer, self._index = self._writer, None, None
+        self._pending, self._failure = {}, ""
+        if writer:
+            # Ends merges that go on; else the next one finds hundreds of small segments. A writer
+            # that has failed has said so before.
+            with suppress(ValueError, RuntimeError):
+                writer.wait_merging_threads()
+
+    def _damaged(self, error: Exception) -> EngineError:
+        return EngineError(
+            f"{self._url} is damaged: make it anew with 'contentspider index rebuild' ({error})"
+        )
+
+    def _attach_present(self) -> None:
+        """Open the index that the manifest names; between the two it may have been made anew."""
+        while True:
+            manifest = self._manifest()
+            try:
+                return self._attach(manifest)
+            except EngineError:
+                if self._manifest().identity == manifest.identity:
+                    raise
+
+    @contextmanager
+    def _reading(self) -> Iterator[tantivy.Index]:
+        """Return the index as it is now: others may have written to it, or made it anew."""
+        if self._index is None:
+            raise EngineError(f"{self._url} is not open")
+        try:
+            if not self._is_writer:
+                self._refresh(self._index)
+            yield self._index
+        except (ValueError, RuntimeError, OSError) as error:
+            raise self._damaged(error) from error
+
+    def _refresh(self, index: tantivy.Index) -> None:
+        if self._manifest().identity == self._identity:
+            try:
+                if (meta := self._meta()) != self._seen:
+                    # Opens every segment: not for each search.
+                    index.reload()
+                    self._seen = meta
+            except (OSError, ValueError):
+                # Its files go when it is made anew: another one then, else damaged.
+                self._attach_present()
+        else:
+            self._attach_present()
+
+    def _meta(self) -> tuple[int, int]:
+        """Return what is another after each commit, which replaces this file."""
+        status = (self._folder(self._identity) / "meta.json").stat()
+        return status.st_ino, status.st_mtime_ns
+
+    @contextmanager
+    def _writing(self) -> Iterator[tantivy.IndexWriter]:
+        if self._index is None or not self._is_writer:
+            raise EngineError(f"{self._url} is not open for writing")
+        if self._failure:
+            raise EngineDownError(self._failure)
+        try:
+            if self._writer is None:
+                self._writer = self._index.writer(HEAP_BYTES, num_threads=1)
+                # Of a writer's operations tantivy numbers the first as the commit before it. If it
+                # is a deletion, and segments are merged while it is committed, those that had
+                # deletions in that commit miss it: so it is one of nothing.
+                self._writer.delete_documents_by_term("id", "")
+            yield self._writer
+        except (ValueError, RuntimeError, OSError) as error:
+            # The writer is of no more use. What it had not committed is lost: who goes on as if it
+            # were there would never write it again.
+            message = f"{self._url} cannot be written: {error}"
+            self._writer, self._failure = None, message if self._pending else ""
+            raise EngineDownError(message) from error

@@ -1,0 +1,1 @@
+"""What a page says of itself: titles, descriptions, dates, authors, its stated text."""

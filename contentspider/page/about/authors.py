@@ -1,0 +1,59 @@
+"""Who wrote a page: what pages write where a name belongs, as names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from contentspider.page.words.tidy import tidy, unique
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_AUTHORS = 20
+MAX_AUTHOR_CHARS = 100
+
+BYLINE = re.compile(
+    r"(?:(?:(?:written|posted|published|reviewed) )?by|von|par|por|di|door|av|автор)"
+    r"(?:\s*:\s*|\s+|$)",
+    re.IGNORECASE,
+)
+SEPARATOR = re.compile(r"\s*[;|]\s*")
+# "Ada Byron, Bob Frank, and Cy Doe" are three; "Ada Byron, MD" and "Ada Byron, Head of Research and
+# Development" are one: where names are only enumerated each has two words or more.
+JOINT = re.compile(r"\s*,?\s+(?:and|und|et|y|e|en|och|og|и|&)\s+")
+COMMA = re.compile(r"\s*,\s*")
+NAME = re.compile(r"[^\W\d_][\w.'’-]*(?:\s+[\w.'’-]+){1,3}")
+
+
+def author_names(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in *texts*, each once: without "By", addresses and account names; at most
+    `MAX_AUTHORS` of `MAX_AUTHOR_CHARS` characters.
+
+    >>> author_names(["By Ada Byron and Bob Frank", "https://social.example/ada", "Cy Doe, MD"])
+    ('Ada Byron', 'Bob Frank', 'Cy Doe, MD')
+    """
+    found: list[str] = []
+    for text in texts:
+        for part in SEPARATOR.split(tidy(text, MAX_AUTHORS * MAX_AUTHOR_CHARS)):
+            name = BYLINE.sub("", part, count=1) if BYLINE.match(part) else part
+            found += [one for one in _enumerated(name) if _is_name(one)]
+        if len(found) >= 2 * MAX_AUTHORS:
+            break
+    return unique(found, MAX_AUTHORS, MAX_AUTHOR_CHARS)
+
+
+def _enumerated(text: str) -> list[str]:
+    parts = JOINT.split(text)
+    if len(parts) == 1:
+        return parts
+    parts = [name for part in parts for name in COMMA.split(part)]
+    return parts if all(map(_is_full_name, parts)) else [text]
+
+
+def _is_full_name(text: str) -> bool:
+    return bool(NAME.fullmatch(text)) and not text[0].islower()
+
+
+def _is_name(text: str) -> bool:
+    return "@" not in text and "://" not in text and any(map(str.isalpha, text))

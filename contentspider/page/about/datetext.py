@@ -1,0 +1,90 @@
+"""Dates as pages write them for people, in the web's most frequent languages."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from contentspider.page.about.dates import parse_date
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+# As they stand in a date; abbreviations are beginnings of them.
+NAMES = (
+    "january february march april may june july august september october november december",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+    "januari februari mars april maj juni juli augusti september oktober november december",
+    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada"
+    + " grudnia",
+    "ledna února března dubna května června července srpna září října listopadu prosince",
+    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
+    "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
+    "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
+    "januari februari maret april mei juni juli agustus september oktober november desember",
+)
+MIN_ABBREVIATION = 3
+
+
+def _months() -> dict[str, int]:
+    """Return the number of each month by its names and what they can be cut to."""
+    meant: dict[str, set[int]] = {}
+    whole: dict[str, int] = {}
+    for names in NAMES:
+        for number, name in enumerate(names.split(), 1):
+            whole[name] = number
+            for end in range(MIN_ABBREVIATION, len(name)):
+                meant.setdefault(name[:end], set()).add(number)
+    # "jui" may be June and July.
+    return {cut: min(numbers) for cut, numbers in meant.items() if len(numbers) == 1} | whole
+
+
+MONTHS = _months()
+YEAR = r"(?P<year>(?:19|20)\d\d)(?![\d-])"
+DAY = r"(?<![\d.,:/-])(?P<day>[0-3]?\d)"
+WORD = r"(?P<month>[^\W\d_]{3,12})"
+# "31. Oktober 2013", "31 de octubre de 2013", "1er mars 2013", "31-Oct-2013"; "October 31st, 2013";
+# "2013年10月31日"; "2013-10-31"; "31.10.2013", whose day comes first wherever dots are written.
+FORMS = re.compile(
+    rf"{DAY}(?:st|nd|rd|th|er|º|\.)?(?:\s+|-)(?:de\s+|of\s+)?{WORD}\.?,?(?:\s+|-)(?:de\s+)?{YEAR}"
+    rf"|(?<!\w){WORD.replace('month', 'month2')}\.?\s+(?P<day2>[0-3]?\d)(?:st|nd|rd|th)?,?\s+"
+    rf"{YEAR.replace('year', 'year2')}"
+    r"|(?<!\d)(?P<year3>(?:19|20)\d\d)\s*[年년]\s*(?P<month3>[01]?\d)\s*[月월]\s*(?P<day3>[0-3]?\d)"
+    r"|(?<![\d/.-])(?P<year4>(?:19|20)\d\d)(?P<mark>[-/.])(?P<month4>[01]?\d)(?P=mark)"
+    r"(?P<day4>[0-3]?\d)(?![\d/-])"
+    r"|(?<![\w/.-])(?P<day5>[0-3]?\d)\.(?P<month5>[01]?\d)\.(?P<year5>(?:19|20)\d\d)(?!\.?\d)",
+    re.IGNORECASE,
+)
+FIELDS = [[name + number for name in ("year", "month", "day")] for number in ("", *"2345")]
+
+
+class Found(NamedTuple):
+    """A date in ISO 8601, and where it stands in its text."""
+
+    date: str
+    start: int
+    end: int
+
+
+def find_dates(text: str, now: datetime | None = None) -> Iterator[Found]:
+    """Yield the days that *text* names, as `parse_date` bounds them by *now*. What could be the
+    month as well as the day (``3/4/2013``) is no date.
+
+    >>> [found.date for found in find_dates("Von Ada am 3. März 2013, geändert 31.10.2013")]
+    ['2013-03-03', '2013-10-31']
+    """
+    for match in FORMS.finditer(text):
+        part = match.groupdict()
+        for names in FIELDS:
+            year, month, day = (part[name] for name in names)
+            if year:
+                number = int(month) if month.isdecimal() else MONTHS.get(month.casefold(), 0)
+                if date := parse_date(f"{year}-{number:02}-{int(day):02}", now):
+                    yield Found(date, match.start(), match.end())
+                break

@@ -1,0 +1,162 @@
+"""Hints of a page: what it says it is about (titles and descriptions in its head)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from contentspider.page.about.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
+from contentspider.page.about.metadata import Mark, Stated, Statements
+from contentspider.page.about.stated import stated_texts
+from contentspider.page.blocks import clean_text
+from contentspider.page.words.language import language_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lxml.etree import _Element
+
+    from contentspider.page.about.stated import StatedText
+    from contentspider.page.blocks import HintElement
+
+DESCRIPTION_NAMES = (
+    "description",
+    "og:description",
+    "twitter:description",
+    "dc.description",
+    "dcterms.description",
+    "dcterms.abstract",
+    "sailthru.description",
+)
+# What Algorithm 1 compares blocks with (Zhou and Mashuq, 2013, and their code), after the title.
+PAPER_TITLES = ("og:title", "twitter:title")
+PAPER_DESCRIPTIONS = ("description", "og:description", "twitter:description")
+TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailthru.title")
+
+LANGUAGE_NAMES = ("og:locale", "content-language", "language", "inlanguage")
+
+MAX_HINT_CHARS = 2_000
+# What is compared with every block of the page; a feed of products gives thousands.
+MAX_HINTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """Titles and descriptions that a page gives of itself, most trusted first, without repeats.
+
+    *language* is a tag of BCP 47, *canonical* an address as the page writes it. *stated* are the
+    titles and then the descriptions that the published Algorithm 1 takes, with repeats, as written.
+    """
+
+    titles: tuple[str, ...] = ()
+    descriptions: tuple[str, ...] = ()
+    language: str = ""
+    canonical: str = ""
+    stated: tuple[str, ...] = field(default=(), compare=False)
+
+    def texts(self) -> tuple[str, ...]:
+        """Return every title and description."""
+        return self.titles + self.descriptions
+
+
+def squeeze(text: str) -> str:
+    """Return *text* in lower case without white space, as the paper compares texts (section
+    3.2).
+    """
+    return "".join(text.lower().split())
+
+
+# Types that describe the site or its owner, not the page.
+SITE_TYPES = frozenset(
+    [
+        "WebSite",
+        "Organization",
+        "Person",
+        "BreadcrumbList",
+        "ImageObject",
+        "SiteNavigationElement",
+        "NewsMediaOrganization",
+        "SearchAction",
+    ]
+)
+
+
+def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        if name in named:
+            found += named[name]
+    return found
+
+
+def _clean(text: str) -> str:
+    text = text[: 2 * MAX_HINT_CHARS]
+    if not text.isascii():
+        # JSON can hold half of an emoji, which is no text that could be written anywhere.
+        text = text.encode("utf-8", "replace").decode()
+    return clean_text(text)[:MAX_HINT_CHARS]
+
+
+def _unique(texts: list[str]) -> tuple[str, ...]:
+    found = dict.fromkeys(map(_clean, texts[: 10 * MAX_HINTS]))
+    found.pop("", None)
+    return tuple(found)[:MAX_HINTS]
+
+
+def read_head(
+    root: _Element, elements: Iterable[HintElement]
+) -> tuple[Hints, Statements, tuple[StatedText, ...]]:
+    """Return the hints of a page, what its metadata is made of, and the texts that it states as its
+    own, from the *elements* that `read_tree` found below *root*: what its head says, and its
+    JSON-LD, dates and authors wherever they stand.
+    """
+    named: dict[str, list[str]] = {}
+    title = ""
+    canonical: str | None = None
+    entries: list[dict[str, object]] = []
+    budget = MAX_JSON_LD_CHARS
+    marks: list[Mark] = []
+    marked: list[tuple[str, str]] = []
+    for kind, about, text, place in elements:
+        if kind == "meta":  # most are
+            if name := about.strip().lower():
+                if name in named:
+                    named[name].append(text)
+                else:
+                    named[name] = [text]
+        elif kind == "title":
+            title = title or text
+        elif kind == "link":
+            if canonical is None and "canonical" in about.lower().split():
+                canonical = text.strip()
+        elif kind == "stated":
+            marked.append((about, text))
+        elif kind != "script":
+            marks.append(Mark(kind, about, text, place))
+        elif about.strip().lower() == "application/ld+json" and len(text) <= budget:
+            budget -= len(text)
+            entries += read_json_ld(text)
+    titles = [title, *_texts(named, TITLE_NAMES)]
+    descriptions = _texts(named, DESCRIPTION_NAMES)
+    given = [title, *_texts(named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
+    for entry in entries:
+        if not SITE_TYPES.intersection(kinds(entry)):
+            for names, texts in (
+                (("headline", "name"), titles),
+                (("description", "abstract"), descriptions),
+            ):
+                texts.extend(value for name in names if isinstance(value := entry.get(name), str))
+    languages = (
+        root.get("lang"),
+        root.get("{http://www.w3.org/XML/1998/namespace}lang"),
+        *_texts(named, LANGUAGE_NAMES),
+    )
+    hints = Hints(
+        titles=_unique(titles),
+        descriptions=_unique(descriptions),
+        language=next((tag for text in languages if text and (tag := language_tag(text))), ""),
+        canonical=canonical or "",
+        stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
+    )
+    stated = Stated(title, named, entries, marks, canonical or "")
+    return hints, Statements(stated), stated_texts(entries, marked) if entries or marked else ()

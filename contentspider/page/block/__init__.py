@@ -1,0 +1,1 @@
+"""A block: its text, its place in the tree."""

@@ -1,0 +1,43 @@
+# cython: language_level=3
+"""The open run of text of a walk, and the marks in it."""
+
+from lxml.includes.tree cimport xmlNode
+from libcpp.vector cimport vector
+
+from contentspider.page.block._block cimport Block
+from contentspider.page.tree._elements cimport Elements
+
+cdef struct Part:  # a text node, or adjacent ones
+    Py_ssize_t length  # characters that it has when it is cleaned alone
+    bint empty, blank, starts_with_space, ends_with_space, pending_space
+
+cdef struct Mark:
+    Py_ssize_t mark  # its number
+    Py_ssize_t part  # how many parts of the run are before it
+    Py_ssize_t start
+    Py_ssize_t end
+
+cdef class Run:
+    cdef bint preformatted
+    cdef Py_ssize_t parts
+    cdef Py_ssize_t end
+    cdef Py_ssize_t breaks
+    cdef vector[Mark] marks
+
+    cdef vector[char] text
+    cdef Py_ssize_t used
+    cdef bint pending_space, part_ended_with_space
+    cdef vector[Mark] open_marks
+
+    cdef int add_texts(self, xmlNode* node) except -1
+    cdef int add(self, const char* text) except -1
+    cdef bint is_blank(self) noexcept
+    cdef str read(self)
+    cdef int clear(self) except -1
+    cdef bint open_mark(self, Py_ssize_t number) except -1
+    cdef int close_mark(self) except -1
+    cdef int close_marks(self, str text) except -1
+    cdef bint has_code(self, Elements elements) noexcept
+    cdef int give_spans(self, Block block, Elements elements) except -1
+    cdef int end_part(self, Part* part) except -1
+    cdef int extend(self, Part* part, const char* source) except -1

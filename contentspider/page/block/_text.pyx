@@ -1,0 +1,276 @@
+# cython: language_level=3, wraparound=False
+# distutils: language = c++
+"""The open run of text of a walk, cleaned as it grows, and the marks in it."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint32_t
+from libc.string cimport strlen
+from lxml.includes.tree cimport (
+    XML_CDATA_SECTION_NODE,
+    XML_TEXT_NODE,
+    XML_XINCLUDE_END,
+    XML_XINCLUDE_START,
+    xmlNode,
+)
+
+from contentspider.page.block._block cimport Block, Span
+from contentspider.page.tree._elements cimport Elements, MarkText
+
+
+cdef extern from "Python.h":
+    bint Py_UNICODE_ISSPACE(Py_UCS4 character)
+
+
+# Elements in one another whose text is marked: pages nest two. Each block carries the marks that
+# are open around it, so that those of thousands of open elements would fill the memory.
+cdef size_t MAX_OPEN_MARKS = 8
+
+
+@cython.final
+cdef class Run:
+    """The open run of text, cleaned unless it is *preformatted*.
+
+    *parts* is how many texts that are not empty it is made of, *end* how many characters these have
+    so far, *breaks* how many ``<br>`` stand at its end, and *marks* the closed marks in it.
+    """
+
+    cdef int add_texts(self, xmlNode* node) except -1:
+        """Add the text nodes from *node* on."""
+        cdef Part part = new_part()
+        while node is not NULL:
+            if node.type == XML_TEXT_NODE or node.type == XML_CDATA_SECTION_NODE:
+                if node.content is not NULL:
+                    self.extend(&part, <const char*>node.content)
+            elif node.type != XML_XINCLUDE_START and node.type != XML_XINCLUDE_END:
+                break
+            node = node.next
+        return self.end_part(&part)
+
+    cdef int add(self, const char* text) except -1:
+        """Add a text that is no node."""
+        cdef Part part = new_part()
+        self.extend(&part, text)
+        return self.end_part(&part)
+
+    cdef bint is_blank(self) noexcept:
+        """Tell whether there is no text in it."""
+        return self.used == 0
+
+    cdef str read(self):
+        """Return the text."""
+        return PyUnicode_DecodeUTF8(self.text.data(), self.used, NULL)
+
+    cdef int clear(self) except -1:
+        """Forget the text and its marks; those of elements that are open go on."""
+        cdef size_t i
+        self.used = self.parts = self.end = 0
+        self.pending_space = self.part_ended_with_space = False
+        self.marks.clear()
+        for i in range(self.open_marks.size()):
+            self.open_marks[i].part = self.open_marks[i].start = 0
+        return 0
+
+    cdef bint open_mark(self, Py_ssize_t number) except -1:
+        """Mark what follows until `close_mark`; return whether that is to be called."""
+        cdef Mark mark
+        if number == 0 or self.open_marks.size() >= MAX_OPEN_MARKS:
+            return False
+        mark.mark = number
+        mark.part = self.parts
+        mark.start = mark.end = self.end
+        self.open_marks.push_back(mark)
+        return True
+
+    cdef int close_mark(self) except -1:
+        """Close the mark that was opened last."""
+        cdef Mark mark = self.open_marks.back()
+        self.open_marks.pop_back()
+        if mark.part < self.parts:
+            mark.end = self.end
+            self.marks.push_back(mark)
+        return 0
+
+    cdef int close_marks(self, str text) except -1:
+        """Close the open marks as far as they go in this run, and make all in it ranges of *text*,
+        which was read of it; those around no text are left out.
+        """
+        cdef Py_ssize_t start, end
+        cdef Mark mark
+        cdef size_t i, kept = 0
+        for i in range(self.open_marks.size()):
+            mark = self.open_marks[i]
+            if mark.part < self.parts:
+                mark.end = self.end
+                self.marks.push_back(mark)
+        for mark in self.marks:
+            start, end = mark.start, min(mark.end, len(text))
+            if start < end and text[start] == u" ":
+                start += 1
+            if start < end:
+                mark.start, mark.end = start, end
+                self.marks[kept] = mark
+                kept += 1
+        self.marks.resize(kept)
+        return 0
+
+    cdef bint has_code(self, Elements elements) noexcept:
+        """Tell whether a range of the text is marked as code."""
+        cdef Mark mark
+        cdef MarkText text
+        for mark in self.marks:
+            text = elements.mark_texts[mark.mark]
+            if not text.is_bold and not text.is_link:
+                return True
+        return False
+
+    cdef int give_spans(self, Block block, Elements elements) except -1:
+        """Give the *block* of this run its marked ranges, and count those that are bold, and links;
+        preformatted text keeps its counts only.
+        """
+        cdef Mark mark
+        cdef MarkText* text
+        cdef Span* span
+        block.packed_spans = PyBytes_FromStringAndSize(NULL, self.marks.size() * sizeof(Span))
+        span = <Span*>PyBytes_AS_STRING(block.packed_spans)
+        for mark in self.marks:
+            text = &elements.mark_texts[mark.mark]
+            if text.is_bold:
+                block.bold_chars += mark.end - mark.start
+            elif text.is_link:
+                block.link_chars += mark.end - mark.start
+                block.links += 1
+            span.start, span.end = <int>mark.start, <int>mark.end
+            span.at, span.length = text.at, text.length
+            span += 1
+        if self.preformatted:
+            block.packed_spans = None
+        else:
+            block.known_spans, block.marks = None, elements.marks
+        return 0
+
+    cdef int end_part(self, Part* part) except -1:
+        if part.empty:
+            return 0
+        self.parts += 1
+        if self.preformatted:
+            self.end += part.length
+        elif part.length:
+            if self.end and (self.part_ended_with_space or part.starts_with_space):
+                self.end += 1
+            self.end += part.length
+            self.part_ended_with_space = part.ends_with_space
+        else:
+            self.part_ended_with_space = True
+        if not part.blank:
+            self.breaks = 0
+        return 0
+
+    cdef int extend(self, Part* part, const char* source) except -1:
+        """Add *source* to the run of text, as `clean_text` would, and count its characters in
+        *part*.
+        """
+        cdef const unsigned char* at = <const unsigned char*>source
+        cdef size_t needed = self.used + strlen(source) + 1  # and the space before it
+        cdef bint preformatted = self.preformatted
+        cdef bint pending = self.pending_space, part_pending = part.pending_space, space = False
+        cdef Py_ssize_t length = part.length
+        cdef bint blank = part.blank
+        cdef char* start
+        cdef char* to
+        cdef uint32_t character
+        cdef int size, i
+        if at[0] == 0:
+            return 0
+        if needed > self.text.size():
+            self.text.resize(2 * needed)
+        start = self.text.data()
+        to = start + self.used
+        while at[0]:
+            character = at[0]
+            size = 1
+            if character < 0x80:
+                space = character == c" " or 9 <= character <= 13 or 0x1C <= character <= 0x1F
+            else:
+                size = decode(at, &character)
+                if size == 0:
+                    PyUnicode_DecodeUTF8(source, strlen(source), NULL)  # raises
+                    raise ValueError("no UTF-8")
+                space = Py_UNICODE_ISSPACE(character)
+            if part.empty:
+                part.empty = False
+                part.starts_with_space = space
+            if not space:
+                blank = False
+            if preformatted:
+                length += 1
+            elif space:
+                pending = part_pending = True
+                at += size
+                while at[0] == c" " or at[0] == c"\n":  # indentation, fast
+                    at += 1
+                continue
+            elif character in (0xAD, 0x200B, 0x2060, 0xFEFF):  # as in `blocks.INVISIBLE`
+                at += size
+                continue
+            else:
+                if pending and to != start:
+                    to[0] = c" "
+                    to += 1
+                if part_pending and length:
+                    length += 1
+                pending = part_pending = False
+                length += 1
+                if size == 1:  # the rest of a word, fast
+                    while c" " < at[1] < 0x7F:
+                        to[0] = at[0]
+                        to += 1
+                        at += 1
+                        length += 1
+            for i in range(size):
+                to[i] = at[i]
+            to += size
+            at += size
+        self.used = to - start
+        self.pending_space = pending
+        part.pending_space = part_pending
+        part.length = length
+        part.blank = blank
+        part.ends_with_space = space
+        return 0
+
+
+cdef Part new_part() noexcept:
+    return Part(
+        length=0,
+        empty=True,
+        blank=True,
+        starts_with_space=False,
+        ends_with_space=False,
+        pending_space=False,
+    )
+
+
+cdef int decode(const unsigned char* at, uint32_t* character) noexcept:
+    """Read a character that is not ASCII, and return its bytes; 0: it is no UTF-8. No byte after a
+    NUL is read.
+    """
+    cdef int size, i
+    cdef uint32_t least, found
+    if 0xC2 <= at[0] < 0xE0:
+        size, least, found = 2, 0x80, at[0] & 0x1F
+    elif 0xE0 <= at[0] < 0xF0:
+        size, least, found = 3, 0x800, at[0] & 0x0F
+    elif 0xF0 <= at[0] < 0xF5:
+        size, least, found = 4, 0x10000, at[0] & 0x07
+    else:
+        return 0
+    for i in range(1, size):
+        if at[i] & 0xC0 != 0x80:
+            return 0
+        found = found << 6 | at[i] & 0x3F
+    if found < least or found > 0x10FFFF or 0xD800 <= found < 0xE000:
+        return 0
+    character[0] = found
+    return size

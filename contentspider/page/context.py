@@ -1,0 +1,97 @@
+"""What stands around elements in the tree beside the blocks: elements above, beside and below them
+that are inline, or have no text, and that the walk gives no entry of their own.
+
+No crawl pays for it: it is read with the attributes of the markup, if these are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from contentspider.page.blocks import KINDS, clean_text
+from contentspider.page.text import WORD
+from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lxml.etree import _Element
+
+# Pages can have as many tags as elements; sets of all of them would fill the memory.
+TAGS = frozenset([*KINDS, *ANCESTOR_TAGS, *LEAF_TAGS])
+
+
+class Around(NamedTuple):
+    """The tags of the elements above an element, of its siblings, and of its children, of those
+    that HTML has; the words of its own text nodes; whether it has no child but one ``a``.
+    """
+
+    above: frozenset[str]
+    beside: frozenset[str]
+    below: frozenset[str]
+    own_words: int
+    is_link: bool
+
+
+def own_text(element: _Element) -> str:
+    """Return the text of an element's own text nodes, white space folded."""
+    return clean_text(" ".join([element.text or "", *(child.tail or "" for child in element)]))
+
+
+def is_link(element: _Element) -> bool:
+    """Tell whether an element has no child node but one ``a``; white space is none."""
+    children = list(element)
+    return len(children) == 1 and children[0].tag == "a" and not own_text(element)
+
+
+def read_around(elements: Sequence[_Element]) -> list[Around]:
+    """Return what stands around each of the *elements*, which are of one tree, in document order.
+
+    It takes time proportional to the size of the tree.
+    """
+    found: list[Around] = []
+    above: dict[_Element, frozenset[str]] = {}
+    counts: dict[_Element, dict[str, int]] = {}
+    for element in elements:
+        parent = element.getparent()
+        beside: Iterable[str] = ()
+        if parent is not None:
+            if parent not in counts:
+                counts[parent] = _count_tags(parent)
+            siblings = counts[parent]
+            beside = (tag for tag, count in siblings.items() if tag != element.tag or count > 1)
+        found.append(
+            Around(
+                _above(element, above),
+                frozenset(beside),
+                frozenset(_count_tags(element)),
+                len(WORD.findall(own_text(element))),
+                is_link(element),
+            )
+        )
+    return found
+
+
+def _count_tags(element: _Element) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for child in element:
+        if child.tag in TAGS:
+            counts[child.tag] = counts.get(child.tag, 0) + 1
+    return counts
+
+
+def _above(element: _Element, known: dict[_Element, frozenset[str]]) -> frozenset[str]:
+    """Return the tags above an element, from the body down."""
+    missing = []
+    at: _Element | None = element
+    while at is not None and at not in known:
+        missing.append(at)
+        at = at.getparent()
+    for each in reversed(missing):
+        parent = each.getparent()
+        if parent is None or parent.tag in ("html", None):
+            known[each] = frozenset()
+        else:
+            of_parent = known[parent]
+            known[each] = of_parent | {parent.tag} if parent.tag in TAGS | {"body"} else of_parent
+    return known[element]

@@ -1,0 +1,1 @@
+"""Where pages come from: bodies, files, rendered pages, PDF."""

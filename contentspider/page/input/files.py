@@ -1,0 +1,76 @@
+"""HTML files in a folder, as pages."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from contentspider.page.blocks import MAX_BLOCKS, new_walker
+from contentspider.page.document import Page
+from contentspider.page.input.body import is_binary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from contentspider.page.overrides import Overrides
+
+logger = logging.getLogger(__name__)
+
+PAGE_SUFFIXES = frozenset([".html", ".htm", ".xhtml"])
+HTML_BEGINNING = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:[^-]|-(?!->))*-->\s*)*"
+    rb"<(?:!doctype\s+html|html|head|title)\b",
+    re.IGNORECASE,
+)
+
+
+def html_files(folder: Path) -> Iterator[Path]:
+    """Yield the HTML files below *folder* in order of their paths: by their ending, else by how
+    they begin.
+
+    Mirrors of websites have pages without an ending, or with that of the program that made them.
+    """
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and (path.suffix.lower() in PAGE_SUFFIXES or _begins_like_html(path)):
+            yield path
+
+
+def _begins_like_html(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return bool(HTML_BEGINNING.match(file.read(1_000)))
+    except OSError:
+        return False
+
+
+def read_pages(
+    root: Path,
+    files: Iterable[Path] | None = None,
+    attributes: bool = False,
+    overrides: Overrides | None = None,
+) -> Iterator[Page]:
+    """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its
+    path below it.
+
+    A file that cannot be read or is no HTML (a PDF, a picture) is left out with a warning, and a
+    page that is cut is one, too. What *overrides* match is noted in the pages.
+    """
+    walker = new_walker()
+    for path in html_files(root) if files is None else files:
+        try:
+            body = path.read_bytes()
+        except OSError as error:
+            logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
+            continue
+        if is_binary(body):
+            logger.warning("%s is no HTML; it is left out", path)
+            continue
+        url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
+        page = Page.from_html(body, url, attributes=attributes, walker=walker, overrides=overrides)
+        if page.content.truncated:
+            logger.warning(
+                "%s has more than %d blocks of text; the rest is left out", path, MAX_BLOCKS
+            )
+        yield page

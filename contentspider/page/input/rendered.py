@@ -1,0 +1,108 @@
+"""Pages as a browser rendered them: blocks with computed CSS and boxes, from JSON lines.
+
+The format is that of the data of Zhou and Mashuq (2013): an object a page with ``url``, ``titles``,
+``descriptions`` and ``texts``; a text has its ``selector`` (elements from the body's child down,
+each with ``name``, ``id`` and ``classes``), its text nodes (``text``), its ``computed`` CSS and its
+box (``bound``). It may bring the text that is its content (``gold``).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.about.hints import Hints
+from contentspider.page.blocks import Block, PageBlocks, clean_text, element_key
+from contentspider.page.document import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def read_rendered(path: Path) -> Iterator[Page]:
+    """Yield the pages of a file of rendered pages (``.jsonl``, or ``.jsonl.gz``); a malformed line
+    raises `ContentSpiderError`.
+    """
+    return (page for page, _ in read_with_gold(path))
+
+
+def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
+    """Yield the pages as `read_rendered` does, each with the gold text that its record brings."""
+    number = 1
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8")
+        ) as lines:
+            for line in lines:
+                if line.strip():
+                    record = json.loads(line)
+                    yield rendered_page(record), record.get("gold")
+                number += 1
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
+        raise ContentSpiderError(
+            f"{path}:{number}: not a rendered page ({error!r}); see"
+            " contentspider/page/input/rendered.py for the format"
+        ) from error
+
+
+def rendered_page(record: dict[str, Any]) -> Page:
+    """Return the page of one record."""
+    content = PageBlocks(parents=[-1], tags=["body"], paths=["body"], positions=[0])
+    open_keys: list[str] = []  # the selector of the block before, and the containers of its steps
+    open_containers: list[int] = []
+    siblings: dict[tuple[int, str], int] = {}
+    for entry in record["texts"]:
+        text = clean_text(" ".join(entry["text"]))
+        steps = [(step["name"], _key(step)) for step in entry["selector"]]
+        if not text or not steps:
+            continue
+        shared = 0
+        # Where two blocks part is known by their selectors only: the elements that these share are
+        # taken for the same, but for the block's own.
+        while (
+            shared < min(len(open_keys), len(steps) - 1) and open_keys[shared] == steps[shared][1]
+        ):
+            shared += 1
+        del open_keys[shared:], open_containers[shared:]
+        for tag, key in steps[shared:]:
+            parent = open_containers[-1] if open_containers else 0
+            content.parents.append(parent)
+            content.tags.append(tag)
+            content.paths.append(f"{content.paths[parent]}/{key}")
+            content.positions.append(siblings.get((parent, tag), 0))
+            siblings[parent, tag] = content.positions[-1] + 1
+            open_keys.append(key)
+            open_containers.append(len(content.parents) - 1)
+        container = open_containers[-1]
+        linked = any(tag == "a" for tag, _ in steps)
+        content.blocks.append(
+            Block(
+                text,
+                content.paths[container],
+                content.tags[container],
+                container,
+                link_chars=len(text) if linked else 0,
+                links=int(linked),
+            )
+        )
+        box = {
+            f"box {side}": str(entry["bound"][side]) for side in ("width", "height", "left", "top")
+        }
+        content.visuals.append(
+            {**{str(name): str(value) for name, value in entry["computed"].items()}, **box}
+        )
+    hints = Hints(
+        tuple(dict.fromkeys(record["titles"])),
+        tuple(dict.fromkeys(record["descriptions"])),
+        stated=(*record["titles"], *record["descriptions"]),
+    )
+    return Page(str(record["url"]), content, hints)
+
+
+def _key(step: dict[str, Any]) -> str:
+    return element_key(str(step["name"]), str(step["id"] or ""), " ".join(step["classes"]), "", "")

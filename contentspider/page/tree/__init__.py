@@ -1,0 +1,1 @@
+"""A page's tree, walked once: blocks and what is around them."""

@@ -1,0 +1,1 @@
+"""Content written out: text, Markdown, HTML, passages."""

@@ -1,0 +1,183 @@
+# cython: language_level=3, wraparound=False
+# distutils: language = c++
+"""The pictures of a page: what each shows a reader, and the block that it stands by."""
+
+cimport cython
+from libc.string cimport strcmp
+from lxml.includes cimport etreepublic as etree
+from lxml.includes.tree cimport xmlAttr, xmlNode
+
+from contentspider.page.block._block cimport Block
+from contentspider.page.tree._tree cimport Tree
+
+from contentspider.ground.addresses import MAX_ADDRESS_CHARS
+
+etree.import_lxml__etree()
+
+# The first that is an address counts: pages that load their pictures late have others than "src".
+cdef enum:
+    SRC, DATA_SRC, DATA_ORIGINAL, DATA_LAZY_SRC, DATA_SRCSET, SRCSET, ALT, WIDTH, HEIGHT, NAMES
+    SOURCES = 6
+cdef const char** ATTRIBUTES = [
+    "src",
+    "data-src",
+    "data-original",
+    "data-lazy-src",
+    "data-srcset",
+    "srcset",
+    "alt",
+    "width",
+    "height",
+]
+
+cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
+# Less wide or high than this, in pixels, pictures count visits, or fill gaps; without a description
+# they are icons.
+cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33
+
+
+cdef tuple describe(xmlNode* node, clean_text):
+    """Return the address and the description of a picture, None if it shows a reader nothing."""
+    cdef xmlAttr* found[NAMES]
+    cdef xmlAttr* attribute = node.properties
+    cdef const char* name
+    cdef str address, description
+    cdef int i, least
+    for i in range(NAMES):
+        found[i] = NULL
+    while attribute is not NULL:
+        if attribute.ns is NULL:
+            name = <const char*>attribute.name
+            for i in range(NAMES):
+                if name[0] == ATTRIBUTES[i][0] and strcmp(name, ATTRIBUTES[i]) == 0:
+                    found[i] = attribute
+                    break
+        attribute = attribute.next
+    description = value(node, found[ALT])
+    least = MIN_SIZE if description else MIN_ICON_SIZE
+    if is_below(node, found[WIDTH], least) or is_below(node, found[HEIGHT], least):
+        return None
+    for i in range(SOURCES):
+        address = value(node, found[i])
+        if i >= DATA_SRCSET:
+            address = address.partition(" ")[0].rstrip(",")
+        if address and not address.startswith("data:"):
+            break
+    else:
+        return None
+    if len(address) > MAX_ADDRESS_CHARS:
+        return None
+    if description:
+        description = clean_text(description[:2 * MAX_DESCRIPTION_CHARS])[:MAX_DESCRIPTION_CHARS]
+    return address, description
+
+
+cdef str value(xmlNode* node, xmlAttr* attribute):
+    if attribute is NULL or attribute.children is NULL:
+        return ""
+    return etree.attributeValue(node, attribute).strip()
+
+
+cdef bint is_below(xmlNode* node, xmlAttr* attribute, int least) except -1:
+    """Tell whether a number of pixels is below *least*; per cent and other units are not."""
+    cdef const char* at
+    cdef int number = 0
+    if attribute is NULL or attribute.children is NULL:
+        return False
+    if attribute.children.next is NULL and attribute.children.content is not NULL:
+        at = <const char*>attribute.children.content
+    else:
+        size = value(node, attribute).encode()
+        at = size
+    while is_space(at[0]):
+        at += 1
+    if at[0] == 0:
+        return False
+    while c"0" <= at[0] <= c"9":
+        if number < least:
+            number = 10 * number + at[0] - c"0"
+        at += 1
+    if at[0] == c"p" and at[1] == c"x":
+        at += 2
+    while is_space(at[0]):
+        at += 1
+    return number < least and at[0] == 0
+
+
+cdef bint is_space(char character) noexcept:
+    return character == c" " or 9 <= character <= 13
+
+
+@cython.final
+cdef class Pictures:
+    """Those of one page, in the order of its walk: which of its *blocks* they stand in, or nearest
+    to in its *tree*.
+    """
+
+    def __cinit__(self, Tree tree, list blocks, clean_text, Py_ssize_t left):
+        self.tree, self.blocks, self.clean_text, self.left = tree, blocks, clean_text, left
+        self.inside, self.alone = [], []
+
+    cdef int add(self, xmlNode* node, Py_ssize_t chars) except -1:
+        """Add a picture behind so many *chars* of the open run of text."""
+        if self.left == 0:
+            return 0
+        cdef tuple found = describe(node, self.clean_text)
+        if found is not None:
+            self.left -= 1
+            self.inside.append((chars, found))
+        return 0
+
+    cdef int leave(self, Py_ssize_t container) except -1:
+        """End the open run: those in it that no block took stand alone in *container*."""
+        cdef tuple found
+        if self.inside:
+            for _, found in self.inside:
+                self.alone.append((container, found))
+            self.inside.clear()
+        return 0
+
+    cdef int place(self, Block block, Py_ssize_t container, bint preformatted) except -1:
+        """Give the new *block*, which stands in *container*, its pictures."""
+        cdef Py_ssize_t chars
+        cdef tuple found
+        cdef list own
+        if self.alone:
+            block.images = tuple(self.share(container))
+        if self.inside:
+            own = []
+            for chars, found in self.inside:
+                # Blank lines of preformatted text were cut.
+                chars = len(block.text) + 1 if preformatted else min(chars, len(block.text))
+                own.append((chars, found[0], found[1]))
+            block.images += tuple(own)
+            self.inside.clear()
+        self.last = container
+        return 0
+
+    cdef int end(self) except -1:
+        """Give those that stand alone at the page's end to the last block."""
+        self.share(-1)
+        return 0
+
+    cdef list share(self, Py_ssize_t following):
+        """Give the pictures that stand alone to the latest block or, if they stand nearer to it, to
+        the one that is made, in the container *following* (-1: none); return the latter.
+        """
+        cdef list before = [], after = []
+        cdef Py_ssize_t container
+        cdef Block block
+        cdef tuple found
+        for container, found in self.alone:
+            if self.blocks and (
+                following < 0
+                or self.tree.shared(container, self.last) > self.tree.shared(container, following)
+            ):
+                block = self.blocks[len(self.blocks) - 1]
+                after.append((len(block.text) + 1, found[0], found[1]))
+            else:
+                before.append((-1, found[0], found[1]))
+        self.alone.clear()
+        if after:
+            block.images += tuple(after)
+        return before

@@ -1,0 +1,95 @@
+"""How two versions of a page differ: as a whole, and in their main content."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from rapidfuzz.distance import Indel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from contentspider.page.document import Page
+
+# Of longer texts the paragraphs are compared: words would take minutes.
+MAX_WORDS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a page differs from what was known of it: the *change*, its *cause* and *ratio* as in the
+    change log; the places of the numbers in which it differs, if it does in these only
+    (`contentspider.recrawl.counters`), and whether it is cut differently, too.
+    """
+
+    change: str
+    cause: str = ""
+    ratio: float = 0.0
+    numbered: tuple[str, ...] = ()
+    is_recut: bool = False
+
+
+def text_hash(page: Page) -> str:
+    """Return a hash of a page's whole text, 32 hexadecimal digits: whatever a model keeps of it."""
+    text = "\n".join(block.text for block in page.content.blocks)
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def change_ratio(old: str, new: str) -> float:
+    """Return how much of two texts differs: 0 (nothing) to 1 (all), by the longest common
+    subsequence of their words.
+
+    >>> change_ratio("The ferry leaves at nine", "The ferry leaves at ten")
+    0.2
+    """
+    first, second = old.split(), new.split()
+    if len(first) + len(second) > 2 * MAX_WORDS:
+        first, second = old.splitlines(), new.splitlines()
+    ratio = Indel.normalized_distance(first, second)
+    # What differs at all is no 0, however long the text.
+    return max(round(ratio, 4), 0.0001) if first != second else 0.0
+
+
+def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
+    """Tell whether the contents of two versions of a page differ only in which of its texts they
+    have: what one has alone stands on the other page, too, outside of the content.
+    """
+    before, now = _lines([old_content]), _lines([new_content])
+    return (
+        before != now
+        and now - before <= _lines(block.text for block in old.content.blocks)
+        and before - now <= _lines(block.text for block in new.content.blocks)
+    )
+
+
+def without_recut(old: Page, old_content: str, new: Page, new_content: str) -> tuple[str, str]:
+    """Return the contents of two versions of a page without what only one of them has though it
+    stands on the other page, too: each is cut as the other.
+    """
+    before, now = old_content.splitlines(), new_content.splitlines()
+    on_old, on_new = (_lines(block.text for block in page.content.blocks) for page in (old, new))
+    return (
+        "\n".join(_shared(before, frozenset(now), on_new)),
+        "\n".join(_shared(now, frozenset(before), on_old)),
+    )
+
+
+def _shared(lines: list[str], others: frozenset[str], texts: set[str]) -> Iterator[str]:
+    for line in lines:
+        if line in others or not texts.issuperset(line.split("\t")):
+            yield line
+
+
+def _lines(texts: Iterable[str]) -> set[str]:
+    # The cells of a table's row are one line of a content, with tabs.
+    return {cell for text in texts for line in text.splitlines() for cell in line.split("\t")}
+
+
+def diff_lines(old: str, new: str, before: str, after: str) -> Iterator[str]:
+    """Yield what changed from one text to another, as a unified diff of their lines; *before* and
+    *after* name the two.
+    """
+    return difflib.unified_diff(old.splitlines(), new.splitlines(), before, after, lineterm="", n=1)

@@ -1,0 +1,1 @@
+"""Crawls from the command line, and of many sites on a schedule."""

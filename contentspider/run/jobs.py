@@ -1,0 +1,283 @@
+"""Crawls of many sites, each in a process of its own, some at a time: ``contentspider run``."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from contentspider.run.schedule import AT_ONCE, standing
+from contentspider.state.crawls.ledgers import crawl_ledger, state_folder
+from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT, Outcome
+from contentspider.state.files.formats import replacing
+from contentspider.state.ledger.database import is_in_use
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import FrameType
+
+    from contentspider.run.sitesfile import PlannedSite
+
+logger = logging.getLogger(__name__)
+
+CHILD = "contentspider.cli.child"
+LOGS = "logs"
+# Of the last bytes of a log a line says why a crawl ended without a word.
+TAIL_BYTES = 4_096
+# What has become of a site that was not crawled.
+NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteResult:
+    """What has become of a site: *outcome* is that of its crawl, or one of `NOT_DUE`, `RUNNING`
+    (elsewhere) and `NOT_STARTED`; *exit_code* is the process' (negative: the signal that ended it),
+    *items* are those of this run, *f1* is how good they are, measured on *f1_pages* pages whose
+    text the site publishes (0: it is predicted). Times are ISO 8601 in UTC, *log* is a path.
+    """
+
+    site: str
+    outcome: str
+    exit_code: int | None = None
+    started: str | None = None
+    ended: str | None = None
+    seconds: float | None = None
+    items: int | None = None
+    f1: float | None = None
+    f1_pages: int = 0
+    reasons: tuple[str, ...] = ()
+    log: str | None = None
+
+
+class Jobs:
+    """Crawls sites, *jobs* at a time; *only_due*: those that are due, the most overdue first.
+
+    Each crawl is a process in a session of its own, so that a terminal's Ctrl-C comes to it once:
+    from here. *state_dir* is the folder of crawls' state ("": the usual one). With *force* they
+    take known pages to be gone, however many.
+    """
+
+    def __init__(
+        self, jobs: int, only_due: bool = False, state_dir: str = "", force: bool = False
+    ) -> None:
+        self._jobs = jobs
+        self._only_due = only_due
+        self._state_dir = state_dir
+        self._force = force
+        self._logs = state_folder(state_dir).absolute() / LOGS
+        self._running: set[subprocess.Popen[str]] = set()
+        # A signal's handler runs in the main thread, and may interrupt itself.
+        self._lock = threading.RLock()
+        self.is_stopped = False
+
+    def run(self, sites: Sequence[PlannedSite]) -> list[SiteResult]:
+        """Crawl the sites and return what has become of each, in the order of *sites*.
+
+        SIGINT and SIGTERM are passed on to the crawls; no other one begins then.
+        """
+        order = sorted(sites, key=self._due) if self._only_due else list(sites)
+        with self._passing_signals(), ThreadPoolExecutor(self._jobs) as pool:
+            results = dict(
+                zip([site.name for site in order], pool.map(self._run, order), strict=True)
+            )
+        return [results[site.name] for site in sites]
+
+    @contextmanager
+    def _passing_signals(self) -> Iterator[None]:
+        before = {
+            number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        with self._lock:
+            self.is_stopped = True
+            for process in self._running:
+                with suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGTERM)
+            logger.warning(
+                "%s: %d crawls are told to end; a second signal does not wait for what is being"
+                " fetched",
+                signal.Signals(number).name,
+                len(self._running),
+            )
+
+    def _ledger(self, site: PlannedSite) -> Path:
+        return crawl_ledger(site.name, self._state_dir)
+
+    def _due(self, site: PlannedSite) -> datetime:
+        ledger = self._ledger(site)
+        if is_in_use(ledger):  # it is left alone, and its ledger unread
+            return AT_ONCE
+        return standing(ledger).due(site.interval or timedelta())
+
+    def _run(self, site: PlannedSite) -> SiteResult:
+        """Crawl a site when its turn has come: it may have been crawled elsewhere meanwhile."""
+        ledger = self._ledger(site)
+        if self.is_stopped:
+            return SiteResult(site.name, NOT_STARTED)
+        if is_in_use(ledger):
+            return self._elsewhere(site)
+        last = standing(ledger)
+        due = last.due(site.interval or timedelta())
+        if self._only_due and due > datetime.now(timezone.utc):
+            reason = f"due {due.isoformat(timespec='seconds')}"
+            return SiteResult(site.name, NOT_DUE, reasons=(reason,))
+        try:
+            return self._crawl(site, last.is_unfinished)
+        except OSError as error:
+            reason = f"{error.filename or CHILD}: {error.strerror or error}"
+            logger.error("%s: the crawl cannot begin: %s", site.name, reason)
+            return SiteResult(site.name, Outcome.ERROR.name.lower(), reasons=(reason,))
+
+    def _elsewhere(self, site: PlannedSite) -> SiteResult:
+        logger.warning("%s: skipped: its crawl is running elsewhere", site.name)
+        return SiteResult(site.name, RUNNING, reasons=("its crawl is running elsewhere",))
+
+    def _crawl(self, site: PlannedSite, resume: bool) -> SiteResult:
+        self._logs.mkdir(parents=True, exist_ok=True)
+        log = self._logs / f"{site.name}.log"
+        stats = log.with_suffix(".stats.json")
+        stats.unlink(missing_ok=True)
+        if log.exists():  # why the last one failed may not have been read yet
+            log.replace(log.with_suffix(".previous.log"))
+        arguments = ["crawl", *site.arguments, f"--stats={stats}"]
+        arguments += [f"--state-dir={self._state_dir}"] if self._state_dir else []
+        arguments += ["--resume"] if resume else []
+        arguments += ["--force"] if self._force else []
+        # By standard input: what is in a command line is seen by all users of the machine.
+        told = json.dumps({"arguments": arguments, "settings": site.settings})
+        started = datetime.now(timezone.utc)
+        with log.open("wb") as file:
+            with self._lock:
+                if self.is_stopped:
+                    return SiteResult(site.name, NOT_STARTED)
+                process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                    [sys.executable, "-m", CHILD, site.name],
+                    stdin=subprocess.PIPE,
+                    stdout=file,
+                    stderr=file,
+                    text=True,
+                    start_new_session=True,
+                )
+                self._running.add(process)
+            logger.info("%s: %s", site.name, "goes on" if resume else "begins")
+            try:
+                process.communicate(told)
+            finally:
+                with self._lock:
+                    self._running.discard(process)
+        return self._result(site, process.returncode, started, log, stats)
+
+    def _result(
+        self, site: PlannedSite, code: int, started: datetime, log: Path, stats: Path
+    ) -> SiteResult:
+        told = _read_stats(stats)
+        outcome = _outcome(code)
+        if outcome is Outcome.ERROR and told is None and is_in_use(self._ledger(site)):
+            return self._elsewhere(site)  # which began when this one was about to
+        if told is None:
+            reasons = [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _tail(log)
+        else:
+            reasons = told["reasons"]
+        ended = datetime.now(timezone.utc)
+        result = SiteResult(
+            site.name,
+            outcome.name.lower(),
+            code,
+            started.isoformat(timespec="seconds"),
+            ended.isoformat(timespec="seconds"),
+            round((ended - started).total_seconds(), 3),
+            told["stats"].get("item_scraped_count", 0) if told else None,
+            *_quality(told["stats"] if told else {}),
+            tuple(reasons),
+            str(log),
+        )
+        logger.log(
+            logging.INFO if outcome is Outcome.COMPLETE else logging.WARNING,
+            "%s: %s after %.0f s, %s%s",
+            site.name,
+            result.outcome.replace("_", " "),
+            result.seconds,
+            "items unknown" if result.items is None else f"{result.items:,} items",
+            f": {'; '.join(reasons)} ({log})" if reasons else "",
+        )
+        return result
+
+
+def verdict(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
+    """Return how a run came out: complete if all crawls of it are."""
+    outcomes = {result.outcome for result in results if result.outcome not in (NOT_DUE, RUNNING)}
+    bad = outcomes - {Outcome.COMPLETE.name.lower()}
+    if is_stopped:
+        return Outcome.INTERRUPTED
+    if bad == {Outcome.MONITOR_FAILED.name.lower()}:
+        return Outcome.MONITOR_FAILED
+    return Outcome.INCOMPLETE if bad else Outcome.COMPLETE
+
+
+def write_summary(
+    path: Path, results: Sequence[SiteResult], outcome: Outcome, started: datetime
+) -> None:
+    """Write what has become of a run and its sites, as JSON; raises `ContentSpiderError` if that
+    cannot be.
+    """
+    ended = datetime.now(timezone.utc)
+    told = {
+        "outcome": outcome.name.lower(),
+        "exit_code": int(outcome),
+        "started": started.isoformat(timespec="seconds"),
+        "ended": ended.isoformat(timespec="seconds"),
+        "seconds": round((ended - started).total_seconds(), 3),
+        "sites": [asdict(result) for result in results],
+    }
+    with replacing(path) as file:
+        text = json.dumps(told, indent=2, ensure_ascii=False)
+        file.write((text + "\n").encode("utf-8", "replace"))
+
+
+def _quality(stats: Mapping[str, Any]) -> tuple[float | None, int]:
+    """Return the F1 of the worst site of a crawl, and on how many pages it was measured."""
+    found = {name: value for name, value in stats.items() if name.startswith(F1_STAT)}
+    if not found:
+        return None, 0
+    worst = min(found, key=lambda name: found[name])
+    return found[worst], stats.get(PAGES_STAT + worst.removeprefix(F1_STAT), 0)
+
+
+def _outcome(code: int) -> Outcome:
+    try:
+        # Whatever kills a crawl from outside: it can be gone on with.
+        return Outcome(code) if code >= 0 else Outcome.INTERRUPTED
+    except ValueError:
+        return Outcome.ERROR
+
+
+def _read_stats(path: Path) -> dict[str, Any] | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def _tail(log: Path) -> list[str]:
+    """Return the last line of a log, which says why a crawl did not begin."""
+    try:
+        text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
+    except OSError:
+        return []
+    return [line for line in text.splitlines() if line.strip()][-1:]

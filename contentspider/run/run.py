@@ -1,0 +1,319 @@
+"""``contentspider crawl``: a crawl from the command line, with a summary at its end."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy import signals
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.settings import Settings
+from scrapy.utils.log import get_scrapy_root_handler
+
+from contentspider.crawl.hold.overrides import check_overrides
+from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.spider.headers import ANONYMOUS
+from contentspider.crawl.spider.spider import SiteSpider
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.scope import crawl_name, with_scheme
+from contentspider.ground.sites import SiteKeys
+from contentspider.ground.terminal import SafeFormatter, printable
+from contentspider.run import project
+from contentspider.run.summary import summary
+from contentspider.state.crawls.ending import Ending
+from contentspider.state.crawls.export import LinesToStdout, export_items
+from contentspider.state.crawls.ledgers import crawl_ledger, state_folder
+from contentspider.state.crawls.outcome import Left, Outcome, decide
+from contentspider.state.files.formats import STDOUT, Output, replacing
+from contentspider.state.files.warc import check_warc
+from contentspider.state.ledger.database import LedgerBusyError, is_in_use
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.stores.remote import is_url
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from scrapy import Spider
+
+# With Python's own (700, 10, 10) a page's objects outlive the young generations while the page
+# waits for its turn, and full collections take a tenth of the CPU (docs/results.md).
+GC_THRESHOLDS = (3_000, 10, 10)
+OWN_SITE = {
+    "DOWNLOAD_DELAY": 0,
+    "AUTOTHROTTLE_ENABLED": False,
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+}
+DEFAULT_OUTPUT = "pages.jsonl"
+# Options that are a setting each, if they are given.
+OPTION_SETTINGS = {
+    "contact": "CONTENTSPIDER_CONTACT",
+    "user_agent": "USER_AGENT",
+    "delay": "DOWNLOAD_DELAY",
+    "timeout": "DOWNLOAD_TIMEOUT",
+    "log_file": "LOG_FILE",
+    "state_dir": "CONTENTSPIDER_STATE_DIR",
+    "history": "CONTENTSPIDER_HISTORY_URL",
+    "warc": "CONTENTSPIDER_WARC_FILE",
+    "index": "CONTENTSPIDER_INDEX",
+}
+
+
+def crawl_settings(options: argparse.Namespace) -> Settings:
+    """Return the settings of a crawl: those of the project, then of the options, then of ``-s``.
+
+    The first JSON-lines output is written while the crawl goes on, other files at its end; what has
+    a scheme (``s3://...``) is a feed of Scrapy's.
+    """
+    settings = Settings()
+    settings.setmodule(project, priority="project")
+    feeds = [output for output in options.output if "://" in output]
+    found: dict[str, Any] = {
+        "CONTENTSPIDER_MODELS_DIR": options.models,
+        "CONTENTSPIDER_RELEARN": options.relearn,
+        "CONTENTSPIDER_RESUME": options.resume,
+        "CONTENTSPIDER_ONLY": options.only,
+        "CONTENTSPIDER_FORCE": options.force,
+        "CONTENTSPIDER_DUE": options.due,
+        "CONTENTSPIDER_CRAWL": options.name,
+        "CONTENTSPIDER_OUTPUT_FILE": next(
+            (str(output.path) for output in local_outputs(options) if output.kind == "jsonl"), ""
+        ),
+        "CONTENTSPIDER_HEADERS": _headers(options),
+        "FEEDS": {feed: {"overwrite": not options.resume} for feed in feeds},
+        "LOG_LEVEL": options.log_level,
+    }
+    if options.own_site:
+        found |= OWN_SITE
+    for option, setting in OPTION_SETTINGS.items():
+        if (value := getattr(options, option)) is not None:
+            found[setting] = value
+    if options.concurrency:
+        found |= {
+            "CONCURRENT_REQUESTS": max(options.concurrency, 16),
+            "CONCURRENT_REQUESTS_PER_DOMAIN": options.concurrency,
+            "AUTOTHROTTLE_TARGET_CONCURRENCY": options.concurrency,
+        }
+    settings.setdict(found, priority="cmdline")
+    settings.setdict(dict(options.set), priority="cmdline")
+    return settings
+
+
+def _headers(options: argparse.Namespace) -> dict[str, str]:
+    cookies = "; ".join(options.cookie)
+    return dict(options.header) | ({"Cookie": cookies} if cookies else {})
+
+
+def local_outputs(options: argparse.Namespace) -> list[Output]:
+    """Return the files and folders of ``-o``; raises `ContentSpiderError` if one cannot be."""
+    return [
+        Output.parse(output, options.format)
+        for output in options.output
+        if "://" not in output and output != STDOUT
+    ]
+
+
+def start_addresses(options: argparse.Namespace) -> list[str]:
+    """Return the addresses of the command line and of the files of ``-i``; raises
+    `ContentSpiderError` if there are none, or one is none.
+    """
+    found = list(options.urls)
+    for name in options.input:
+        try:
+            with sys.stdin if name == STDOUT else Path(name).open(encoding="utf-8-sig") as file:
+                lines = [line.strip() for line in file]
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "it is no text"
+            raise ContentSpiderError(f"-i {name} cannot be read: {reason}") from error
+        found += [line for line in lines if line and not line.startswith("#")]
+    if not found:
+        taken = next((url for url in options.index or () if is_address(url)), "")
+        raise ContentSpiderError(
+            "there is no address to start from; "
+            + (
+                f"--index took {taken}: give it before --index, or say --index=default"
+                if taken
+                else "give one like https://example.org, or a file of them with -i"
+            )
+        )
+    for address in found:
+        if not is_address(address):
+            raise ContentSpiderError(
+                f"{printable(address)!r} is no address of a website; give one like"
+                " https://example.org"
+            )
+    return found
+
+
+def is_address(text: str) -> bool:
+    """Tell whether a crawl can start from an address; https:// is assumed."""
+    try:
+        parts = urlsplit(with_scheme(text))
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and not any(char.isspace() for char in text)
+            and bool(SiteKeys().key(with_scheme(text)))
+        )
+    except ValueError:
+        return False
+
+
+def crawl(options: argparse.Namespace) -> int:
+    """Run the crawl, print a summary, and return the exit code (`Outcome`)."""
+    options.output = options.output or [DEFAULT_OUTPUT]
+    addresses = start_addresses(options)
+    outputs = local_outputs(options)
+    settings = crawl_settings(options)
+    _check(settings)
+    if not settings["CONTENTSPIDER_CRAWL"]:
+        name = crawl_name(addresses, options.scope, options.include, options.exclude)
+        settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
+    check_overrides(addresses, CrawlOptions.from_settings(settings))
+    ledger = crawl_ledger(
+        settings["CONTENTSPIDER_CRAWL"], settings.get("CONTENTSPIDER_STATE_DIR", "")
+    )
+    if is_in_use(ledger):
+        raise LedgerBusyError(
+            f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
+            " this one another name (--name)"
+        )
+    if options.proxy:
+        # Where Scrapy looks for it; what the environment excepts is meant for the user's own.
+        os.environ |= {"http_proxy": options.proxy, "https_proxy": options.proxy, "no_proxy": ""}
+    gc.set_threshold(*GC_THRESHOLDS)
+    process = AsyncCrawlerProcess(settings)
+    _show_progress(settings)
+    crawler = process.create_crawler(SiteSpider)
+    # Not before: a crawler makes the log's handler anew.
+    crawler.signals.connect(_make_log_safe, signal=signals.spider_opened)
+    crawler.signals.connect(freeze_loaded, signal=signals.spider_opened)
+    to_stdout = LinesToStdout(crawler) if STDOUT in options.output else None
+    process.crawl(
+        crawler,
+        url=" ".join(addresses),
+        max_pages=options.max_pages,
+        max_depth=options.max_depth,
+        sitemaps=not options.no_sitemaps,
+        scope=options.scope,
+        include=options.include,
+        exclude=options.exclude,
+    )
+    if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
+        sys.stderr.write(
+            "contentspider: the sites' owners cannot reach you: give --contact, the address of a"
+            " page or a mail (or set CONTENTSPIDER_CONTACT)\n"
+        )
+    process.start()
+    del to_stdout  # signals hold no one
+    left = _left(ledger)
+    assert crawler.stats
+    stats = crawler.stats.get_stats()
+    outcome, reasons = decide(stats, left)
+    failures = getattr(crawler.spider, "failures", {})
+    for line in summary(stats, outcome, reasons, left, failures, options.output, options.models):
+        sys.stderr.write(printable(line) + "\n")
+    if ledger.is_file():
+        streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
+        later = [output for output in outputs if str(output.path) != streamed]
+        ending = Ending.from_stats(stats)
+        wanted = [output for output in later if ending.may_replace(output.path.exists())]
+        if not export_items(ledger, wanted) and any(output.path.exists() for output in later):
+            why = "the crawl did not come to its end" if ending.items else "no item is out"
+            sys.stderr.write(f"{why}: what was there before is left as it was\n")
+    if options.stats:
+        unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
+        told = [printable(reason) for reason in (*reasons, *unread)]
+        _write_stats(Path(options.stats), outcome, told, stats)
+    return outcome
+
+
+def _check(settings: Settings) -> None:
+    """Raise an error that names the first setting or folder which cannot work."""
+    try:
+        CrawlOptions.from_settings(settings)
+    except ValueError as error:
+        raise ContentSpiderError(str(error)) from error
+    if not settings.getbool("CONTENTSPIDER_ENABLED", True) or not settings.getbool(
+        "CONTENTSPIDER_DURABLE"
+    ):
+        raise ContentSpiderError(
+            "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"
+            " scrapy crawl site does without the latter"
+        )
+    if warc := settings.get("CONTENTSPIDER_WARC_FILE"):
+        check_warc(Path(warc))
+    if not is_url(settings["CONTENTSPIDER_MODELS_DIR"]):
+        _check_folder("--models", Path(settings["CONTENTSPIDER_MODELS_DIR"]))
+    _check_folder("--state-dir", state_folder(settings.get("CONTENTSPIDER_STATE_DIR", "")))
+
+
+def _check_folder(option: str, folder: Path) -> None:
+    path = folder.resolve()
+    there = next(parent for parent in (path, *path.parents) if parent.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise ContentSpiderError(
+            f"{option} {folder}: {there} cannot be written; give a folder that you may write to"
+        )
+
+
+def _make_log_safe(spider: Spider) -> None:
+    """Let the log hold nothing that steers a terminal, and no password."""
+    settings, handler = spider.crawler.settings, get_scrapy_root_handler()
+    if handler is not None:
+        handler.setFormatter(SafeFormatter(settings["LOG_FORMAT"], settings["LOG_DATEFORMAT"]))
+
+
+def _show_progress(settings: Settings) -> None:
+    """Show progress whatever the level of the log."""
+    if settings["LOG_LEVEL"] in ("WARNING", "ERROR"):
+        # The log leaves progress out, its reader still wants it.
+        progress = logging.getLogger("contentspider.crawl.progress")
+        progress.addHandler(logging.StreamHandler())
+        progress.setLevel(logging.INFO)
+        # A host that is not there is said by the spider, in a line, not by robots.txt's traceback.
+        logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
+
+
+def freeze_loaded() -> None:
+    """Take what is loaded by now (100,000 objects: modules, classes, settings) out of the garbage
+    collector's sight.
+
+    Each of the full collections that the crawl's pages set off would look at all of them. What is
+    no garbage now hardly will be.
+    """
+    gc.collect()  # what is garbage now would stay for ever
+    gc.freeze()
+
+
+def _left(path: Path) -> Left:
+    """Return what the crawl has left, by what its ledger has on the disk."""
+    if not path.is_file():
+        return Left()
+    ledger = Ledger(path, read_only=True)
+    try:
+        states = ledger.frontier.states()
+        queued = sum(states.get(state, 0) for state in ("queued", "taken", "remembered"))
+        return Left(queued, sum(ledger.items.held_counts().values()))
+    finally:
+        ledger.close()
+
+
+def _write_stats(
+    path: Path, outcome: Outcome, reasons: list[str], stats: Mapping[str, Any]
+) -> None:
+    told = {
+        "outcome": outcome.name.lower(),
+        "exit_code": int(outcome),
+        "reasons": reasons,
+        "stats": dict(sorted(stats.items())),
+    }
+    with replacing(path) as file:
+        text = json.dumps(told, indent=2, ensure_ascii=False, default=str)
+        file.write((text + "\n").encode("utf-8", "replace"))

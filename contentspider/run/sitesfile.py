@@ -1,0 +1,308 @@
+"""``sites.toml``: the sites that ``contentspider run`` crawls, checked before any is crawled."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from datetime import timedelta
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scrapy.settings import Settings
+
+from contentspider.crawl.options import CrawlOptions
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.patterns import compile_pattern
+from contentspider.ground.scope import SCOPES, with_scheme
+from contentspider.index.engine import connect
+from contentspider.run import project
+from contentspider.run.run import is_address
+from contentspider.state.crawls.default_index import index_url
+from contentspider.state.files.formats import PAGE_KINDS, STDOUT, Output
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+NAME = re.compile(r"[\w+-][\w.+-]{0,99}")
+INTERVAL = re.compile(r"(\d+)\s*([smhdw])")
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+# Stands for the site's name in outputs, so that [defaults] can say where all sites' items go.
+SITE_MARK = "{site}"
+DEFAULT_OUTPUT = f"{SITE_MARK}.jsonl"
+# What the run itself decides for each crawl.
+DECIDED = ("CONTENTSPIDER_CRAWL", "CONTENTSPIDER_RESUME", "CONTENTSPIDER_STATE_DIR", "LOG_FILE")
+
+
+class SitesFileError(ContentSpiderError):
+    """A file of sites cannot be used; the message names file, site and key. Nothing is crawled."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSite:
+    """A site of the file: the *arguments* and *settings* of its ``contentspider crawl``, and its
+    *interval*, None if the file gives none.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    settings: Mapping[str, Any]
+    outputs: tuple[str, ...]
+    interval: timedelta | None
+
+
+class Key(NamedTuple):
+    """A key of a site: how its value is read, and its option of ``contentspider crawl``.
+
+    What reads a value returns it, and raises `SitesFileError`, which says what would do. A flag's
+    option is given if the value is *given_if*.
+    """
+
+    read: Callable[[Any], Any]
+    option: str = ""
+    given_if: bool = True
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise SitesFileError("give text in quotes")
+    return value
+
+
+def _texts(value: Any) -> list[str]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+        raise SitesFileError("give a list of texts")
+    return texts
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise SitesFileError("give true or false")
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise SitesFileError("give a whole number of 0 or more")
+    return value
+
+
+def _positive(value: Any) -> int:
+    if value == 0 or _count(value) < 1:
+        raise SitesFileError("give a whole number of 1 or more")
+    return int(value)
+
+
+def _seconds(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise SitesFileError("give a number of seconds")
+    if not 0 <= value < float("inf"):
+        raise SitesFileError("give a number of seconds of 0 or more")
+    return value
+
+
+def _urls(value: Any) -> list[str]:
+    found = [with_scheme(url) for url in _texts(value)]
+    if not found:
+        raise SitesFileError("give one address or more")
+    for url in found:
+        if not is_address(url):
+            raise SitesFileError(f"{url!r} is no address of a website")
+    return found
+
+
+def _patterns(value: Any) -> list[str]:
+    for pattern in _texts(value):
+        compile_pattern(pattern)
+    return _texts(value)
+
+
+def _indexes(value: Any) -> list[str]:
+    for url in _texts(value):
+        connect(index_url(url))
+    return _texts(value)
+
+
+def _interval(value: Any) -> timedelta:
+    match = INTERVAL.fullmatch(value) if isinstance(value, str) else None
+    try:
+        found = timedelta(**{UNITS[match[2]]: int(match[1])}) if match else timedelta()
+    except OverflowError:
+        found = timedelta()
+    if not found:
+        raise SitesFileError('give a time such as "12h" or "1d" (s, m, h, d, w)')
+    return found
+
+
+def _one_of(choices: Iterable[str]) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in choices:
+            raise SitesFileError(f"use one of {', '.join(map(repr, choices))}")
+        return str(value)
+
+    return read
+
+
+def _settings(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SitesFileError("give a table of settings")
+    for name, entry in value.items():
+        if name in DECIDED:
+            raise SitesFileError(f"{name} is decided by the run itself; leave it out")
+        if not re.fullmatch("[A-Z][A-Z0-9_]*", name):
+            raise SitesFileError(f"{name!r} is no setting: their names are capitals")
+        if not _is_json(entry):
+            raise SitesFileError(f"{name}: a setting is no date or time; put it in quotes")
+    settings = Settings()
+    settings.setmodule(project, priority="project")
+    settings.setdict(value, priority="cmdline")
+    CrawlOptions.from_settings(settings)
+    return value
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, (list, dict)):
+        return all(map(_is_json, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, (str, int, float))
+
+
+KEYS = {
+    "urls": Key(_urls),
+    "interval": Key(_interval),
+    "output": Key(_texts),
+    "format": Key(_one_of(PAGE_KINDS), "--format"),
+    "only": Key(_one_of(["changed"]), "--only"),
+    "due": Key(_flag, "--due"),
+    "models": Key(_text, "--models"),
+    "history": Key(_text, "--history"),
+    "index": Key(_indexes, "--index"),
+    "scope": Key(_one_of(SCOPES), "--scope"),
+    "include": Key(_patterns, "--include"),
+    "exclude": Key(_patterns, "--exclude"),
+    "max_pages": Key(_count, "--max-pages"),
+    "max_depth": Key(_count, "--max-depth"),
+    "sitemaps": Key(_flag, "--no-sitemaps", given_if=False),
+    "own_site": Key(_flag, "--own-site"),
+    "delay": Key(_seconds, "--delay"),
+    "concurrency": Key(_positive, "--concurrency"),
+    "contact": Key(_text, "--contact"),
+    "user_agent": Key(_text, "--user-agent"),
+    "settings": Key(_settings),
+}
+
+
+def read_sites(path: Path) -> list[PlannedSite]:
+    """Return the sites of a file in their order; raises `SitesFileError` at the first mistake.
+
+    Folders of outputs must be there: they are looked for from the current folder.
+    """
+    tables = _load(path)
+    for name in tables:
+        if name not in ("defaults", "site"):
+            raise SitesFileError(
+                f"{path}: there is no table {name!r}; use [defaults] and [site.NAME]"
+            )
+    defaults, sites = tables.get("defaults", {}), tables.get("site", {})
+    if not isinstance(defaults, dict):
+        raise SitesFileError(f"{path}: defaults is no table; write [defaults]")
+    if not isinstance(sites, dict) or not sites:
+        raise SitesFileError(
+            f"{path}: there is no site in it; write [site.NAME] with urls = [...] for each"
+        )
+    if "urls" in defaults:
+        raise SitesFileError(f"{path}: defaults, key 'urls': each site has its own")
+    common = _read(f"{path}: defaults", defaults)
+    planned = [_plan(path, name, table, common) for name, table in sites.items()]
+    owners: dict[str, str] = {}
+    for site in planned:
+        for output in site.outputs:
+            if (other := owners.setdefault(output, site.name)) != site.name:
+                raise SitesFileError(
+                    f"{path}: site {site.name!r}, key 'output': {output} is written by site"
+                    f" {other!r}, too; {SITE_MARK} stands for the site's name"
+                )
+    return planned
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SitesFileError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SitesFileError(f"{path} is no UTF-8 text ({error.reason})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SitesFileError(f"{path} is no TOML: {error}") from error
+
+
+def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> PlannedSite:
+    where = f"{path}: site {name!r}"
+    if not NAME.fullmatch(name):
+        raise SitesFileError(
+            f"{where}: use letters, digits, and . _ + - in a name, 100 at most: it names files, too"
+        )
+    if not isinstance(table, dict):
+        raise SitesFileError(f"{where} is no table; write [site.{name}]")
+    own = _read(where, table)
+    values = {**common, **own}
+    if "urls" not in values:
+        raise SitesFileError(f"{where}: the key 'urls' is missing: where to start")
+    outputs = [
+        output.replace(SITE_MARK, name) for output in values.get("output") or [DEFAULT_OUTPUT]
+    ]
+    try:
+        _check_outputs(outputs)
+    except ContentSpiderError as error:
+        raise SitesFileError(f"{where}, key 'output': {error}") from error
+    arguments = [f"--name={name}", *(f"--output={output}" for output in outputs)]
+    for key, value in values.items():
+        arguments += _options(KEYS[key], value)
+    return PlannedSite(
+        name,
+        (*arguments, *values["urls"]),
+        {**common.get("settings", {}), **own.get("settings", {})},
+        tuple(outputs),
+        values.get("interval"),
+    )
+
+
+def _read(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a table's keys; raises an error that says *where* the first is wrong."""
+    found = {}
+    for name, value in table.items():
+        key = KEYS.get(name)
+        if key is None:
+            near = get_close_matches(name, KEYS, 1, cutoff=0)[0]
+            quote = "; a name with dots needs quotes" if isinstance(value, dict) else ""
+            raise SitesFileError(
+                f"{where}: there is no key {name!r}; did you mean {near!r}?{quote}"
+            )
+        try:
+            found[name] = key.read(value)
+        except ContentSpiderError as error:
+            shown = "" if name in ("urls", "settings") else f"{value!r} cannot be used: "
+            raise SitesFileError(f"{where}, key {name!r}: {shown}{error}") from error
+    return found
+
+
+def _check_outputs(outputs: Iterable[str]) -> None:
+    for output in outputs:
+        if output == STDOUT:
+            raise SitesFileError("items go to a file or folder, not to standard output")
+        if "://" not in output:
+            Output.parse(output)
+
+
+def _options(key: Key, value: Any) -> list[str]:
+    if not key.option:
+        return []
+    if isinstance(value, bool):
+        return [key.option] if value is key.given_if else []
+    return [f"{key.option}={entry}" for entry in (value if isinstance(value, list) else [value])]

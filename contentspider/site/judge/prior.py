@@ -1,0 +1,215 @@
+"""The prior: a general judge of blocks, trained once on sites with gold text, shipped as data.
+
+It gives each block a probability from its page alone, and knows no site; over a site's pages these
+probabilities are summed as Algorithm 1 sums relevance (`contentspider.site.vote.votes`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from contentspider.ground.errors import StateError
+from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.site.guess import best_guess
+from contentspider.site.judge.trees import Trees
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.document import Page
+
+SCHEMA = 1
+# What makes a block a comment to the prior. In a forum the same names stand on what the page is
+# about.
+COMMENT_COLUMNS = [
+    index
+    for index, name in enumerate(FEATURE_NAMES)
+    if name in ("says_comment", "heading_comment", "says_posting", "heading_posting")
+    or (
+        name.partition("_")[0] in ("own", "near", "far")
+        and name.partition("_")[2] in ("comment", "forum", "author")
+    )
+]
+RESOURCE = "prior.npz"
+# What the names of the tables of `Prior.site_trees` begin with in a file.
+SITE = "site_"
+BATCH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
+
+    *trees* judge a page alone. Of the pages of a site they are half of the judge: the other half
+    are *site_trees*, which were trained on whole sites only (None: *trees* were, too). Single
+    pages are of kinds that sites rarely show, shops and services above all; sites show a kind of
+    page in many templates and languages. *digest* is a short name of the contents.
+
+    >>> from contentspider.page.document import Page
+    >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
+    >>> named, unnamed = Prior.shipped().judge([page])
+    >>> bool(named[0] < named[1])
+    True
+    """
+
+    trees: Trees
+    card: dict[str, Any]
+    site_trees: Trees | None = None
+    digest: str = field(init=False)
+    _judges: Trees = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        judges = self.trees.mean(self.site_trees) if self.site_trees else self.trees
+        digest = sha256(judges.value.tobytes()).hexdigest()[:12]
+        object.__setattr__(self, "digest", digest)
+        object.__setattr__(self, "_judges", judges)
+
+    def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return for all blocks of *pages*, in one row, how probably each is content by its page
+        alone.
+
+        The second array is the same had no element been called a comment or a reply.
+        """
+        extractor = FeatureExtractor()
+        # The features of all pages at once would fill the memory: a page's are 100 kB to 1 MB.
+        judged = [
+            self._judge(
+                [
+                    extractor.features(page.content, page.hints)
+                    for page in pages[start : start + BATCH]
+                ]
+            )
+            for start in range(0, len(pages), BATCH)
+        ]
+        named, unnamed = zip(*judged, strict=True)
+        return np.concatenate(named), np.concatenate(unnamed)
+
+    def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
+        """Return for each block of a page that is judged by itself how probably it is content: what
+        *trees* alone say, where `judge` has the mean with those of sites.
+
+        And whether that is a guess: the prior is not sure of any block, and what is above 0.5 is
+        what suits such a page best (`contentspider.site.guess`).
+        """
+        content = page.content
+        found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
+        guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))
+        return guessed, guessed is not found
+
+    def _judge(
+        self, features: list[NDArray[np.float32]]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        rows = np.vstack(features)
+        named = self._judges.probabilities(rows)
+        unnamed = named.copy()
+        concerned = rows[:, COMMENT_COLUMNS].any(axis=1)
+        if concerned.any():
+            neutral = rows[concerned]
+            neutral[:, COMMENT_COLUMNS] = 0
+            unnamed[concerned] = self._judges.probabilities(neutral)
+        return named, unnamed
+
+    def dump(self) -> bytes:
+        """Return the prior as an npz file (arrays and one JSON text), for `load`."""
+        arrays = self.trees.arrays()
+        if self.site_trees:
+            arrays |= {SITE + name: table for name, table in self.site_trees.arrays().items()}
+        head = {"schema": SCHEMA, "features": FEATURE_NAMES, "card": self.card}
+        arrays["head"] = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+        return buffer.getvalue()
+
+    @classmethod
+    def load(cls, data: bytes, source: str = "the prior") -> Prior:
+        """Read what `dump` wrote; a damaged file, or one for features that are not there, raises
+        `StateError`.
+        """
+        try:
+            with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+                head = json.loads(arrays["head"].tobytes())
+                if head["schema"] != SCHEMA:
+                    raise ValueError(f"its schema is {head['schema']!r}, not {SCHEMA}")
+                tables = _for_these_features(dict(arrays), head)
+                site = {
+                    name.removeprefix(SITE): table
+                    for name, table in tables.items()
+                    if name.startswith(SITE)
+                }
+                site_trees = Trees.from_arrays(site) if site else None
+                return cls(Trees.from_arrays(tables), head["card"], site_trees)
+        except (
+            ValueError,
+            KeyError,
+            EOFError,
+            OSError,
+            BadZipFile,
+            TypeError,
+            IndexError,
+        ) as error:
+            raise StateError(
+                f"{source} cannot be used: {error}; train one with 'contentspider train-prior', or"
+                " reinstall contentspider"
+            ) from error
+
+    @staticmethod
+    def shipped() -> Prior:
+        """Return the prior that comes with the package; it is read once a process."""
+        return _shipped()
+
+    @classmethod
+    def chosen(cls, file: str) -> Prior | None:
+        """Return the prior saved as *file*, None (the shipped one is to judge) if that is empty."""
+        return cls.from_file(Path(file)) if file else None
+
+    @classmethod
+    def from_file(cls, path: Path) -> Prior:
+        """Return the prior saved at *path*."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise StateError(
+                f"the prior {str(path)!r} cannot be read: {error.strerror}; give the file that"
+                " 'contentspider train-prior' wrote"
+            ) from error
+        return cls.load(data, f"the prior {str(path)!r}")
+
+
+def _for_these_features(
+    arrays: Mapping[str, NDArray[np.generic]], head: dict[str, Any]
+) -> dict[str, NDArray[np.generic]]:
+    """Return the *arrays* of trees for rows of `FEATURE_NAMES`, whatever the order was in which
+    they were trained.
+    """
+    columns = {name: column for column, name in enumerate(FEATURE_NAMES)}
+    missing = [name for name in head["features"] if name not in columns]
+    if missing:
+        raise ValueError(
+            "it was trained for features that this version does not compute, such as"
+            f" {missing[0]!r}"
+        )
+    numbers = np.array([-1, *(columns[name] for name in head["features"])], dtype=np.int16)
+    return {
+        name: numbers[np.asarray(table, dtype=np.int64) + 1]
+        if name in ("feature", SITE + "feature")
+        else table
+        for name, table in arrays.items()
+    }
+
+
+@cache
+def _shipped() -> Prior:
+    data = files("contentspider.site.judge").joinpath(RESOURCE).read_bytes()
+    return Prior.load(data, f"the shipped prior ({RESOURCE})")

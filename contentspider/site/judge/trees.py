@@ -1,0 +1,110 @@
+"""Boosted trees as plain arrays: a scikit-learn classifier that is data, not code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from contentspider.site.judge._forest import Forest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+TABLES = {
+    "roots": np.int32,
+    "feature": np.int16,
+    "threshold": np.float32,
+    "left": np.int32,
+    "right": np.int32,
+    "value": np.float32,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """A binary classifier: the sum of the leaves that a row falls into, through the logistic
+    function.
+
+    The nodes of all trees stand in one table. *roots* has the first node of each tree; a node with
+    *feature* -1 is a leaf with *value*, any other sends a row to *left* if its feature is at most
+    *threshold*, else to *right*.
+
+    >>> nodes = {"feature": [0, -1, -1], "threshold": [5, 0, 0]}
+    >>> nodes |= {"left": [1, 1, 2], "right": [2, 1, 2]}
+    >>> tables = {"roots": np.zeros(1, int), "value": np.array([0.0, -2.0, 2.0]), "baseline": [0.0]}
+    >>> trees = Trees.from_arrays(tables | {name: np.array(table) for name, table in nodes.items()})
+    >>> trees.probabilities(np.array([[3.0], [8.0]], dtype=np.float32)).round(2)
+    array([0.12, 0.88], dtype=float32)
+    """
+
+    roots: NDArray[np.int32]
+    feature: NDArray[np.int16]
+    threshold: NDArray[np.float32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    value: NDArray[np.float32]
+    baseline: float
+    _forest: Forest = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        forest = Forest(*(np.ascontiguousarray(getattr(self, name)) for name in TABLES))
+        object.__setattr__(self, "_forest", forest)
+
+    @classmethod
+    def from_classifier(cls, classifier: HistGradientBoostingClassifier) -> Trees:
+        """Copy the trees of a fitted binary classifier on numeric features without missing
+        values.
+        """
+        tables = [predictors[0].nodes for predictors in classifier._predictors]
+        offsets = np.cumsum([0] + [len(table) for table in tables])
+        nodes = np.concatenate(tables)
+        shift = np.repeat(offsets[:-1], [len(table) for table in tables])
+        leaf = nodes["is_leaf"].astype(bool)
+        own = np.arange(len(nodes))
+        return cls(
+            roots=offsets[:-1].astype(np.int32),
+            feature=np.where(leaf, -1, nodes["feature_idx"]).astype(np.int16),
+            threshold=np.where(leaf, 0, nodes["num_threshold"]).astype(np.float32),
+            left=np.where(leaf, own, nodes["left"] + shift).astype(np.int32),
+            right=np.where(leaf, own, nodes["right"] + shift).astype(np.int32),
+            value=np.where(leaf, nodes["value"], 0).astype(np.float32),
+            baseline=float(classifier._baseline_prediction.ravel()[0]),
+        )
+
+    def mean(self, other: Trees) -> Trees:
+        """Return trees whose log odds are the mean of these and the *other's*."""
+        shift = len(self.feature)
+        return Trees(
+            roots=np.concatenate([self.roots, other.roots + shift]),
+            feature=np.concatenate([self.feature, other.feature]),
+            threshold=np.concatenate([self.threshold, other.threshold]),
+            left=np.concatenate([self.left, other.left + shift]),
+            right=np.concatenate([self.right, other.right + shift]),
+            value=(np.concatenate([self.value, other.value]) / 2).astype(np.float32),
+            baseline=(self.baseline + other.baseline) / 2,
+        )
+
+    def probabilities(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the probability of the positive class for each row, from 0 to 1."""
+        scores = np.full(len(rows), self.baseline)
+        self._forest.add_values(np.ascontiguousarray(rows), scores)
+        return np.asarray(1 / (1 + np.exp(-scores)), dtype=np.float32)
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Return the tables to save, by name."""
+        return {name: getattr(self, name) for name in TABLES} | {
+            "baseline": np.array([self.baseline])
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Trees:
+        """Return what `arrays` described; a missing or malformed table raises KeyError or
+        ValueError.
+        """
+        found = {name: np.asarray(arrays[name], dtype=kind) for name, kind in TABLES.items()}
+        return cls(**found, baseline=float(np.asarray(arrays["baseline"])[0]))

@@ -1,0 +1,1 @@
+"""The model of a site: how it filters pages, and how it is kept."""

@@ -1,0 +1,103 @@
+"""A model on disk: a folder with a manifest for people, which names the weights that decide.
+
+Both are JSON. A crash leaves the old or the new model, never a mixture. The folder of a site has
+the manifest of its present model, whose weights are in one of its
+`contentspider.site.models.generations`; each of these is such a folder by itself, and so are those
+of earlier versions.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from contentspider.ground.errors import StateError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MANIFEST = "manifest.json"
+WEIGHTS = "weights.json"
+GENERATIONS = "generations"
+# What a manifest may name: a file beside it, or in the folder of a generation.
+INSIDE = re.compile(rf"(?:{GENERATIONS}/[0-9]+/)?[^/\\\0]+")
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write *data* to *path* so that a reader, or a crash, sees the old file or the whole new
+    one.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def dump_manifest(manifest: dict[str, object]) -> bytes:
+    """Return a manifest as it is written, for people: a line each, their letters as they are."""
+    return json.dumps(manifest, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
+
+
+def parse_manifest(text: bytes) -> dict[str, object]:
+    """Return the manifest that *text* is; raises `StateError` if it is none, or names weights
+    outside its folder.
+    """
+    try:
+        manifest: dict[str, object] = json.loads(text.decode("utf-8", "surrogatepass"))
+        name, digest = manifest["weights"], manifest["sha256"]
+        if not isinstance(name, str) or not INSIDE.fullmatch(name):
+            raise ValueError(f"it names weights {name!r} outside its folder")
+        if not isinstance(digest, str):
+            raise TypeError("its digest is no text")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StateError(f"the manifest cannot be read ({error})") from error
+    return manifest
+
+
+def read_manifest(folder: Path) -> dict[str, object]:
+    """Return the manifest of the model in *folder*.
+
+    Raises FileNotFoundError if there is no model, and `StateError` if it cannot be read.
+    """
+    try:
+        text = (folder / MANIFEST).read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise FileNotFoundError(f"{folder} holds no model") from error
+    except OSError as error:
+        raise StateError(f"the manifest cannot be read ({error.strerror})") from error
+    return parse_manifest(text)
+
+
+def read_model(folder: Path) -> tuple[dict[str, object], bytes]:
+    """Return the manifest and the weights of the model in *folder*.
+
+    Raises FileNotFoundError if there is no model, and `StateError` if it cannot be read or is
+    damaged.
+    """
+    manifest = read_manifest(folder)
+    while True:
+        try:
+            weights = (folder / str(manifest["weights"])).read_bytes()
+            break
+        except OSError as error:
+            # Another generation may have taken its place meanwhile.
+            before, manifest = manifest, read_manifest(folder)
+            if manifest == before:
+                name = manifest["weights"]
+                raise StateError(f"its weights {name} cannot be read ({error.strerror})") from error
+    check_weights(manifest, weights)
+    return manifest, weights
+
+
+def check_weights(manifest: dict[str, object], weights: bytes) -> None:
+    """Raise `StateError` unless *weights* are those that *manifest* names."""
+    if sha256(weights).hexdigest() != manifest["sha256"]:
+        raise StateError(f"its weights {manifest['weights']} are damaged: the digest differs")

@@ -1,0 +1,185 @@
+"""The generations of a site's model: each that was saved stays for a while, whole.
+
+``generations/N`` in the site's folder is a model's folder by itself, with its manifest and weights;
+the manifest in the site's folder is that of the present one. To switch is to rename that file, and
+one writer at a time holds the lock: a reader sees one generation or another, never a mixture.
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from datetime import datetime, timezone
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from contentspider.ground.errors import StateError
+from contentspider.site.models.folder import (
+    GENERATIONS,
+    MANIFEST,
+    WEIGHTS,
+    dump_manifest,
+    read_manifest,
+    read_model,
+    write_atomically,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEPT_GENERATIONS = 5
+# Writing takes milliseconds; who holds the lock for longer hangs.
+LOCK_SECS = 10
+# Why a generation was learned, or is there.
+FIRST, RELEARN, DRIFT, IMPORT, ROLLBACK = REASONS = (
+    "first",
+    "relearn",
+    "drift",
+    "import",
+    "rollback",
+)
+# What a manifest says of the generation, not of the model.
+OF_GENERATION = ("generation", "learned_at", "reason", "rolled_back_to", "weights")
+
+
+class Generations:
+    """The generations in the *folder* of a site's models, numbered from 1.
+
+    >>> from pathlib import Path
+    >>> Generations(Path("nowhere")).numbers()
+    []
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._root = folder / GENERATIONS
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the generations that are there, the oldest first."""
+        return sorted(
+            int(path.name)
+            for path in self._root.glob("*")
+            if path.name.isascii() and path.name.isdecimal()
+        )
+
+    def path(self, number: int) -> Path:
+        """Return the folder of a generation, which is that of a model."""
+        return self._root / str(number)
+
+    def present(self) -> int:
+        """Return the number of the present generation, 0 if there is none, or it is of an earlier
+        version.
+        """
+        try:
+            number = read_manifest(self.folder).get("generation")
+        except (FileNotFoundError, StateError):
+            return 0
+        return number if isinstance(number, int) else 0
+
+    def before(self) -> int:
+        """Return the number of the generation before the present one, 0 if there is none.
+
+        Before one that a rollback made is the one before that to which it went back.
+        """
+        present = self.present()
+        origin = read_manifest(self.folder).get("rolled_back_to", present) if present else 0
+        return max((n for n in self.numbers() if isinstance(origin, int) and n < origin), default=0)
+
+    def lock(self) -> FileLock:
+        """Return the lock of who writes, which waits for `LOCK_SECS`, then raises Timeout."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        return FileLock(self._root / ".lock", timeout=LOCK_SECS)
+
+    def add(
+        self,
+        manifest: dict[str, object],
+        weights: bytes,
+        reason: str = "",
+        keep: int = KEPT_GENERATIONS,
+        rolled_back_to: int = 0,
+    ) -> int:
+        """Make a model the present generation, and return its number; of the older ones the last
+        stay, *keep* in all.
+
+        *reason* is one of `REASONS` (by default it was learned for the first time, or again). One
+        that is the present one already is left as it is. Raises OSError if it cannot be written.
+        """
+        digest = sha256(weights).hexdigest()
+        try:
+            with self.lock():
+                self._adopt()
+                if self._has({**manifest, "sha256": digest}):
+                    return self.present()
+                number = max(self.numbers(), default=0) + 1
+                reason = reason or (RELEARN if number > 1 else FIRST)
+                learned = manifest.get("learned_at") or _now()
+                noted = {"generation": number, "learned_at": learned, "reason": reason}
+                if rolled_back_to:
+                    noted["rolled_back_to"] = rolled_back_to
+                self._write(number, {**noted, **_of_model(manifest)}, weights, digest)
+                self._switch(number)
+                self._prune(keep)
+        except Timeout as error:
+            raise OSError(errno.EBUSY, f"another process writes to {self.folder}") from error
+        except NotImplementedError as error:
+            raise OSError(errno.ENOSYS, f"{self.folder} is on a disk without locks") from error
+        return number
+
+    def _has(self, manifest: dict[str, object]) -> bool:
+        """Tell whether the present model is that of a manifest, and whole."""
+        try:
+            return _of_model(read_model(self.folder)[0]) == _of_model(manifest)
+        except (FileNotFoundError, StateError):
+            return False
+
+    def _adopt(self) -> None:
+        """Make a generation of a present model that an earlier version has saved."""
+        try:
+            manifest, weights = read_model(self.folder)
+        except (FileNotFoundError, StateError):
+            return
+        if "generation" not in manifest:
+            number = max(self.numbers(), default=0) + 1
+            noted = {"generation": number, **_of_model(manifest)}
+            self._write(number, noted, weights, str(manifest["sha256"]))
+            self._switch(number)
+
+    def _write(self, number: int, manifest: dict[str, object], weights: bytes, digest: str) -> None:
+        """Write a generation, which is there when it is whole."""
+        partial = self._root / f".{number}.partial"
+        self._clear()
+        try:
+            partial.mkdir()
+            write_atomically(partial / WEIGHTS, weights)
+            named = {**manifest, "weights": WEIGHTS, "sha256": digest}
+            write_atomically(partial / MANIFEST, dump_manifest(named))
+            partial.rename(self.path(number))
+        finally:
+            self._clear()
+
+    def _switch(self, number: int) -> None:
+        manifest = read_manifest(self.path(number))
+        named = {**manifest, "weights": f"{GENERATIONS}/{number}/{WEIGHTS}"}
+        write_atomically(self.folder / MANIFEST, dump_manifest(named))
+
+    def _prune(self, keep: int) -> None:
+        for number in self.numbers()[:-keep]:
+            self.path(number).rename(self._root / f".{number}.partial")
+        self._clear()
+        for path in self.folder.glob("weights-*.json"):  # of an earlier version
+            path.unlink(missing_ok=True)
+
+    def _clear(self) -> None:
+        """Delete what is no generation any more, or was to be one when its writer was killed."""
+        for path in self._root.glob(".*.partial"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _of_model(manifest: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in manifest.items() if name not in OF_GENERATION}
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

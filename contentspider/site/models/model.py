@@ -1,0 +1,399 @@
+"""The model of one site: what was learned from its pages, and how it filters a page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from itertools import compress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contentspider.ground.errors import StateError
+from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.write.markdown import to_markdown
+from contentspider.page.write.markup import to_html
+from contentspider.page.write.output import to_text
+from contentspider.site.guess import mean_of_odds
+from contentspider.site.judge.classifier import CLASSIFIERS
+from contentspider.site.judge.featuresets import SLOTS, SiteFeatures, parse_feature_sets
+from contentspider.site.judge.prior import Prior
+from contentspider.site.labels import VOTES
+from contentspider.site.models.counts import count_prose, kept_chars, sureness
+from contentspider.site.models.folder import read_model
+from contentspider.site.models.generations import Generations
+from contentspider.site.models.memory import OUTLINE_BYTES, outline_key, page_key, unpack
+from contentspider.site.models.pagetype import page_type
+from contentspider.site.models.reference import Usual
+from contentspider.site.models.summary import SlotSummary
+from contentspider.site.own.quality import Quality
+from contentspider.site.record import page_fields, page_language
+from contentspider.site.title import page_title
+from contentspider.site.vote.slots import SlotTable
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.blocks import Block
+    from contentspider.page.document import Page
+    from contentspider.site.judge.classifier import Classifier
+
+SCHEMA = 4
+# A model of fewer pages asks the prior, too: what it says of places that it has not seen is a
+# guess. One of more is right there more often than the prior (docs/results.md).
+ENOUGH_PAGES = 21
+# As so many pages the prior counts there: its log odds for a page alone beside the classifier's,
+# which count as the model's pages. Two to five measure alike.
+PRIOR_PAGES = 3
+# But a page is judged by itself if less than a sentence is kept of it, and more than this share of
+# its prose stands where the model has seen nothing.
+UNSEEN_SHARE = 0.5
+# Paths of which it is remembered whether the model knows their slot.
+MAX_PATHS = 20_000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Extraction:
+    """What a model makes of a page.
+
+    *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
+    *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
+    *page_type* is article, listing, form or other. *site* and *model_version* name the model.
+    *by_prior* says that the model knows too little of such a page: the general prior had a say;
+    *is_guess*, that even so the prior was sure of none of it (`contentspider.site.guess`).
+
+    >>> from contentspider import Page, SiteLearner
+    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
+    >>> page = Page.from_html(html * 3, "/tea")
+    >>> extraction = SiteLearner("example.org").fit([page]).extract(page)
+    >>> extraction.title, extraction.kept.tolist()[:2]
+    ('Tea', [False, True])
+    >>> extraction.to_dict()["url"]
+    '/tea'
+    """
+
+    page: Page
+    kept: NDArray[np.bool_]
+    probabilities: NDArray[np.float32]
+    confidence: float
+    page_type: str
+    site: str
+    model_version: str
+    by_prior: bool = False
+    is_guess: bool = False
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Return the kept blocks in reading order."""
+        return list(compress(self.page.content.blocks, self.kept.tolist()))
+
+    @property
+    def title(self) -> str:
+        """Return the page's title without the site's name."""
+        return page_title(self.page)
+
+    @property
+    def language(self) -> str:
+        """Return the page's language as a tag of BCP 47, empty if it cannot be told."""
+        return page_language(self.page, self.blocks)
+
+    @property
+    def text(self) -> str:
+        """Return the kept text, one block a line."""
+        return to_text(self.blocks)
+
+    @property
+    def markdown(self) -> str:
+        """Return the kept blocks as Markdown."""
+        return to_markdown(self.blocks, self.page.base)
+
+    @property
+    def html(self) -> str:
+        """Return the kept blocks as HTML, without the page's template."""
+        return to_html(self.blocks, self.page.base)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `ContentItem` (docs/items.md) as JSON values."""
+        return page_fields(self.page, self.site, self, self.model_version)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Extraction of {self.page.url!r}: {self.page_type}, {int(self.kept.sum())} of"
+            f" {len(self.kept)} blocks kept, confidence {self.confidence:.2f}>"
+        )
+
+
+@dataclass(slots=True, repr=False)
+class SiteModel:
+    """What was learned of a site; `extract` filters a page with it.
+
+    *names* are the ids and classes that the template uses, *slots* the places that were seen,
+    *noise_texts* the keys of texts that recur as boilerplate, *teasers* the slots of a listing's
+    entries, *features* the feature sets that the classifier decides by. *decided* is what was
+    decided on the pages that it was learned from (`contentspider.site.models.memory`); *judge* is
+    the prior that judges pages of which the model knows too little (None: the shipped one); *prior*
+    is the digest of the one that labelled those it was learned from, *usual* what is usual of these
+    (None: it is not known), *quality* how good it is, measured or predicted (None: neither).
+    *learned_at* is when, ISO 8601.
+
+    >>> from contentspider import Page, SiteLearner
+    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
+    >>> model = SiteLearner("example.org").fit([Page.from_html(html * 3, "/tea")])
+    >>> model
+    <SiteModel of 'example.org': learned from 1 pages, 2 slots>
+    """
+
+    site: str
+    labels: str
+    pages: int
+    names: frozenset[str]
+    slots: frozenset[str]
+    noise_texts: frozenset[str]
+    classifier: Classifier
+    summary: list[SlotSummary]
+    classifier_name: str = "svm"
+    prior: str = ""
+    features: tuple[str, ...] = (SLOTS,)
+    teasers: frozenset[str] = frozenset()
+    decided: dict[str, str] = field(default_factory=dict)
+    judge: Prior | None = None
+    usual: Usual | None = field(default=None, compare=False)
+    quality: Quality | None = field(default=None, compare=False)
+    learned_at: str = field(default="", compare=False)
+    _table: SlotTable = field(init=False)
+    _features: SiteFeatures = field(init=False)
+    _outlines: frozenset[str] = field(init=False)
+    _known: dict[str, bool] = field(init=False, default_factory=dict)
+    _version: str = field(init=False, default="")
+    # Drift is looked for before a page is filtered.
+    _last: tuple[Page, tuple[NDArray[np.float32], bool, bool]] | None = field(
+        init=False, compare=False, default=None
+    )
+
+    def __post_init__(self) -> None:
+        self._table = SlotTable.of_names(self.names)
+        self._outlines = frozenset(key[: 2 * OUTLINE_BYTES] for key in self.decided)
+        self._features = SiteFeatures(self.features, self._table, self.noise_texts)
+
+    def __repr__(self) -> str:
+        learned = f"learned from {self.pages} pages, {len(self.slots)} slots"
+        return f"<SiteModel of {self.site!r}: {learned}>"
+
+    @property
+    def version(self) -> str:
+        """Return a short digest of what decides: two models with one version filter alike."""
+        self._version = self._version or sha256(self.dump_weights()).hexdigest()[:12]
+        return self._version
+
+    def probabilities(self, page: Page) -> NDArray[np.float32]:
+        """Return for each block of the page the probability that it is content; above 0.5 is
+        kept.
+
+        Of a page that the site was learned from it is what was decided then; of any other what the
+        classifier says. The prior has a say where the model has seen a few pages only, the less the
+        more these are, and judges pages of which hardly anything would be kept though the model
+        knows nothing like them.
+        What people's corrections say of a block (`Page.corrections`) is certain.
+        """
+        return self._corrected(page)[0]
+
+    def _corrected(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+        if self._last is None or self._last[0] is not page:
+            self._last = (page, self._decide(page))
+        decided, by_prior, is_guess = self._last[1]
+        if page.corrections:
+            decided = page.corrections.correct(decided)
+        return decided, by_prior, is_guess
+
+    def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+        """Return the probabilities, whether the prior had a say, and whether they are a guess."""
+        if self.decided:
+            known = ""
+            if outline_key(page.content) in self._outlines:
+                known = self.decided.get(page_key(page.content), "")
+            if known and len(known) == len(page.content.blocks):
+                return unpack(known), False, False
+        if self.pages == 1 and self.labels == VOTES and page.content.blocks:
+            return self._judge(page)
+        decided = self.classifier.decide(self._features.rows(page.content))
+        if self.labels != VOTES or not page.content.blocks:
+            return decided, False, False
+        if self.pages < ENOUGH_PAGES:
+            alone, _, _ = self._judge(page)
+            return mean_of_odds(decided, alone, PRIOR_PAGES / self.pages), True, False
+        return self._judge(page) if self._is_lost(page, decided) else (decided, False, False)
+
+    def _judge(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+        """Return what `_decide` does of a page that is judged by itself."""
+        self.judge = self.judge or Prior.shipped()
+        probabilities, is_guess = self.judge.judge_page(page)
+        return probabilities, True, is_guess
+
+    def _is_lost(self, page: Page, decided: NDArray[np.float32]) -> bool:
+        """Tell whether hardly anything was kept of a page most of whose prose stands at places that
+        the model has not seen.
+        """
+        if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
+            return False
+        chars, unseen = self.unseen_prose(page)
+        return unseen > UNSEEN_SHARE * chars
+
+    def unseen_prose(self, page: Page) -> tuple[int, int]:
+        """Return a page's characters outside of links, and those at places that were not seen."""
+        return count_prose(page.content, self._seen(), self._is_seen)
+
+    def slot_of(self, path: str) -> str:
+        """Return the slot of a block's path."""
+        return self._table.slot(path)
+
+    def unseen_slots(self, page: Page) -> Iterator[tuple[str, int]]:
+        """Yield the slot of each block at a place that the model has not seen, and how many
+        characters outside of links it has.
+        """
+        for block in page.content.blocks:
+            slot = self._table.slot(block.path)
+            if slot not in self.slots:
+                yield slot, len(block.text) - block.link_chars
+
+    def _is_seen(self, path: str) -> bool:
+        return self._table.slot(path) in self.slots
+
+    def _seen(self) -> dict[str, bool]:
+        """Return of paths, as far as they have been met, whether the model has seen their slot."""
+        if len(self._known) >= MAX_PATHS:
+            self._known.clear()
+        return self._known
+
+    def explain(self, page: Page, index: int) -> list[tuple[str, float]]:
+        """Return what spoke for block *index* of the page being content (above 0) and against it
+        (below), the strongest first.
+        """
+        row = self._features.rows(page.content)[index]
+        return [(" ".join(feature), weight) for feature, weight in self.classifier.explain(row)]
+
+    def is_of(self, prior: Prior | None) -> bool:
+        """Tell whether *prior* (None: the shipped one) labelled what the model was learned from, or
+        none did: another would label otherwise.
+        """
+        return not self.prior or self.prior == (prior or Prior.shipped()).digest
+
+    def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
+        """Return which blocks of the page are content; with *keep_teasers* those of a listing's
+        entries, too.
+        """
+        probabilities, by_prior, is_guess = self._corrected(page)
+        kept = probabilities > 0.5
+        kind = page_type(page, kept)
+        if keep_teasers and kind == "listing" and self.teasers:
+            kept |= np.array(
+                [self._table.slot(block.path) in self.teasers for block in page.content.blocks]
+            )
+            if page.corrections:
+                kept[page.corrections.dropped] = False
+        # Of a page that is strange to the model, the template is another.
+        is_strange = by_prior and self.pages >= ENOUGH_PAGES
+        seen = None if is_strange else self._seen()
+        confidence = sureness(page.content, probabilities.tolist(), seen, self._is_seen)
+        return Extraction(
+            page,
+            kept,
+            probabilities,
+            confidence,
+            kind,
+            self.site,
+            self.version,
+            by_prior,
+            is_guess,
+        )
+
+    def dump_weights(self) -> bytes:
+        """Return what decides as canonical JSON, for `parse`."""
+        record = {
+            "schema": SCHEMA,
+            "names": sorted(self.names),
+            "slots": sorted(self.slots),
+            "noise_texts": sorted(self.noise_texts),
+            "teasers": sorted(self.teasers),
+            "decided": dict(sorted(self.decided.items())),
+            "features": list(self.features),
+            "classifier": {"name": self.classifier_name, **self.classifier.dump()},
+        }
+        return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+    def manifest(self) -> dict[str, object]:
+        """Return what a person wants to know of the model, as JSON values."""
+        return {
+            "schema": SCHEMA,
+            "site": self.site,
+            "version": self.version,
+            "labels": self.labels,
+            "pages": self.pages,
+            "prior": self.prior,
+            "learned_at": self.learned_at,
+            "usual": asdict(self.usual) if self.usual is not None else None,
+            "quality": self.quality.to_record() if self.quality is not None else None,
+            "summary": [asdict(slot) for slot in self.summary],
+        }
+
+    @classmethod
+    def parse(cls, manifest: dict[str, Any], weights: bytes) -> SiteModel:
+        """Return the model that `manifest` and `dump_weights` describe; damaged ones raise
+        `StateError`.
+        """
+        try:
+            record = json.loads(weights.decode("utf-8", "surrogatepass"))
+            if manifest["schema"] != SCHEMA or record["schema"] != SCHEMA:
+                raise ValueError(
+                    f"its schema is {manifest['schema']!r}, this version reads {SCHEMA}"
+                )
+            summary, pages = manifest["summary"], manifest["pages"]
+            if not isinstance(summary, list) or not isinstance(pages, int):
+                raise TypeError("its manifest is malformed")
+            decided = {str(key): str(found) for key, found in record["decided"].items()}
+            if not all(found.isascii() and found.isdecimal() for found in decided.values()):
+                raise ValueError("what was decided on its pages is not written in digits")
+            name = str(record["classifier"]["name"])
+            return cls(
+                site=str(manifest["site"]),
+                labels=str(manifest["labels"]),
+                pages=pages,
+                names=frozenset(record["names"]),
+                slots=frozenset(record["slots"]),
+                noise_texts=frozenset(record["noise_texts"]),
+                classifier=CLASSIFIERS.load(name).load(record["classifier"]),
+                classifier_name=name,
+                summary=[SlotSummary.parse(slot) for slot in summary],
+                prior=str(manifest.get("prior", "")),
+                learned_at=str(manifest.get("learned_at", "")),
+                usual=Usual.parse(manifest["usual"]) if manifest.get("usual") else None,
+                quality=Quality.parse(manifest["quality"]) if manifest.get("quality") else None,
+                features=parse_feature_sets(record["features"]),
+                teasers=frozenset(record["teasers"]),
+                decided=decided,
+            )
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+            raise StateError(f"the model cannot be used: {error}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the model as the folder *path* (made if needed), and return it.
+
+        It holds ``manifest.json``, for people, and the generations of models that were saved there,
+        the last five: of the present one this names the weights. A crash leaves the model that was
+        there before, or the new one.
+        """
+        Generations(Path(path)).add(self.manifest(), self.dump_weights())
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> SiteModel:
+        """Return the model saved as the folder *path*.
+
+        Raises FileNotFoundError if there is none, and `StateError` if it is damaged or was written
+        by another version.
+        """
+        return cls.parse(*read_model(Path(path)))

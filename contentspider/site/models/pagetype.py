@@ -1,0 +1,107 @@
+"""What kind of page a page is: an article, a listing, a form, or something else."""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from contentspider.page.blocks import BOLD, CODE
+from contentspider.page.text import text_weight
+from contentspider.page.words.names import HEADINGS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from contentspider.page.blocks import Block
+    from contentspider.page.document import Page
+
+# Characters (of a spaced script) of kept prose without which a page is hardly an article.
+ARTICLE_CHARS = 150
+MIN_ARTICLE_CHARS = 40
+# A heading that is a link to elsewhere, but for some characters, is an entry of a listing.
+ENTRY_LINK_SHARE = 0.8
+# A listing's entries are headings that are links: with less prose than this to each it is a
+# listing, where they are kept with their teasers, and where they are not (an article has a few
+# related ones beside it).
+PROSE_PER_KEPT_ENTRY = 400
+PROSE_PER_ENTRY = 100
+MIN_KEPT_ENTRIES = 3
+# A page a third of whose blocks stand in forms is one; five links or more to little text a listing.
+FORM_SHARE = 1 / 3
+LINK_SHARE = 0.5
+MIN_LINKS = 5
+
+
+def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
+    """Return ``article``, ``listing``, ``form`` or ``other`` from what was kept of the page.
+
+    Discussions, products and recipes are articles: pages with content of their own. A listing is
+    made of entries, headings that lead to other pages, whether with teasers or with whole texts.
+    """
+    blocks = page.content.blocks
+    if not blocks:
+        return "other"
+    is_kept = kept.tolist()
+    entries = [block.tag in HEADINGS and is_entry(block) for block in blocks]
+    kept_entries = sum(compress(entries, is_kept))
+    enough = max(ARTICLE_CHARS, PROSE_PER_ENTRY * (sum(entries) - kept_entries))
+    if kept_entries >= MIN_KEPT_ENTRIES:
+        if lists_whole_texts(blocks, is_kept, entries):
+            return "listing"
+        enough = max(enough, PROSE_PER_KEPT_ENTRY * kept_entries)
+    prose = 0.0
+    for block, keep in zip(blocks, is_kept, strict=True):
+        if keep:
+            prose += prose_chars(block)
+            # So much prose makes it an article, whatever follows: the rest need not be counted.
+            if prose >= enough:
+                return "article"
+    if prose >= ARTICLE_CHARS:
+        return "listing"
+    if sum("/form" in block.path for block in blocks) > len(blocks) * FORM_SHARE:
+        return "form"
+    if prose >= MIN_ARTICLE_CHARS and sum(entries) < 2:
+        return "article"
+    links = sum(block.link_chars / len(block.text) > LINK_SHARE for block in blocks)
+    return "listing" if links >= MIN_LINKS else "other"
+
+
+def is_entry(block: Block) -> bool:
+    """Tell whether a block is a heading that leads to another page.
+
+    Many sites link a heading to itself, to be shared: a link with a fragment leads to a part of a
+    page, mostly of the same.
+    """
+    return (
+        block.tag in HEADINGS
+        and block.link_chars > ENTRY_LINK_SHARE * len(block.text)
+        and any(mark not in (BOLD, CODE) and "#" not in mark for _, _, mark in block.spans)
+    )
+
+
+def prose_chars(block: Block) -> float:
+    """Return how many characters (of a spaced script) of a block are not in links."""
+    return text_weight(block.text) * (1 - block.link_chars / len(block.text))
+
+
+def lists_whole_texts(blocks: list[Block], kept: list[bool], entries: list[bool]) -> bool:
+    """Tell whether what is kept of a page is one entry after the other, each with a text.
+
+    An article that links its sections' headings to elsewhere has a headline, linked or not, or some
+    prose before the first: entries are all the headings of their level, and none is above it.
+    """
+    level = 0
+    texts: list[float] = []
+    for block, keep, entry in zip(blocks, kept, entries, strict=True):
+        if not keep:
+            continue
+        own = HEADINGS.get(block.tag, 9)
+        if entry and own == (level or own):
+            level = own
+            texts.append(0.0)
+        elif own <= (level or 6) or (not level and prose_chars(block) >= ARTICLE_CHARS):
+            return False
+        elif texts:
+            texts[-1] += prose_chars(block)
+    return sum(text >= PROSE_PER_ENTRY for text in texts) >= MIN_KEPT_ENTRIES

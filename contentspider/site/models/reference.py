@@ -1,0 +1,68 @@
+"""What is usual of the pages that a model was learned from, against which later ones are held."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from contentspider.page.text import SENTENCE_CHARS
+from contentspider.site.models.counts import kept_chars, sureness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from contentspider.page.document import Page
+
+# Of pages with less prose, in characters, nothing is said.
+MIN_CHARS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """The median *confidence* of a classifier on the pages that it learned from, and the share of
+    pages that come out *empty* by their main slot, where most of their prose stands (0 if it is not
+    named).
+    """
+
+    confidence: float
+    empty: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, decided: Iterable[tuple[Page, list[float]]], slot_of: Callable[[str], str]
+    ) -> Usual:
+        """Return what is usual of pages, each with the probabilities of its blocks."""
+        pages: Counter[str] = Counter()
+        empty: Counter[str] = Counter()
+        confidences = []
+        for page, probabilities in decided:
+            seen = dict.fromkeys((block.path for block in page.content.blocks), True)
+            confidences.append(sureness(page.content, probabilities, seen, seen.__getitem__))
+            slot, chars = main_slot(page, slot_of)
+            pages[slot] += 1
+            empty[slot] += is_empty(page, probabilities, chars)
+        shares = {slot: round(empty[slot] / pages[slot], 4) for slot in empty if empty[slot]}
+        return cls(round(median(confidences), 4), shares)
+
+    @classmethod
+    def parse(cls, record: Any) -> Usual:
+        """Return what `dataclasses.asdict` made a record of; raises ValueError and its like."""
+        empty = {str(slot): float(share) for slot, share in record["empty"].items()}
+        return cls(float(record["confidence"]), empty)
+
+
+def main_slot(page: Page, slot_of: Callable[[str], str]) -> tuple[str, int]:
+    """Return the slot where most of a page's prose stands, and how many characters the page has
+    outside of links.
+    """
+    chars: Counter[str] = Counter()
+    for block in page.content.blocks:
+        chars[slot_of(block.path)] += len(block.text) - block.link_chars
+    return max(chars, key=lambda slot: chars[slot], default=""), chars.total()
+
+
+def is_empty(page: Page, probabilities: list[float], chars: int) -> bool:
+    """Tell whether nothing of note is kept of a page of so many characters."""
+    return chars >= MIN_CHARS and kept_chars(page.content, probabilities) < SENTENCE_CHARS

@@ -1,0 +1,1 @@
+"""Readers of own texts: feeds, WordPress, search indexes, Markdown beside a page."""

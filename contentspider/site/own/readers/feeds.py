@@ -1,0 +1,265 @@
+"""Feeds (RSS, Atom, JSON Feed): the newest pages of a site, often with their whole text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from contentspider.ground.addresses import absolute
+from contentspider.page.about.authors import author_names
+from contentspider.page.about.dates import parse_date
+from contentspider.site.own.readers.reading import (
+    inner_text,
+    is_json,
+    objects,
+    read_json,
+    read_xml,
+    string,
+    text_of,
+    title_of,
+)
+from contentspider.site.own.texts import MAX_TEXTS, OwnText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.etree import _Element
+
+    from contentspider.site.own.sources import Announced
+
+MAX_ENTRIES = 20_000
+# An entry has some ten, and one for each of its keywords and pictures.
+MAX_CHILDREN = 500
+TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
+JSON_VERSION = "jsonfeed.org/version/"
+ROOTS = ("rss", "rdf", "feed")
+ENTRIES = ("{*}item", "{*}entry")
+ATOM = "{http://www.w3.org/2005/Atom}"
+# What speaks of a picture or an episode, with the same names as what speaks of the page.
+MEDIA = ("{http://search.yahoo.com/mrss", "{http://www.itunes.com/", "{http://www.google.com/")
+TEXTS = ("content", "description", "summary")
+PUBLISHED = ("published", "pubDate", "issued", "created", "date")
+MODIFIED = ("updated", "modified")
+# RSS: "ada@example.org (Ada Byron)"
+MAILBOX = re.compile(r"\S+@\S+\s*\((.+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a feed says of a page, as it says it: a *link* that is relative to *base*, and *texts*
+    in HTML. If there is any text in *encoded*, the page's whole text is there.
+    """
+
+    base: str
+    link: str
+    title: str
+    texts: tuple[str, ...]
+    encoded: str = ""
+    authors: tuple[str, ...] = ()
+    published: str = ""
+    modified: str = ""
+
+
+class Feed:
+    """The own texts of RSS, Atom and JSON feeds."""
+
+    name = "feed"
+
+    def addresses(self, announced: Announced) -> Iterator[str]:
+        """Yield the feeds that a page announces, but for those of comments."""
+        for rel, kind, address in announced.links:
+            if (
+                "alternate" in rel.split()
+                and kind.partition(";")[0].strip() in TYPES
+                and "comments" not in address
+            ):
+                yield address
+
+    def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
+        """Return the texts of a feed's first `MAX_TEXTS` entries; those without one, and comments,
+        are left out.
+        """
+        entries = read_entries(body, url, content_type)
+        return [entry for entry in entries if entry.text]
+
+
+def read_entries(
+    body: bytes, url: str, content_type: str = "", texts: int = MAX_TEXTS
+) -> list[OwnText]:
+    """Return the pages that a feed names, each once, at most `MAX_ENTRIES` entries; none if it is
+    broken, or no feed.
+
+    The first *texts* of them have all that the feed says of them, the others an address only. Never
+    raises; an entry whose address is none is left out.
+    """
+    source = f"feed {url}"
+    found: dict[str, OwnText] = {}
+    for entry in islice(_entries(body, url, content_type), MAX_ENTRIES):
+        address = absolute(absolute(url, entry.base) or url, entry.link) if entry.link else ""
+        if not address or address in found:
+            continue
+        if len(found) < texts:
+            found[address] = _own_text(entry, address, source)
+        else:
+            found[address] = OwnText(address, "", source)
+    return list(found.values())
+
+
+def _own_text(entry: Entry, address: str, source: str) -> OwnText:
+    # The text of a comment is none of the page below which it stands.
+    is_comment = "#comment" in entry.link
+    text = "" if is_comment else text_of(entry.encoded)
+    if not text and not is_comment:
+        text = max(map(text_of, entry.texts), key=len, default="")
+    return OwnText(
+        address,
+        text,
+        source,
+        title_of(entry.title),
+        author_names(entry.authors),
+        parse_date(entry.published),
+        parse_date(entry.modified),
+    )
+
+
+def _entries(body: bytes, url: str, content_type: str) -> Iterator[Entry]:
+    if is_json(body):
+        value = read_json(body)
+        kind = content_type.partition(";")[0].strip().lower()
+        if isinstance(value, dict) and (
+            kind == "application/feed+json" or JSON_VERSION in string(value.get("version"))
+        ):
+            yield from _json_entries(value)
+        return
+    root = read_xml(body)
+    if root is not None:
+        yield from _xml_entries(root)
+
+
+def _json_entries(feed: dict[str, object]) -> Iterator[Entry]:
+    own = _json_authors(feed)
+    for item in objects(feed.get("items"), MAX_ENTRIES):
+        yield Entry(
+            "",
+            string(item.get("url")),
+            string(item.get("title")),
+            (
+                string(item.get("content_html")),
+                escape(string(item.get("content_text")), quote=False),
+                escape(string(item.get("summary")), quote=False),
+            ),
+            authors=_json_authors(item) or own,
+            published=string(item.get("date_published")),
+            modified=string(item.get("date_modified")),
+        )
+
+
+def _json_authors(value: dict[str, object]) -> tuple[str, ...]:
+    # The first version had one.
+    authors = objects(value.get("authors"), MAX_CHILDREN) or objects([value.get("author")], 1)
+    return tuple(name for author in authors if (name := string(author.get("name"))))
+
+
+def _xml_entries(root: _Element) -> Iterator[Entry]:
+    try:
+        if _local_name(root).lower() not in ROOTS:
+            return
+        authors = tuple(_authors(_children(root)))
+    except UnicodeDecodeError:
+        return
+    for element in root.iter(*ENTRIES):
+        if entry := _xml_entry(element, authors):
+            yield entry
+
+
+def _xml_entry(entry: _Element, authors: tuple[str, ...]) -> Entry | None:
+    """Return what an entry says; None if it is so broken that it has names or text in no encoding,
+    which libxml2 lets pass where it recovers.
+    """
+    try:
+        children = _children(entry)
+        base, link = _link(children)
+        return Entry(
+            base,
+            link,
+            _markup(*children.get("title", ())[:1]),
+            tuple(_markup(*children.get(name, ())) for name in TEXTS),
+            _markup(*children.get("encoded", ())),
+            tuple(_authors(children)) or authors,
+            _first_text(children, PUBLISHED),
+            _first_text(children, MODIFIED),
+        )
+    except UnicodeDecodeError:
+        return None
+
+
+def _local_name(element: _Element) -> str:
+    """Return an element's name without its namespace; where that is unknown, its prefix is a part
+    of the name.
+    """
+    return element.tag.rpartition("}")[2].rpartition(":")[2] if isinstance(element.tag, str) else ""
+
+
+def _children(element: _Element) -> dict[str, list[_Element]]:
+    """Return the elements in another by their names.
+
+    Where a tag is not closed, an element holds the entries that follow: it is left out, since it
+    would be read once more for each of them.
+    """
+    found: dict[str, list[_Element]] = {}
+    for child in islice(element.iterchildren(), MAX_CHILDREN):
+        # Comments and entities have no name.
+        is_element = isinstance(child.tag, str) and not child.tag.startswith(MEDIA)
+        if is_element and next(child.iter(*ENTRIES), None) is None:
+            found.setdefault(_local_name(child), []).append(child)
+    return found
+
+
+def _link(children: dict[str, list[_Element]]) -> tuple[str, str]:
+    """Return the address of an entry's page, and what it is relative to if the feed says so: Atom's
+    alternate link, RSS's link or permanent guid.
+    """
+    for link in children.get("link", ()):
+        href = link.get("href")
+        if href is None and link.text and link.text.strip():
+            return "", link.text
+        if href and link.get("rel", "alternate") == "alternate":
+            return link.base or "", href
+    for guid in children.get("guid", ()):
+        if guid.get("isPermaLink", "true") == "true" and guid.text:
+            return "", guid.text.strip()
+    return "", ""
+
+
+def _authors(children: dict[str, list[_Element]]) -> Iterator[str]:
+    for element in children.get("creator", ()):
+        yield inner_text(element)
+    for element in children.get("author", ()):
+        names = _children(element).get("name")
+        text = inner_text(names[0]) if names else inner_text(element)
+        mailbox = MAILBOX.fullmatch(text.strip()[:1_000])
+        yield mailbox[1] if mailbox else text
+
+
+def _first_text(children: dict[str, list[_Element]], names: tuple[str, ...]) -> str:
+    texts = (inner_text(element) for name in names for element in children.get(name, ()))
+    return next(filter(None, texts), "")
+
+
+def _markup(*elements: _Element) -> str:
+    """Return the longest of what some elements hold, as HTML."""
+    return max(map(_html, elements), key=len, default="")
+
+
+def _html(element: _Element) -> str:
+    if element.find("*") is not None:  # Atom's XHTML, or HTML that somebody forgot to escape
+        return str(etree.tostring(element, encoding="unicode", with_tail=False))
+    text = inner_text(element)
+    # RSS never says that it is HTML.
+    is_text = element.tag.startswith(ATOM) and element.get("type", "text") in ("text", "text/plain")
+    return escape(text, quote=False) if is_text else text

@@ -1,0 +1,175 @@
+"""Search indexes: what generators of static sites write for a search in the browser.
+
+They have the text of all pages: MkDocs' ``search_index.json`` (sections of pages), Hexo's
+``search.xml`` (whole posts), and the ``search-index.json`` of docusaurus-search-local (sections).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from contentspider.ground.addresses import absolute
+from contentspider.site.own.readers.reading import (
+    inner_text,
+    is_json,
+    join_lines,
+    objects,
+    read_json,
+    read_xml,
+    string,
+    text_of,
+    title_of,
+)
+from contentspider.site.own.texts import MAX_TEXTS, OwnText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.etree import _Element
+
+    from contentspider.site.own.sources import Announced
+
+# By how a page's generator begins: where it writes its index.
+PLACES = {
+    "mkdocs": "search/search_index.json",
+    "hexo": "search.xml",
+    "docusaurus": "search-index.json",
+}
+# The sections of the pages that are read; 10,000 pages have some 100,000.
+MAX_SECTIONS = 200_000
+MAX_SECTIONS_OF_PAGE = 1_000
+# So many sections tell whether a page's text has them all: most pages have few.
+COMPARED = 3
+
+
+@dataclass(slots=True)
+class Sections:
+    """What an index says of a page: its *title*, the text that is the page's own (*whole*), and
+    headings with what stands below them; all but the headings in HTML.
+    """
+
+    title: str = ""
+    whole: str = ""
+    sections: list[tuple[str, str]] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return the page's text in order, with its title and its headings."""
+        sections = [(title_of(heading), text_of(text)) for heading, text in self.sections]
+        title, whole = title_of(self.title), _without(text_of(self.whole), sections)
+        if whole.startswith(title) or (sections and sections[0][0] == title):
+            title = ""  # it is there already
+        parts = [title, whole, *(part for section in sections for part in section)]
+        return join_lines(line for part in parts for line in part.splitlines())
+
+
+class SearchIndex:
+    """The own texts of the search indexes that MkDocs, Hexo and Docusaurus write."""
+
+    name = "index"
+
+    def addresses(self, announced: Announced) -> Iterator[str]:
+        """Yield where the index is if a start page says that one of these made it: beside it."""
+        generator = announced.generator.strip().lower()
+        for name, place in PLACES.items():
+            if generator.startswith(name) and (address := absolute(announced.url, place)):
+                yield address
+
+    def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
+        """Return the texts of an index's first `MAX_TEXTS` pages."""
+        source = f"index {url}"
+        if not is_json(body):
+            return _hexo(body, url, source)
+        value = read_json(body)
+        pages = _mkdocs(value, url) if isinstance(value, dict) else _docusaurus(value, url)
+        texts = (
+            OwnText(address, page.text(), source, title_of(page.title))
+            for address, page in pages.items()
+        )
+        return [text for text in texts if text.text]
+
+
+def _hexo(body: bytes, url: str, source: str) -> list[OwnText]:
+    root = read_xml(body)
+    if root is None:
+        return []
+    found: dict[str, OwnText] = {}
+    try:
+        entries = root.iterchildren("entry") if root.tag == "search" else ()
+        for entry in islice(entries, MAX_TEXTS):
+            links = (link.get("href") for link in entry.iterchildren("link"))
+            address = _address(url, _child(entry, "url") or next(links, ""))
+            text = text_of(_child(entry, "content"))
+            if address and text:
+                title = title_of(_child(entry, "title"))
+                found.setdefault(address, OwnText(address, text, source, title))
+    except UnicodeDecodeError:
+        pass  # where libxml2 recovers it lets text pass that is in no encoding: the rest is lost
+    return list(found.values())
+
+
+def _child(entry: _Element, name: str) -> str:
+    return next((inner_text(child).strip() for child in entry.iterchildren(name)), "")
+
+
+def _mkdocs(index: dict[str, object], url: str) -> dict[str, Sections]:
+    pages: dict[str, Sections] = {}
+    root = absolute(url, "../")
+    for entry in objects(index.get("docs"), MAX_SECTIONS):
+        location, _, anchor = string(entry.get("location")).partition("#")
+        # The front page's is empty.
+        is_known = isinstance(entry.get("location"), str)
+        page = _page(pages, absolute(root, location)) if is_known else None
+        if page is None:
+            continue
+        title, text = string(entry.get("title")), string(entry.get("text"))
+        if anchor:
+            if len(page.sections) < MAX_SECTIONS_OF_PAGE:
+                page.sections.append((title, text))
+        else:
+            page.title, page.whole = title, text
+    return pages
+
+
+def _docusaurus(index: object, url: str) -> dict[str, Sections]:
+    """Return the pages of an index of docusaurus-search-local: lists of documents, of which the
+    first has the pages' titles (``t``), and the last the text (``t``) of sections (``s``).
+    """
+    pages: dict[str, Sections] = {}
+    groups = [objects(group.get("documents"), MAX_SECTIONS) for group in objects(index, 10)]
+    if len(groups) < 2:
+        return pages
+    for document in groups[-1]:
+        page = _page(pages, _address(url, document.get("u")))
+        if page and len(page.sections) < MAX_SECTIONS_OF_PAGE:
+            page.sections.append((string(document.get("s")), string(document.get("t"))))
+    for document in groups[0]:
+        if page := pages.get(_address(url, document.get("u"))):
+            page.title = string(document.get("t"))
+    return pages
+
+
+def _address(url: str, link: object) -> str:
+    return absolute(url, link) if link and isinstance(link, str) else ""
+
+
+def _page(pages: dict[str, Sections], address: str) -> Sections | None:
+    """Return the page of an address, a new one if there may be more."""
+    if address and address not in pages and len(pages) < MAX_TEXTS:
+        pages[address] = Sections()
+    return pages.get(address)
+
+
+def _without(whole: str, sections: list[tuple[str, str]]) -> str:
+    """Return what of a page's text stands before its sections.
+
+    MkDocs' own plugin repeats a page's whole text in its sections, that of Material for MkDocs does
+    not.
+    """
+    some = [section for section in sections if section[1]][:COMPARED]
+    if not some or not all(text in whole for _, text in some):
+        return whole
+    heading, text = some[0]
+    before = whole.partition(text)[0]
+    return before.rpartition(heading)[0] if heading and heading in before else before

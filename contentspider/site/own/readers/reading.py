@@ -1,0 +1,112 @@
+"""What sources of own texts have in common: a body as JSON or XML, and markup as text.
+
+Bodies come from anywhere. What is too large, too deep or broken is None, and has no text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from contentspider.page.document import Page
+from contentspider.page.words.tidy import tidy
+from contentspider.site.own.texts import MAX_CHARS, MAX_TITLE_CHARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lxml.etree import _Element
+
+# The index of a large documentation has some 10 MB.
+MAX_BODY_BYTES = 30_000_000
+# Objects and arrays, or tags: each takes some hundred bytes of memory, and three in the body.
+MAX_NODES = 1_000_000
+# What is marked up is longer than its text.
+MAX_MARKUP_CHARS = 4 * MAX_CHARS
+SPACE = b" \t\r\n\xef\xbb\xbf"
+MARKUP = re.compile(r"<[a-z!/?]|&#?\w{2,31};", re.IGNORECASE)
+
+
+def is_json(body: bytes) -> bool:
+    """Tell whether a body begins as an object or array of JSON does."""
+    return body[:1_000].lstrip(SPACE)[:1] in (b"{", b"[")
+
+
+def read_json(body: bytes) -> object:
+    """Return the value in a body of JSON; None if it is broken, or larger than any that we need."""
+    if len(body) > MAX_BODY_BYTES or body.count(b"{") + body.count(b"[") > MAX_NODES:
+        return None
+    try:
+        value: object = json.loads(body.decode("utf-8-sig", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def read_xml(body: bytes) -> _Element | None:
+    """Return the root of XML, however broken it is; None if nothing of it can be read.
+
+    Entities are not put in, no file or address is opened, and what libxml2 takes for a bomb ends
+    the document.
+    """
+    if len(body) > MAX_BODY_BYTES or body.count(b"<") > MAX_NODES:
+        return None
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True
+    )
+    try:
+        return etree.fromstring(body, parser)
+    except (etree.XMLSyntaxError, ValueError, LookupError):
+        return None
+
+
+def inner_text(element: _Element) -> str:
+    """Return the text in an element of XML, its entities as they are written."""
+    return "".join(map(str, element.itertext()))
+
+
+def text_of(markup: str) -> str:
+    """Return the text in HTML, a paragraph a line; what has neither tags nor entities is text
+    already, and keeps its lines.
+    """
+    markup = markup[:MAX_MARKUP_CHARS]
+    if not MARKUP.search(markup):
+        return join_lines(markup.splitlines())
+    return join_lines(block.text for block in Page.from_html(markup).content.blocks)
+
+
+def join_lines(lines: Iterable[str]) -> str:
+    """Return the text of some lines, each without control characters and halves of characters, and
+    none of them empty; it has `MAX_CHARS` characters at most.
+    """
+    found: list[str] = []
+    left = MAX_CHARS
+    for line in lines:
+        if left <= 0:
+            break
+        if clean := tidy(line, left):
+            found.append(clean)
+            left -= len(clean) + 1  # and the end of the line
+    return "\n".join(found)
+
+
+def title_of(markup: str) -> str:
+    """Return a title, in HTML or as it is, on one line of `MAX_TITLE_CHARS` characters at most."""
+    return tidy(text_of(markup[: 4 * MAX_TITLE_CHARS]).replace("\n", " "), MAX_TITLE_CHARS)
+
+
+def string(value: object) -> str:
+    """Return a value of JSON if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def objects(value: object, most: int) -> list[dict[str, object]]:
+    """Return the objects of an array of JSON, among its first *most* values; none if it is no
+    array.
+    """
+    values = islice(value, most) if isinstance(value, list) else ()
+    return [entry for entry in values if isinstance(entry, dict)]

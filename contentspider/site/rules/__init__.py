@@ -1,0 +1,1 @@
+"""Rules that do what a model does, for tools that have none."""

@@ -1,0 +1,169 @@
+"""The blocks of a site's pages side by side: where each stands in the template, and what recurs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contentspider.page.words.names import HEADINGS
+from contentspider.site.judge.rows import places
+from contentspider.site.vote.clusters import cluster_slots
+from contentspider.site.vote.copies import originals
+from contentspider.site.vote.relevance import contrasts
+from contentspider.site.vote.slots import SlotTable, count_names
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.about.hints import Hints
+    from contentspider.page.blocks import PageBlocks
+
+    Floats = NDArray[np.floating[Any]]
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+# What this share of the pages that could have it repeats is part of their template.
+TEMPLATE_SHARE = 0.4
+
+
+def number_keys(keys: Iterable[Hashable]) -> Ints:
+    """Return for each key its number: equal keys have equal numbers, counted from 0."""
+    ids: dict[Hashable, int] = {}
+    return np.fromiter((ids.setdefault(key, len(ids)) for key in keys), dtype=np.int64)
+
+
+def number_pairs(first: Ints, second: Ints) -> Ints:
+    """Return for each pair of two entries its number: equal pairs have equal numbers, from 0."""
+    return number_keys(zip(first.tolist(), second.tolist(), strict=True))
+
+
+def group_mean(groups: Ints, values: Floats, weights: Floats) -> Floats:
+    """Return for each entry the weighted mean of *values* over its group."""
+    sums = np.bincount(groups, values * weights)
+    totals = np.bincount(groups, weights)
+    return (sums / np.maximum(totals, 1e-9))[groups].astype(np.float32)
+
+
+def count_pages(groups: Ints, pages: Ints) -> Ints:
+    """Return for each group on how many pages it occurs."""
+    pairs = np.unique(groups * (pages.max() + 1) + pages)
+    return np.bincount(pairs // (pages.max() + 1), minlength=groups.max() + 1)
+
+
+def window_mean(values: Floats, weights: Floats, pages: Ints, reach: int) -> Floats:
+    """Return the weighted mean over the *reach* blocks before and after, within the page."""
+    sums = np.concatenate([[0.0], np.cumsum(values * weights, dtype=np.float64)])
+    totals = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
+    index = np.arange(len(values))
+    first = np.searchsorted(pages, pages, side="left")
+    last = np.searchsorted(pages, pages, side="right")
+    low, high = np.maximum(index - reach, first), np.minimum(index + reach + 1, last)
+    return np.asarray(
+        (sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9), dtype=np.float32
+    )
+
+
+@dataclass(slots=True)
+class SiteBlocks:
+    """All blocks of a sample of a site's pages, side by side; arrays have one entry a block.
+
+    *contents* and *hints* are the pages themselves, *pages* the number of each block's page among
+    them, *originals* that of the page that it copies (its own, if none): what is counted by these
+    counts copies once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of
+    slots, *texts* the numbers of the texts. A *spot* is a slot at one position in the layout, on
+    pages whose ``body`` is called the same. *spot_texts* and *cluster_texts* number the
+    pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
+    characters, *link_share* the share of them in links, *contrast* the
+    relevance to the page's own hints less that to other pages' hints. *common_words* is kept for
+    `contentspider.site.vote.rules.fill_in`.
+    """
+
+    contents: Sequence[PageBlocks]
+    hints: Sequence[Hints]
+    pages: Ints
+    originals: Ints
+    slots: list[str]
+    clusters: Ints
+    spots: Ints
+    texts: Ints
+    chars: Floats
+    link_share: Floats
+    contrast: Floats
+    headings: Bools
+    table: SlotTable
+    spot_texts: Ints = field(init=False)
+    cluster_texts: Ints = field(init=False)
+    common_words: Floats | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.spot_texts = number_pairs(self.spots, self.texts)
+        self.cluster_texts = number_pairs(self.clusters, self.texts)
+
+    @property
+    def distinct_pages(self) -> int:
+        """Return how many pages the blocks come from if copies count once."""
+        return len(np.unique(self.originals))
+
+    @property
+    def weights(self) -> Floats:
+        """Return how much each block counts in a mean: the root of its length."""
+        return np.sqrt(self.chars)
+
+
+def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
+    """Lay the blocks of all pages side by side and find their slots, clusters and repeated
+    texts.
+    """
+    blocks = [block for page in pages for block in page.blocks]
+    page_numbers = np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages])
+    texts = number_keys(block.text for block in blocks)
+    chars = np.array([len(block.text) for block in blocks], dtype=np.float32)
+    original = originals(page_numbers, texts, chars, len(pages))
+    paths_of: dict[int, set[str]] = {}
+    for number, page in zip(original.tolist(), pages, strict=True):
+        paths_of.setdefault(number, set()).update(block.path for block in page.blocks)
+    table = SlotTable(count_names(paths_of.values()), len(paths_of))
+    paths = {block.path: "" for block in blocks}
+    for path in paths:
+        paths[path] = table.slot(path)
+    slots = [paths[block.path] for block in blocks]
+    slot_ids = number_keys(slots)
+    distinct = list(dict.fromkeys(slots))
+    clusters = slot_ids
+    if blocks:
+        clusters = cluster_slots(
+            distinct, np.bincount(slot_ids, np.sqrt(chars)).astype(np.float64)
+        )[slot_ids]
+    positions = [(table.body(page.paths[0]), place) for page in pages for place in places(page)]
+    spots = number_keys(zip(positions, slots, strict=True))
+    return SiteBlocks(
+        contents=pages,
+        hints=hints,
+        pages=page_numbers,
+        originals=original[page_numbers],
+        slots=slots,
+        clusters=clusters,
+        spots=spots,
+        texts=texts,
+        chars=chars,
+        link_share=np.array(
+            [block.link_chars / len(block.text) for block in blocks], dtype=np.float32
+        ),
+        contrast=contrasts(pages, hints, original.tolist()),
+        headings=np.array([block.tag in HEADINGS for block in blocks]),
+        table=table,
+    )
+
+
+def repeat_shares(site: SiteBlocks) -> Floats:
+    """Return for each block on which share of its spot's other pages its text stands there too.
+
+    Copies of a page count once. In full precision: a share of just 0.4 is no more than 0.4.
+    """
+    others = count_pages(site.spot_texts, site.originals)[site.spot_texts] - 1
+    spot_pages = count_pages(site.spots, site.originals)[site.spots]
+    return np.asarray(others / np.maximum(spot_pages - 1, 1))

@@ -1,0 +1,123 @@
+"""Relevance of a text to a page's hints: the longest common subsequence.
+
+rapidfuzz counts, a hundred times as fast as pylcs and with the same result; to the letter of the
+paper (`contentspider.site.vote.paper`) pylcs does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rapidfuzz.distance import LCSseq
+from rapidfuzz.process import cdist
+
+from contentspider.page.about.hints import squeeze
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.about.hints import Hints
+    from contentspider.page.blocks import PageBlocks
+
+# How many other pages' hints a block is compared with: their mean is what any text would reach.
+CONTRAST_PAGES = 3
+# A hint that this share of the pages gives (and at least two pages) is the site's, not the page's.
+SHARED_HINT = 0.1
+# A description is a few hundred characters long: what a block shares with it shows within this
+# length.
+MAX_CHARS = 1_000
+
+
+def lcs_length(first: str, second: str) -> int:
+    """Return the length of the longest common subsequence of two texts, in characters.
+
+    Each text is cut to its first `MAX_CHARS` characters.
+    """
+    return int(LCSseq.similarity(first[:MAX_CHARS], second[:MAX_CHARS]))
+
+
+def lcs_length_pylcs(first: str, second: str) -> int:
+    """Return what `lcs_length` does, counted by pylcs, the library of the paper.
+
+    It fills a table of ``len(first) * len(second)`` cells and holds the GIL meanwhile: at most
+    `MAX_CHARS` times `MAX_CHARS` here, 7 ms. It is imported when it is first called.
+    """
+    import pylcs
+
+    return int(pylcs.lcs_sequence_length(first[:MAX_CHARS], second[:MAX_CHARS]))
+
+
+def own_hints(hints: Sequence[Hints], originals: Sequence[int] | None = None) -> list[list[str]]:
+    """Return each page's hints, squeezed, without those that many pages share.
+
+    *originals* gives for each page the number of the page that it copies (`site.copies`): copies
+    count once. A title shared in part (the name of the site behind a dash) is harmless: the
+    contrast takes it off.
+    """
+    numbers = range(len(hints)) if originals is None else originals
+    givers: dict[str, set[int]] = {}
+    for page, original in zip(hints, numbers, strict=True):
+        for text in page.texts():
+            givers.setdefault(text, set()).add(original)
+    count = len(set(numbers))
+    limit = max(2, SHARED_HINT * count)
+    return [
+        [squeeze(text) for text in page.texts() if len(givers[text]) < limit or count == 1][:6]
+        for page in hints
+    ]
+
+
+def other_hints(
+    own: Sequence[list[str]], originals: Sequence[int] | None = None
+) -> list[list[list[str]]]:
+    """Return for each page the hints of up to `CONTRAST_PAGES` others that have some, to compare
+    its own with.
+
+    They stand at fixed distances: the same pages for every block of a page, and no random state.
+    A copy of the page is no other (*originals* as in `own_hints`).
+    """
+    count = len(own)
+    numbers = range(count) if originals is None else originals
+    step = max(1, count // (CONTRAST_PAGES + 1))
+    found = []
+    for number in range(count):
+        others = [(number + times * step) % count for times in range(1, CONTRAST_PAGES + 1)]
+        found.append(
+            [own[other] for other in others if own[other] and numbers[other] != numbers[number]]
+        )
+    return found
+
+
+def lcs_lengths(texts: Sequence[str], hints: Sequence[str]) -> NDArray[np.int32]:
+    """Return `lcs_length` of each text with each hint, one row a text; many at once cost a tenth of
+    single calls.
+    """
+    cut = [[text[:MAX_CHARS] for text in many] for many in (texts, hints)]
+    return cdist(*cut, scorer=LCSseq.similarity, dtype=np.int32)
+
+
+def contrasts(
+    pages: Sequence[PageBlocks], hints: Sequence[Hints], originals: Sequence[int] | None = None
+) -> NDArray[np.float32]:
+    """Return for each block of *pages* its relevance to its own page's hints less the mean of that
+    to other pages' hints (*originals* as in `own_hints`).
+    """
+    own = own_hints(hints, originals)
+    values: list[NDArray[np.float32]] = []
+    for page, mine, others in zip(pages, own, other_hints(own, originals), strict=True):
+        if not mine or not page.blocks:
+            values.append(np.zeros(len(page.blocks), dtype=np.float32))
+            continue
+        every = [hint for many in (mine, *others) for hint in many]
+        lengths = lcs_lengths([squeeze(block.text[:MAX_CHARS]) for block in page.blocks], every)
+        shares = lengths / np.array([max(min(len(hint), MAX_CHARS), 1) for hint in every])
+        best = [
+            part.max(axis=1)
+            for part in np.split(shares, np.cumsum([len(mine), *map(len, others)])[:-1], axis=1)
+        ]
+        expected = np.mean(best[1:], axis=0) if others else 0.0
+        values.append((best[0] - expected).astype(np.float32))
+    return np.concatenate(values)

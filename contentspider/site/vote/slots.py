@@ -1,0 +1,80 @@
+"""Slots of a template: which selector paths of a site's pages are the same place.
+
+The selector paths of one template differ from page to page: a class on ``body`` names the page, an
+id carries its number. Names that few pages use are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from contentspider.page.words.names import step_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+NAME = re.compile(r"[#.\[][^#.\[]+")
+# A name that fewer pages use than this share belongs to a page, a post or a category, not the
+# template.
+MIN_NAME_SHARE = 0.05
+MAX_STEPS = 50_000
+
+
+def step_names(step: str) -> list[str]:
+    """Return the names in a step of a selector path: ``#id``, ``.class``, ``[role]``."""
+    return NAME.findall(step)
+
+
+class SlotTable:
+    """Maps raw selector paths to the slots of one site.
+
+    *name_pages* counts on how many of the site's *pages* each name is used.
+    """
+
+    def __init__(self, name_pages: Mapping[str, int], pages: int) -> None:
+        self.kept = frozenset(
+            name
+            for name, count in name_pages.items()
+            if count >= max(2, MIN_NAME_SHARE * pages) or pages == 1
+        )
+        self._steps: dict[str, str] = {}
+
+    @classmethod
+    def of_names(cls, kept: Iterable[str]) -> SlotTable:
+        """Return a table that keeps just these names."""
+        return cls(dict.fromkeys(kept, 2), 2)
+
+    def step(self, step: str) -> str:
+        """Return a step with only the names that the site's template uses."""
+        slot = self._steps.get(step)
+        if slot is None:
+            if len(self._steps) >= MAX_STEPS:
+                self._steps.clear()
+            names = sorted(name for name in step_names(step) if name in self.kept)
+            slot = self._steps[step] = step_tag(step) + "".join(names)
+        return slot
+
+    def body(self, path: str) -> str:
+        """Return the path's first step with only the names that the site's template uses."""
+        return self.step(path.split("/", 1)[0])
+
+    def slot(self, path: str) -> str:
+        """Return the path with only the names that the site's template uses, without body's."""
+        known = self._steps
+        body, *steps = path.split("/")
+        return "/".join([step_tag(body), *[known.get(step) or self.step(step) for step in steps]])
+
+
+def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:
+    """Return on how many pages each name of a step is used; a page is given by its paths."""
+    counts: dict[str, int] = {}
+    for paths in pages:
+        names = {
+            name
+            for step in {step for path in paths for step in path.split("/")}
+            for name in step_names(step)
+        }
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+    return counts

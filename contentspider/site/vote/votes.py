@@ -1,0 +1,228 @@
+"""What the whole site says of each block: the votes of Algorithm 1, by slot and cluster.
+
+The paper sums the relevance of a cluster's blocks over all pages of the site. Here the log odds of
+the prior are summed the same way, at several widths, since a narrow slot is precise and a wide one
+has seen more blocks; relevance decides where they do not; and what only the site can know
+(`contentspider.site.vote.rules`) speaks against them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contentspider.page.text import SENTENCE_CHARS
+from contentspider.site.vote.blocks import (
+    TEMPLATE_SHARE,
+    count_pages,
+    group_mean,
+    repeat_shares,
+    window_mean,
+)
+from contentspider.site.vote.rules import RULES, TRUSTED, split_comments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.site.vote.blocks import SiteBlocks
+    from contentspider.site.vote.rules import Rule
+
+    Floats = NDArray[np.floating[Any]]
+    Bools = NDArray[np.bool_]
+
+# Added to the log odds as far as the site was seen: of its content more is missed than wrongly
+# kept.
+LENIENCY = 0.3
+# Pages after which the site knows of a block as much as the page does.
+SITE_TRUSTED = 20
+# What a cluster's relevance to the hints adds where the others are undecided. More of it keeps
+# teasers.
+RELEVANCE = 0.5
+# How much a repeated short text follows the blocks beside it, in log odds.
+LABEL_COMPANY = 1.5
+# A label that more than this share of its spot's other pages have says nothing of any of them, if
+# the spot is on most pages of a site of at least so many.
+CONSTANT_SHARE = 0.7
+CONSTANT_PAGES = 5
+# A page of which the vote keeps nothing is judged by itself if the prior keeps this much prose of
+# it and it is that much of an article.
+ARTICLE_CHARS = 200
+ARTICLE_RANK = 0.5
+# Blocks before and after that are beside a block, and those that a repeated label follows.
+BESIDE_REACH = 3
+COMPANY_REACH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Voter:
+    """A voter: *probability* of being content for each block, and how much that counts.
+
+    *probability* is called with all blocks of a site and the prior's probability of each, and
+    returns one for each block, from 0 to 1; *weight* is relative to that of the other voters.
+    """
+
+    name: str
+    weight: float
+    probability: Callable[[SiteBlocks, Floats], Floats]
+
+
+def by_block(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return what the prior says of each block by itself; of a site of which much was seen rather
+    what it says of the block's spot.
+    """
+    seen = site.distinct_pages
+    trust = seen / (seen + SITE_TRUSTED)
+    return trust * by_slot(site, prior) + (1 - trust) * prior
+
+
+def by_cluster(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return what the prior says of each block's cluster, in the mean."""
+    return group_mean(site.clusters, prior, site.weights)
+
+
+def by_slot(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return what the prior says of each block's spot as far as it was seen often enough, else of
+    its cluster.
+    """
+    seen = np.bincount(site.spots)[site.spots]
+    trust = seen / (seen + TRUSTED)
+    return trust * group_mean(site.spots, prior, site.weights) + (1 - trust) * by_cluster(
+        site, prior
+    )
+
+
+def by_articles(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return what the prior says of each block's cluster on those pages that are articles."""
+    ranks = article_ranks(site, prior)[site.pages]
+    return group_mean(site.clusters, prior, (site.weights * ranks**2 + 1e-6).astype(np.float32))
+
+
+def by_neighbours(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return what the prior says of the clusters of the blocks beside each."""
+    return window_mean(by_cluster(site, prior), site.weights, site.pages, BESIDE_REACH)
+
+
+def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
+    """Return for each page how much of an article it is, from 0 to 1, by the prior's share of its
+    text.
+
+    On a listing the title of an article is a link among others: it must not outvote the one that
+    stands above the article on its own page.
+    """
+    share = np.bincount(site.pages, prior * site.chars) / np.bincount(site.pages, site.chars)
+    return (share / max(float(np.quantile(share, 0.9)), 0.05)).clip(0, 1).astype(np.float32)
+
+
+# How much each counts was measured on the open corpora, see docs/how-it-works.md.
+VOTERS: tuple[Voter, ...] = (
+    Voter("block", 1.0, by_block),
+    Voter("slot", 2.0, by_slot),
+    Voter("articles", 3.0, by_articles),
+    Voter("beside", 1.0, by_neighbours),
+)
+
+
+def vote(
+    site: SiteBlocks,
+    prior: Floats,
+    unnamed: Floats,
+    voters: Sequence[Voter] = VOTERS,
+    rules: Sequence[Rule] = RULES,
+) -> Floats:
+    """Return for each block the probability, from 0 to 1, that it is content by the vote of the
+    whole site.
+
+    *prior* is each block's probability from its page alone, *unnamed* the same had nothing been
+    called a comment: it judges the posts of a discussion. The result is the mean of the *voters'*
+    log odds by their weights; relevance to the hints is added where they are undecided; the
+    *rules'* evidence is taken from it; and short texts that recur go with what is beside them.
+    """
+    _, discussion = split_comments(site, prior)
+    prior = np.where(discussion, unnamed, prior)
+    odds = mean_odds(site, prior, voters)
+    odds = odds + relevance_odds(site, odds)
+    against = strongest_evidence(site, prior, rules)
+    odds = settle_labels(site, odds - against, against > 0)
+    odds = np.where(emptied(site, prior, odds), log_odds(prior), odds)
+    return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
+
+
+def log_odds(probability: Floats) -> Floats:
+    """Return the logarithm of the odds; what is nearer than 1 % to 0 or 1 counts as that near."""
+    clipped = np.clip(probability, 0.01, 0.99)
+    return np.log(clipped / (1 - clipped)).astype(np.float32)
+
+
+def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Floats:
+    """Return the mean of the voters' log odds by their weights, and `leniency` more."""
+    odds = [voter.weight * log_odds(voter.probability(site, prior)) for voter in voters]
+    mean = np.sum(odds, axis=0) / sum(voter.weight for voter in voters)
+    return np.asarray(mean + leniency(site))
+
+
+def leniency(site: SiteBlocks) -> float:
+    """Return what is added to the log odds of each block of a site."""
+    seen = site.distinct_pages
+    return LENIENCY * seen / (seen + TRUSTED)
+
+
+def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
+    """Return what the contrast of a block's cluster adds: most where the *odds* are even."""
+    undecided = 1 - np.tanh(odds / 2) ** 2  # 4 p (1 - p)
+    contrast = group_mean(site.clusters, site.contrast, site.weights)
+    return np.asarray(RELEVANCE * undecided * contrast.clip(-0.2, 0.5))
+
+
+def strongest_evidence(site: SiteBlocks, prior: Floats, rules: Sequence[Rule]) -> Floats:
+    """Return what the rules take from each block's log odds: the weightiest evidence of any."""
+    against = np.zeros(len(site.chars))
+    for rule in rules:
+        against = np.maximum(against, rule.weight * rule.evidence(site, prior))
+    return against
+
+
+def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
+    """Tell which blocks are on pages of which the vote keeps nothing, but the prior an article.
+
+    No answer is the worst answer: there the page alone is believed. A page counts as an article by
+    `article_ranks`; that nothing is kept of listings is right.
+    """
+    prose = site.chars * (1 - site.link_share)
+    kept, alone = (
+        np.bincount(site.pages, np.where(chosen, prose, 0)) for chosen in (odds >= 0, prior >= 0.5)
+    )
+    empty = (
+        (kept < SENTENCE_CHARS)
+        & (alone >= ARTICLE_CHARS)
+        & (article_ranks(site, prior) >= ARTICLE_RANK)
+    )
+    return empty[site.pages]
+
+
+def settle_labels(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
+    """Return the *odds* with those of short texts that the site repeats settled by their company.
+
+    Such a text is a heading of the content ("Ingredients"), or a label of the template ("Read
+    more"): as what is beside it. One that is no heading, and stands on nearly every page of the
+    site, says nothing of any of them. What was *overruled* stays so.
+    """
+    share = repeat_shares(site)
+    label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
+    company = window_mean(
+        np.tanh(odds / 2), np.where(label, 0, site.weights), site.pages, COMPANY_REACH
+    )
+    settled = np.where(label, odds - leniency(site) + LABEL_COMPANY * company, odds)
+    spot_pages = count_pages(site.spots, site.originals)[site.spots]
+    site_pages = site.distinct_pages
+    constant = (
+        label
+        & ~site.headings
+        & (share > CONSTANT_SHARE)
+        & (spot_pages > site_pages / 2)
+        & (site_pages >= CONSTANT_PAGES)
+    )
+    return np.where(constant, settled - 2 * LABEL_COMPANY, settled)

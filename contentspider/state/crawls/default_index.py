@@ -1,0 +1,38 @@
+"""The search index of who names none: beside the crawls' state."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# In place of an index's URL.
+DEFAULT = "default"
+FOLDER = "index"
+
+
+def index_url(url: str, state_dir: str = "") -> str:
+    """Return *url*, or for ``default`` that of the index in the folder of crawls' state: the one
+    that is there, else tantivy's, or SQLite's where tantivy is not installed.
+    """
+    if url != DEFAULT:
+        return url
+    places = _places(state_dir)
+    there = [scheme for scheme, path in places.items() if path.exists()]
+    scheme = (there or [name for name in places if name == "sqlite" or find_spec(name)])[0]
+    return f"{scheme}:{places[scheme]}"
+
+
+def has_default(state_dir: str = "") -> bool:
+    """Tell whether there is an index that nobody named."""
+    return any(path.exists() for path in _places(state_dir).values())
+
+
+def _places(state_dir: str) -> dict[str, Path]:
+    # Scrapy comes with it, for which a command's help need not wait.
+    from contentspider.state.crawls.ledgers import state_folder
+
+    folder = state_folder(state_dir) / FOLDER
+    return {"tantivy": folder / "tantivy", "sqlite": folder / "pages.db"}

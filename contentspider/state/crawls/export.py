@@ -1,0 +1,118 @@
+"""The items of a crawl, from its ledger to files, and one by one to standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from itemadapter import ItemAdapter
+from scrapy import signals
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.scope import crawl_name
+from contentspider.ground.terminal import printable
+from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_of, state_folder
+from contentspider.state.history.takeover import UNCHANGED
+from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scrapy.crawler import Crawler
+
+    from contentspider.state.files.formats import Output
+
+
+def find_crawl(name: str, state_dir: str = "") -> Path:
+    """Return the ledger of a crawl, given by what it crawls, its name or its file; raises
+    `ContentSpiderError` if there is none. *state_dir* is the folder of crawls' state ("": the
+    usual one).
+    """
+    folder = state_folder(state_dir)
+    return _find(name, folder, (Path(name), crawl_ledger(name, state_dir), folder / name))
+
+
+def find_history(name: str, state_dir: str = "") -> Path:
+    """Return the history of a crawl, given as in `find_crawl` (a file: that of its ledger or its
+    own).
+    """
+    folder = state_folder(state_dir) / HISTORIES
+    given = Path(name)
+    own = given if given.parent.name == HISTORIES else history_of(given)
+    return _find(name, folder, (own, history_of(crawl_ledger(name, state_dir)), folder / name))
+
+
+def histories(state_dir: str = "") -> list[Path]:
+    """Return all histories in a folder of crawls' state."""
+    return sorted((state_folder(state_dir) / HISTORIES).glob("*.sqlite"))
+
+
+def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
+    """Return the first of *paths* that is a file, else the one in *folder* that is the site's."""
+    for path in paths:
+        if path.is_file():
+            return path
+    known = sorted(path.stem for path in folder.glob("*.sqlite"))
+    try:
+        asked = crawl_name([name])
+    except (ContentSpiderError, ValueError):
+        asked = ""
+    # Without the digest of a scope or a path: it is one of the site's, if there is only one.
+    fitting = [stem for stem in known if stem == asked] or [
+        stem
+        for stem in known
+        if asked and re.fullmatch(f"{re.escape(asked)}-.+-[0-9a-f]{{8}}", stem)
+    ]
+    if len(fitting) == 1:
+        return folder / f"{fitting[0]}.sqlite"
+    raise ContentSpiderError(
+        f"{printable(name)}: no such file or folder, and no crawl of that name in {folder}; there"
+        f" are: {', '.join(fitting or known) or 'none'}"
+    )
+
+
+def export_items(crawl: Path, outputs: list[Output]) -> int:
+    """Write all released items of a ledger to *outputs*, and return their number.
+
+    Each is put in its place when it is whole; if no item is out, nothing is written, but where
+    only changes were asked for and there were none.
+    """
+    ledger = Ledger(crawl, read_only=True)
+
+    def records() -> Iterator[dict[str, Any]]:
+        return map(json.loads, ledger.items.lines())
+
+    try:
+        written = ledger.items.count()
+        if written or ledger.items.count(UNCHANGED):
+            for output in outputs:
+                output.write(records)
+        return written
+    finally:
+        ledger.close()
+
+
+class LinesToStdout:
+    """Writes each item of a crawl to standard output when it comes out, a JSON line each; the crawl
+    is stopped if nobody reads them any more.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        crawler.signals.connect(self.write, signal=signals.item_scraped)
+
+    def write(self, item: Any) -> None:
+        """Write an item."""
+        line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
+        try:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # What Python flushes at its end has no reader either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._stopping = asyncio.get_running_loop().create_task(self._crawler.stop_async())

@@ -1,0 +1,1 @@
+"""Files that a crawl writes: items in several formats, WARC."""

@@ -1,0 +1,272 @@
+"""Files of items in the formats that people ask for, each put in its place when it is whole."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import quote, unquote
+from xml.sax.saxutils import escape as escape_xml
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files.parquet import check_parquet, write_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    Record = Mapping[str, Any]
+    # Asked for once or twice: a CSV's columns are said before its rows.
+    Records = Callable[[], Iterable[Record]]
+
+# By the ending of a file; a page's own file in a folder has one of PAGE_KINDS.
+KINDS = {
+    ".jsonl": "jsonl",
+    ".jl": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".xml": "xml",
+    ".md": "md",
+    ".txt": "txt",
+    ".parquet": "parquet",
+}
+PAGE_KINDS = ("md", "txt", "html", "json")
+STDOUT = "-"
+# A spreadsheet takes what begins so for a formula, and runs it.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# XML 1.0 can hold no other characters, and nobody wants them in a text.
+NO_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+MAX_STEM_BYTES = 120
+HEAD_FIELDS = ("url", "title", "language")
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where items go: a file of a *kind*, or, if *is_folder*, one file a page in a folder."""
+
+    path: Path
+    kind: str
+    is_folder: bool = False
+
+    @classmethod
+    def parse(cls, text: str, page_kind: str = "md") -> Output:
+        """Return the output that a command line names; raises `ContentSpiderError` if it cannot be.
+
+        A name that ends with a slash is a folder, which is made; so is a folder that is there. The
+        ending of other names says the kind.
+        """
+        path = Path(text)
+        kind = KINDS.get(path.suffix.lower(), "")
+        is_folder = text.endswith(("/", os.sep)) or (not kind and path.is_dir())
+        if not is_folder and not kind:
+            raise ContentSpiderError(
+                f"-o {text}: its ending names no format; use one of {', '.join(KINDS)}, - for"
+                " standard output, or a folder/ for one file a page"
+            )
+        if kind == "parquet" and not is_folder:
+            check_parquet()
+        parent = path.resolve().parent
+        if not parent.is_dir():
+            raise ContentSpiderError(f"-o {text}: its folder does not exist")
+        if path.is_dir() and not is_folder:
+            raise ContentSpiderError(f"-o {text} cannot be written: it is a folder")
+        folder = path if path.is_dir() else parent
+        if not os.access(folder, os.W_OK):
+            raise ContentSpiderError(
+                f"-o {text} cannot be written: {folder} is read-only for you; give another place"
+            )
+        return cls(path, page_kind if is_folder else kind, is_folder)
+
+    def write(self, records: Records) -> int:
+        """Write all items and return their number; what was there before stays until all are
+        written. Raises `ContentSpiderError` if they cannot be.
+        """
+        if self.is_folder:
+            return self._write_pages(records)
+        with replacing(self.path) as file:
+            return WRITERS[self.kind](records, file)
+
+    def _write_pages(self, records: Records) -> int:
+        try:
+            self.path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise ContentSpiderError(f"{self.path} cannot be made: {error.strerror}") from error
+        written = 0
+        for record in records():
+            with replacing(self.path / page_file(_url(record), self.kind)) as file:
+                file.write(_encode(PAGES[self.kind](record)))
+            written += 1
+        return written
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of *path* when it has been written; a failure leaves what
+    was there. Raises `ContentSpiderError` if it cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise ContentSpiderError(
+            f"{path} cannot be written: {error.strerror or error}; what was there is left as it was"
+        ) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def page_file(url: str, kind: str) -> str:
+    """Return the name of a page's own file: what can be read of its address, and a digest that
+    tells it from others.
+
+    >>> page_file("https://example.org/../a b?c=1", "md")
+    'example.org-a-b-c-1-7b8f7d41b72a.md'
+    """
+    words = re.findall(r"[^\W_]+(?:[._][^\W_]+)*", unquote(url.partition("://")[2] or url))
+    stem = "-".join(words).encode("utf-8", "replace")[:MAX_STEM_BYTES].decode(errors="ignore")
+    digest = sha256(url.encode("utf-8", "replace")).hexdigest()[:12]
+    return f"{stem or 'page'}-{digest}.{kind}"
+
+
+def _encode(text: str) -> bytes:
+    """Return the text as UTF-8; half of a surrogate pair, which no file can hold, is replaced."""
+    return text.encode("utf-8", "replace")
+
+
+def _clean(text: str) -> str:
+    return NO_TEXT.sub("\ufffd", text)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _url(record: Record) -> str:
+    return str(record.get("url") or "")
+
+
+def _write_lines(records: Records, file: BinaryIO) -> int:
+    return _write_parts((_json(record) + "\n" for record in records()), file)
+
+
+def _write_json(records: Records, file: BinaryIO) -> int:
+    file.write(b"[\n")
+    written = _write_parts(map(_json, records()), file, ",\n")
+    file.write(b"\n]\n")
+    return written
+
+
+def _write_parts(parts: Iterable[str], file: BinaryIO, separator: str = "") -> int:
+    written = 0
+    for part in parts:
+        file.write(_encode(separator + part if written else part))
+        written += 1
+    return written
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, (list, tuple)) and all(isinstance(entry, str) for entry in value):
+        value = ", ".join(value)
+    elif isinstance(value, (dict, list, tuple)):
+        value = _json(value)
+    if not isinstance(value, str):
+        return value
+    return ("'" if value.startswith(FORMULA_STARTS) else "") + _clean(value)
+
+
+def _write_csv(records: Records, file: BinaryIO) -> int:
+    # Not every item has every field.
+    columns = list(dict.fromkeys(chain.from_iterable(records())))
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
+    rows = csv.writer(text)
+    rows.writerow(map(_cell, columns))
+    written = 0
+    for record in records():
+        rows.writerow([_cell(record.get(column)) for column in columns])
+        written += 1
+    text.detach()
+    return written
+
+
+def _element(name: str, value: object) -> str:
+    name = re.sub(r"^(?=[^a-zA-Z_])", "_", re.sub(r"[^\w.-]", "_", name, flags=re.ASCII))
+    if isinstance(value, dict):
+        inside = "".join(_element(str(key), entry) for key, entry in value.items())
+    elif isinstance(value, (list, tuple)):
+        inside = "".join(_element("value", entry) for entry in value)
+    else:
+        inside = escape_xml(_clean("" if value is None else str(value)), {"\r": "&#13;"})
+    return f"<{name}>{inside}</{name}>"
+
+
+def _write_xml(records: Records, file: BinaryIO) -> int:
+    file.write(b'<?xml version="1.0" encoding="utf-8"?>\n<items>\n')
+    parts = (_element("item", dict(record)) + "\n" for record in records())
+    written = _write_parts(parts, file)
+    file.write(b"</items>\n")
+    return written
+
+
+def _markdown(record: Record) -> str:
+    text = str(record.get("content_markdown") or record.get("content") or "")
+    source = quote(_encode(_url(record)), safe=";/?:@&=+$,#%[]!~*'()")
+    return _clean(f"<{source}>\n\n{text}".rstrip() + "\n")
+
+
+def _text(record: Record) -> str:
+    title, text = str(record.get("title") or ""), str(record.get("content") or "")
+    head = _url(record) + (f"\n{title}" if title and not text.startswith(title) else "")
+    return _clean(f"{head}\n\n{text}".rstrip() + "\n")
+
+
+def _html(record: Record) -> str:
+    url, title, language = (escape(str(record.get(name) or "")) for name in HEAD_FIELDS)
+    lang = f' lang="{language}"' if language else ""
+    body = str(record.get("content_html") or "")
+    if not body:  # an item of the user's own
+        lines = str(record.get("content") or "").split("\n")
+        body = "\n".join(f"<p>{escape(line)}</p>" for line in lines)
+    return _clean(
+        f"<!DOCTYPE html>\n<html{lang}>\n"
+        f'<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        f'<link rel="canonical" href="{url}">\n</head>\n<body>\n{body}\n</body>\n</html>\n'
+    )
+
+
+PAGES: dict[str, Callable[[Record], str]] = {
+    "md": _markdown,
+    "txt": _text,
+    "html": _html,
+    "json": lambda record: _json(record) + "\n",
+}
+
+
+def _all_pages(kind: str, separator: str) -> Callable[[Records, BinaryIO], int]:
+    def write(records: Records, file: BinaryIO) -> int:
+        return _write_parts(map(PAGES[kind], records()), file, separator)
+
+    return write
+
+
+WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
+    "jsonl": _write_lines,
+    "json": _write_json,
+    "csv": _write_csv,
+    "xml": _write_xml,
+    "md": _all_pages("md", "\n---\n\n"),
+    "txt": _all_pages("txt", "\n" + "=" * 80 + "\n\n"),
+    "parquet": write_parquet,
+}

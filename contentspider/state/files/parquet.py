@@ -1,0 +1,170 @@
+"""Items as a Parquet file: columns of fixed types, written a bounded number of items at a time."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from contentspider.ground.errors import ContentSpiderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    import pyarrow
+
+# What our own fields are, whatever a crawl's items happen to hold: two crawls' files fit together.
+OWN = (
+    dict.fromkeys(
+        "url id site title description language content content_markdown content_html canonical"
+        " published_at modified_at image page_type content_hash model_version crawled_at change"
+        " first_seen changed_at".split(),
+        "text",
+    )
+    | dict.fromkeys(("headings", "author", "section", "keywords"), "texts")
+    | dict.fromkeys(("confidence", "change_ratio"), "number")
+    | {"passages": "passages"}
+)
+LISTS = ("texts", "passages")
+PASSAGE = {"id", "heading_path", "text"}
+# A row group is held in memory, by the writer as by a reader.
+MAX_ROWS = 5_000
+MAX_CHARS = 32_000_000
+MAX_INTEGER = 2**63
+
+
+def check_parquet() -> None:
+    """Raise `ContentSpiderError` if what writes Parquet is not installed."""
+    if find_spec("pyarrow") is None:
+        raise ContentSpiderError(
+            "Parquet needs pyarrow: pip install 'contentspider[parquet]', or give another format,"
+            " such as .jsonl"
+        )
+
+
+def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: BinaryIO) -> int:
+    """Write all items and return their number; *records* is asked twice: a file's columns are said
+    before its rows. Raises OSError if the disk is full.
+
+    Texts are strings, lists of texts lists of strings, numbers int64 or double; what has another
+    form in any item (an object, other lists, texts here and numbers there) is JSON, as a string.
+    """
+    check_parquet()
+    from pyarrow import parquet
+
+    kinds: dict[str, str] = {}
+    for record in records():
+        for name, value in record.items():
+            kinds[name] = _merged(kinds.get(name, OWN.get(name, "")), _kind(value))
+    kinds = kinds or dict(OWN)
+    schema = _schema(kinds)
+    written = 0
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for rows in _groups(records()):
+            writer.write_table(_table(rows, kinds, schema))
+            written += len(rows)
+    return written
+
+
+def _kind(value: object) -> str:
+    """Return what a value is: "" (none), truth, integer, number, text, empty (a list), texts,
+    passages or json.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, int):
+        return "integer" if -MAX_INTEGER <= value < MAX_INTEGER else "json"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, (list, tuple)):
+        if all(isinstance(entry, str) for entry in value):
+            return "texts" if value else "empty"
+        if all(isinstance(entry, dict) and entry.keys() == PASSAGE for entry in value):
+            return "passages"
+    return "json"
+
+
+def _merged(one: str, other: str) -> str:
+    """Return the kind of a column that holds values of two kinds."""
+    if one == other or not other:
+        return one
+    if not one:
+        return other
+    both = {one, other}
+    if both == {"integer", "number"}:
+        return "number"
+    return next((kind for kind in LISTS if both == {"empty", kind}), "json")
+
+
+def _schema(kinds: Mapping[str, str]) -> pyarrow.Schema:
+    import pyarrow
+
+    texts = pyarrow.list_(pyarrow.string())
+    passage = {"id": pyarrow.string(), "heading_path": texts, "text": pyarrow.string()}
+    types = {
+        "truth": pyarrow.bool_(),
+        "integer": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "empty": texts,
+        "texts": texts,
+        "passages": pyarrow.list_(pyarrow.struct(list(passage.items()))),
+    }
+    return pyarrow.schema(
+        (_text(name), types.get(kind, pyarrow.string())) for name, kind in kinds.items()
+    )
+
+
+def _groups(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """Yield the items of a row group each."""
+    rows: list[Mapping[str, Any]] = []
+    chars = 0
+    for record in records:
+        rows.append(record)
+        chars += sum(len(value) for value in record.values() if isinstance(value, str))
+        if len(rows) == MAX_ROWS or chars >= MAX_CHARS:
+            yield rows
+            rows, chars = [], 0
+    if rows:
+        yield rows
+
+
+def _table(
+    rows: list[Mapping[str, Any]], kinds: Mapping[str, str], schema: pyarrow.Schema
+) -> pyarrow.Table:
+    import pyarrow
+
+    columns = [
+        pyarrow.array([_value(row.get(name), kind) for row in rows], column.type)
+        for (name, kind), column in zip(kinds.items(), schema, strict=True)
+    ]
+    return pyarrow.Table.from_arrays(columns, schema=schema)
+
+
+def _value(value: Any, kind: str) -> object:
+    if value is None:
+        return None
+    if kind == "json":
+        return _text(json.dumps(value, ensure_ascii=False, default=str))
+    if kind == "passages":
+        return [
+            {
+                "id": _text(entry["id"]),
+                "heading_path": [_text(heading) for heading in entry["heading_path"]],
+                "text": _text(entry["text"]),
+            }
+            for entry in value
+        ]
+    if kind in ("texts", "empty"):
+        return [_text(entry) for entry in value]
+    if kind == "number":
+        return float(value)
+    return _text(value) if kind == "text" else value
+
+
+def _text(text: str) -> str:
+    # Half of a surrogate pair, which no file can hold, is replaced.
+    return text.encode("utf-8", "replace").decode()

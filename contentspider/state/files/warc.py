@@ -1,0 +1,183 @@
+"""WARC files: what was asked and answered, as it was received, one gzip member a record."""
+
+from __future__ import annotations
+
+import io
+import os
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from filelock import FileLock, Timeout
+
+from contentspider.ground.errors import ContentSpiderError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Headers = Sequence[tuple[str, str]]
+
+GZIP = b"\x1f\x8b"
+CHUNK_BYTES = 65_536
+# They let others in as the crawl was let in.
+SECRETS = frozenset(["authorization", "cookie", "proxy-authorization"])
+# They tell how the body was sent, not how it is kept.
+TRANSFER = frozenset(["transfer-encoding", "content-length", "connection", "keep-alive"])
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its answer: the *body* without Transfer-Encoding, but in its
+    Content-Encoding.
+    """
+
+    url: str
+    method: str
+    target: str
+    request_headers: Headers
+    request_body: bytes
+    status: str
+    response_headers: Headers
+    body: bytes
+    address: str = ""
+
+
+class WarcFile:
+    """Appends records to the WARC file *path*, which is made if it is not there.
+
+    What a killed process has left of a record at its end is cut off. Raises `ContentSpiderError` if
+    warcio is missing, if the file cannot be written, is no gzip file, or another process writes it.
+    """
+
+    def __init__(self, path: Path, software: str) -> None:
+        check_warc(path)
+        self.path = path
+        self._lock = FileLock(
+            path.with_name(f".{path.name}.lock"), thread_local=False, blocking=False
+        )
+        try:
+            self._lock.acquire()
+            # Not "a": what a full disk has cut is taken back; nor with a buffer, which would write
+            # the rest of it when the file is closed.
+            self._file = path.open("r+b" if path.exists() else "w+b", buffering=0)
+        except Timeout as error:
+            raise ContentSpiderError(
+                f"{path} is being written by another crawl; give this one another file"
+            ) from error
+        except OSError as error:
+            self._lock.release()
+            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+        try:
+            self._end = whole_bytes(self._file)
+            self._append(_information(path.name, software))
+        except zlib.error as error:
+            self.close()
+            raise ContentSpiderError(
+                f"{path} is no compressed WARC file, and is left as it is: give another name"
+            ) from error
+        except OSError as error:
+            self.close()
+            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+
+    def write(self, exchange: Exchange) -> None:
+        """Append the records of a request and its answer, and hand them to the system; raises
+        OSError, and leaves the file as it was, if the disk is full.
+        """
+        self._append(_records(exchange))
+
+    def _append(self, records: bytes) -> None:
+        try:
+            self._file.seek(self._end)
+            self._file.truncate()
+            left = memoryview(records)
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._file.fileno(), self._end)
+            raise
+        self._end += len(records)
+
+    def close(self) -> None:
+        """Close the file."""
+        with suppress(OSError):
+            self._file.close()
+        Path(self._lock.lock_file).unlink(missing_ok=True)  # before others can have it
+        self._lock.release()
+
+
+def check_warc(path: Path) -> None:
+    """Raise `ContentSpiderError` if what writes WARC is not installed, or *path* cannot be one."""
+    if find_spec("warcio") is None:
+        raise ContentSpiderError("WARC files need warcio: pip install 'contentspider[warc]'")
+    if not path.absolute().parent.is_dir():
+        raise ContentSpiderError(f"{path} cannot be written: its folder does not exist")
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(len(GZIP))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+    if not GZIP.startswith(beginning):
+        raise ContentSpiderError(
+            f"{path} is no compressed WARC file, and is left as it is: give another name"
+        )
+
+
+def whole_bytes(file: BinaryIO) -> int:
+    """Return how many bytes of a gzip file are whole members; raises zlib.error if it is none."""
+    end = read = 0
+    member = zlib.decompressobj(zlib.MAX_WBITS + 16)
+    while data := file.read(CHUNK_BYTES):
+        read += len(data)
+        while data:
+            member.decompress(data)
+            data = member.unused_data
+            if member.eof:
+                end = read - len(data)
+                member = zlib.decompressobj(zlib.MAX_WBITS + 16)
+    return end
+
+
+def _information(name: str, software: str) -> bytes:
+    from warcio.warcwriter import WARCWriter
+
+    out = io.BytesIO()
+    writer = WARCWriter(out, gzip=True, warc_version="1.1")
+    fields = {"software": software, "format": "WARC File Format 1.1"}
+    writer.write_record(writer.create_warcinfo_record(name, fields))
+    return out.getvalue()
+
+
+def _records(exchange: Exchange) -> bytes:
+    from warcio.statusandheaders import StatusAndHeaders
+    from warcio.warcwriter import WARCWriter
+
+    out = io.BytesIO()
+    writer = WARCWriter(out, gzip=True, warc_version="1.1")
+    headers = [pair for pair in exchange.response_headers if pair[0].lower() not in TRANSFER]
+    headers.append(("Content-Length", str(len(exchange.body))))
+    response = writer.create_warc_record(
+        exchange.url,
+        "response",
+        payload=io.BytesIO(exchange.body),
+        length=len(exchange.body),
+        http_headers=StatusAndHeaders(exchange.status, headers, protocol="HTTP/1.1"),
+        warc_headers_dict={"WARC-IP-Address": exchange.address} if exchange.address else {},
+    )
+    asked = [pair for pair in exchange.request_headers if pair[0].lower() not in SECRETS]
+    request = writer.create_warc_record(
+        exchange.url,
+        "request",
+        payload=io.BytesIO(exchange.request_body),
+        length=len(exchange.request_body),
+        http_headers=StatusAndHeaders(
+            f"{exchange.target} HTTP/1.1", asked, protocol=exchange.method, is_http_request=True
+        ),
+    )
+    writer.write_request_response_pair(request, response)
+    return out.getvalue()

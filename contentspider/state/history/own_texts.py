@@ -1,0 +1,178 @@
+"""Own texts of a crawl's sites in SQLite, and the answers that they came from."""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from contentspider.site.own.matching import address_key
+from contentspider.site.own.texts import MAX_TEXTS, OwnText
+from contentspider.state.ledger.visits import COMPRESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from contentspider.state.ledger.database import Database
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAnswer:
+    """What the source at an *address* of a *site* answered: its validators, and the *texts* that
+    were kept.
+    """
+
+    site: str
+    address: str
+    etag: str = ""
+    last_modified: str = ""
+    texts: tuple[OwnText, ...] = ()
+
+
+class SQLiteOwnTexts:
+    """The own texts of a crawl (`contentspider.state.ledger.protocols.OwnTexts`) in a database: of
+    each site and source the first `MAX_TEXTS`. Damaged ones are left out, and the log says so.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._do = database.do
+        # By site and what addresses of a page have in common: the source and number of each text.
+        self._told: dict[str, dict[str, list[tuple[str, int]]]] = {}
+
+    def add(self, site: str, texts: Iterable[OwnText], answer: str = "") -> None:
+        """Keep texts of a site's pages, which the source at the address *answer* told; those that
+        are known already stay as they are.
+        """
+        for own in texts:
+            record = _pack(own.to_record())
+            count, known = self._do(
+                "SELECT count(*), coalesce(max(url = ? AND record = ?), 0) FROM own_texts"
+                " WHERE site = ? AND source = ?",
+                (own.url, record, site, own.source),
+            ).fetchone()
+            if count < MAX_TEXTS and not known:
+                self._do(
+                    "INSERT INTO own_texts (site, url, source, answer, record)"
+                    " VALUES (?, ?, ?, ?, ?)",
+                    (site, own.url, own.source, answer, record),
+                )
+                self._told.pop(site, None)
+
+    def note(self, answer: OwnAnswer) -> None:
+        """Keep where texts came from, and its validators; the texts are kept with `add`."""
+        self._do(
+            "INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?)",
+            (answer.address, answer.site, answer.etag, answer.last_modified),
+        )
+
+    def answers(self) -> Iterator[OwnAnswer]:
+        """Yield the answers that were noted, each with its texts."""
+        rows = self._do(
+            "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
+        ).fetchall()
+        for site, address, etag, last_modified in rows:
+            texts = self._texts("answer = ?", address)
+            yield OwnAnswer(site, address, etag, last_modified, tuple(texts))
+
+    def of_site(self, site: str) -> list[OwnText]:
+        """Return the own texts of a site's pages, in the order in which they came."""
+        return self._texts("site = ?", site)
+
+    def has(self, site: str, url: str) -> bool:
+        """Tell whether there is an own text of the page at an address; it costs no reading of the
+        database but for the first of each site.
+        """
+        return address_key(url) in self._keys(site)
+
+    def of_page(self, site: str, url: str) -> OwnText | None:
+        """Return the first own text of the page at an address, None if there is none.
+
+        A source that has several texts for the page speaks of its parts, and is not heard.
+        """
+        told = self._keys(site).get(address_key(url), [])
+        sources = [source for source, _ in told]
+        for source, number in told:
+            if sources.count(source) == 1 and (texts := self._texts("number = ?", number)):
+                return texts[0]
+        return None
+
+    def _keys(self, site: str) -> dict[str, list[tuple[str, int]]]:
+        found = self._told.get(site)
+        if found is None:
+            found = self._told[site] = {}
+            for number, url, source in self._do(
+                "SELECT number, url, source FROM own_texts WHERE site = ? ORDER BY number", (site,)
+            ):
+                found.setdefault(address_key(url), []).append((source, number))
+        return found
+
+    def _texts(self, condition: str, value: object) -> list[OwnText]:
+        rows = self._do(
+            f"SELECT record FROM own_texts WHERE {condition} ORDER BY number",  # noqa: S608
+            (value,),
+        )
+        return _read(self._database.name, (_unpack(record) for (record,) in rows))
+
+
+class SQLiteOwnAnswers:
+    """What the sources of own texts answered in earlier crawls, in the database of a history."""
+
+    def __init__(self, database: Database) -> None:
+        self._name = database.name
+        self._do = database.do
+
+    def at(self, address: str) -> OwnAnswer | None:
+        """Return the last answer of the source at an address; None if there is none."""
+        row = self._do(
+            "SELECT site, address, etag, last_modified, texts FROM own_answers WHERE address = ?",
+            (address,),
+        ).fetchone()
+        if row is None:
+            return None
+        records = _unpack(row[4])
+        texts = _read(self._name, records if isinstance(records, list) else [records])
+        return OwnAnswer(row[0], row[1], row[2], row[3], tuple(texts))
+
+    def replace(self, answers: Iterable[OwnAnswer]) -> None:
+        """Keep the answers of a crawl in the place of all that were known of their sites."""
+        every = list(answers)
+        for site in {answer.site for answer in every}:
+            self._do("DELETE FROM own_answers WHERE site = ?", (site,))
+        for answer in every:
+            records = [own.to_record() for own in answer.texts]
+            self._do(
+                "INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?, ?)",
+                (answer.address, answer.site, answer.etag, answer.last_modified, _pack(records)),
+            )
+
+
+def _pack(value: object) -> bytes:
+    return zlib.compress(json.dumps(value).encode(), COMPRESSION)
+
+
+def _unpack(packed: bytes) -> Any:
+    """Return what was packed; None, which is no record, if it is damaged."""
+    try:
+        return json.loads(zlib.decompress(packed))
+    except (zlib.error, ValueError, TypeError):
+        return None
+
+
+def _read(name: str, records: Iterable[Any]) -> list[OwnText]:
+    """Return the own texts that records are of; the log says how many are damaged."""
+    found = [_own_text(record) for record in records]
+    if damaged := found.count(None):
+        logger.error("%s: %d own texts are damaged, and left out", name, damaged)
+    return [own for own in found if own is not None]
+
+
+def _own_text(record: Any) -> OwnText | None:
+    try:
+        return OwnText.from_record(record)
+    except (ValueError, KeyError, TypeError):
+        return None

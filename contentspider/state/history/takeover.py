@@ -1,0 +1,303 @@
+"""Taking over into a history what a crawl found, in one transaction."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import astuple, replace
+from typing import TYPE_CHECKING, Any
+
+from contentspider.recrawl.fingerprint import fingerprint
+from contentspider.site.record import HASH_PART, item_hash, refilled
+from contentspider.state.history.moved import Heirs
+from contentspider.state.ledger.runs import days_between, now
+from contentspider.state.ledger.visits import COMPRESSION, pack_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from contentspider.recrawl.lastmod import Truth
+    from contentspider.state.history.history import Known
+    from contentspider.state.ledger.database import Database
+    from contentspider.state.ledger.visits import Seen, Visit
+
+LIVE, GONE, MOVED = "live", "gone", "moved"
+NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
+CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
+BY_PAGE, BY_MODEL = "page", "model"
+# Copies that no complete crawl found, so many in a row, are forgotten.
+COPIES_KEPT = 3
+
+
+class Takeover:
+    """What the *crawl* of that key found goes into the history in a *database*; all until `commit`
+    is kept together. It may be called for a crawl again, with what it found since.
+
+    Records of unchanged pages of earlier crawls, which nobody acts on, leave the log.
+    """
+
+    def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
+        self._database = database
+        self._do = database.do
+        self._max_bytes = max_bytes
+        self._begin(crawl, is_complete)
+        self._first = database.count("SELECT max(seq) FROM changes") + 1
+        self._heirs: Heirs | None = None
+
+    def _begin(self, crawl: str, is_complete: bool) -> None:
+        known = self._database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
+        if known:
+            self._number = known
+            self._do(
+                "UPDATE crawls SET ended = ?, is_complete = ? WHERE number = ?",
+                (now(), is_complete, known),
+            )
+            return
+        self._do("DELETE FROM changes WHERE change = 'unchanged'")
+        added = self._do(
+            "INSERT INTO crawls (key, visits, ended, is_complete) VALUES (?, 0, ?, ?)",
+            (crawl, now(), is_complete),
+        )
+        self._number = added.lastrowid or 0
+
+    def take(self, seen: Seen) -> Visit:
+        """Take over a visit, record how the page changed, and return it."""
+        visit = seen.visit
+        self._do("UPDATE crawls SET visits = ? WHERE number = ?", (seen.number, self._number))
+        self._do(
+            "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen, fetches, changes,"
+            " missing) VALUES (?, ?, ?, 'live', ?, 0, 0, 0)",
+            (visit.id, visit.url, visit.site, visit.first_seen),
+        )
+        before = self._value("content", visit.previous_id or visit.id)
+        if visit.change != NEW and visit.cause != BY_PAGE:
+            changed_at = self._value("changed_at", visit.previous_id or visit.id)
+            visit = replace(visit, changed_at=changed_at or visit.changed_at)
+        if visit.change != UNCHANGED and seen.content is not None:
+            self._do(
+                "UPDATE pages SET previous = ?, previous_hash = ? WHERE id = ?",
+                (before, visit.previous_hash, visit.id),
+            )
+        if seen.content is not None:
+            self._set_content(visit.id, seen.content)
+        if seen.page is not None:
+            page = seen.page if self._has_room() else None
+            self._do("UPDATE pages SET page = ? WHERE id = ?", (page, visit.id))
+        is_changed = visit.change == CHANGED and visit.cause == BY_PAGE
+        days = self._days_since(visit)
+        self._do(
+            "UPDATE pages SET url = ?, state = 'live', last_seen = ?, changed_at = ?,"
+            " content_hash = ?, text_hash = ?, model = ?, etag = ?, last_modified = ?, links = ?,"
+            " fetches = fetches + 1, changes = changes + ?, changed_days = changed_days + ?,"
+            " still_days = still_days + ?, first_seen = ? WHERE id = ?",
+            (
+                visit.url,
+                visit.at,
+                visit.changed_at,
+                visit.content_hash,
+                visit.text_hash,
+                visit.model,
+                seen.answer.etag,
+                seen.answer.last_modified,
+                pack_lines(seen.answer.links),
+                is_changed,
+                days if is_changed else 0.0,
+                0.0 if is_changed else days,
+                visit.first_seen,
+                visit.id,
+            ),
+        )
+        if not seen.answer.is_unsent:
+            self._do("UPDATE pages SET last_fetched = ? WHERE id = ?", (visit.at, visit.id))
+        if not seen.answer.is_orphan:
+            self._do("UPDATE pages SET missing = 0 WHERE id = ?", (visit.id,))
+        seq = self._record(
+            at=visit.at,
+            id=visit.id,
+            url=visit.url,
+            change=visit.change,
+            change_ratio=visit.ratio,
+            change_cause=visit.cause,
+            previous_hash=visit.previous_hash,
+            content_hash=visit.content_hash,
+            first_seen=visit.first_seen,
+            changed_at=visit.changed_at,
+            reason=visit.reason,
+            previous_id=visit.previous_id,
+        )
+        if visit.previous_id and visit.previous_id != visit.id:
+            self._do(
+                "UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, visit.previous_id)
+            )
+        if seen.is_settled:
+            self._take_item(visit.id, seen.item, seq, visit.change != UNCHANGED)
+        return visit
+
+    def _take_item(
+        self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
+    ) -> None:
+        """Take over the item of a page under the number of its record, unless all that it says
+        beside the content is as it was: numbers in the content of an *unchanged* page may differ.
+        """
+        new = item_hash(item) if item is not None else ""
+        old = self._value("item_hash", page_id)
+        if is_changed or new[:HASH_PART] != old[:HASH_PART]:
+            self._do(
+                "UPDATE pages SET item = ?, item_hash = ?, seq = ? WHERE id = ?",
+                (_packed(item) if item is not None else None, new, seq, page_id),
+            )
+
+    def _set_content(self, page_id: str, content: str) -> None:
+        packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
+        self._do(
+            "UPDATE pages SET content = ?, fingerprint = ? WHERE id = ?",
+            (packed, fingerprint(content), page_id),
+        )
+
+    def _days_since(self, visit: Visit) -> float:
+        """Return for how many days a page had not been visited; 0 if it is new, or came back."""
+        last_seen = self._value("last_seen", visit.id)
+        if not last_seen or visit.change not in (CHANGED, UNCHANGED):
+            return 0.0
+        return max(days_between(last_seen, visit.at), 0.0)
+
+    def _value(self, column: str, page_id: str) -> Any:
+        """Return what a column has of a page, None if the page is not known."""
+        row = self._do(f"SELECT {column} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
+        return row[0] if row else None
+
+    def _has_room(self) -> bool:
+        pages = self._database.count("PRAGMA page_count")
+        return pages * self._database.count("PRAGMA page_size") < self._max_bytes
+
+    def move(self, known: Known, new_id: str, new_url: str, reason: str) -> None:
+        """Record that a known page is now at the address of another one."""
+        target = self._do(
+            "SELECT content_hash, changed_at FROM pages WHERE id = ?", (new_id,)
+        ).fetchone() or ("", known.changed_at)
+        seq = self._record(
+            at=now(),
+            id=new_id,
+            url=new_url,
+            change=MOVED,
+            change_cause=BY_PAGE,
+            previous_hash=known.content_hash,
+            content_hash=target[0],
+            first_seen=known.first_seen,
+            changed_at=target[1],
+            reason=reason,
+            previous_id=known.id,
+        )
+        self._do("UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, known.id))
+
+    def lose(self, known: Known, reason: str) -> None:
+        """Record that a page is gone, after all visits are taken over; the reason names a new page
+        that has its text, and that one's names it, if there is one: it moved, and no redirect says
+        so.
+        """
+        at = now()
+        if self._heirs is None:
+            self._heirs = Heirs(self._database, self._number)
+        if (heir := self._heirs.of(known.id)) is not None:
+            reason += f"; its text is at {heir.url}"
+            self._do(  # not what an earlier take-over has recorded: that was read
+                "UPDATE changes SET reason = ?"
+                " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
+                (f"its text was at {known.url}", self._first, heir.id),
+            )
+        seq = self._record(
+            at=at,
+            id=known.id,
+            url=known.url,
+            change=GONE,
+            change_ratio=1.0,
+            change_cause=BY_PAGE,
+            previous_hash=known.content_hash,
+            first_seen=known.first_seen,
+            changed_at=at,
+            reason=reason,
+        )
+        self._do(
+            "UPDATE pages SET state = 'gone', changed_at = ?, seq = ? WHERE id = ?",
+            (at, seq, known.id),
+        )
+
+    def miss(self, page_id: str) -> None:
+        """Note that no page of a complete crawl linked to a page; each crawl counts once."""
+        self._do(
+            "UPDATE pages SET missing = missing + 1, missing_in = ?"
+            " WHERE id = ? AND missing_in IS NOT ?",
+            (self._number, page_id, self._number),
+        )
+
+    def refilter(self, known: Known, model: str, fields: Mapping[str, Any], ratio: float) -> None:
+        """Take over what another model makes of a page that has not been visited, its item's
+        *fields*; record it if the content differs.
+        """
+        content_hash, content = fields["content_hash"], fields["content"]
+        self._do("UPDATE pages SET model = ? WHERE id = ?", (model, known.id))
+        if content_hash == known.content_hash:
+            return
+        self._do(
+            "UPDATE pages SET content_hash = ?, previous_hash = content_hash, previous = content"
+            " WHERE id = ?",
+            (content_hash, known.id),
+        )
+        self._set_content(known.id, content)
+        seq = self._record(
+            at=now(),
+            id=known.id,
+            url=known.url,
+            change=CHANGED,
+            change_ratio=ratio,
+            change_cause=BY_MODEL,
+            previous_hash=known.content_hash,
+            content_hash=content_hash,
+            first_seen=known.first_seen,
+            changed_at=known.changed_at,
+        )
+        before = self._value("item", known.id)
+        if before is not None:
+            item = refilled(json.loads(zlib.decompress(before)), fields)
+            self._take_item(known.id, item, seq, is_changed=True)
+
+    def count(self, site: str, place: str) -> None:
+        """Note that a place of a site holds a counter."""
+        self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
+
+    def copy(self, page_id: str, owner: str) -> None:
+        """Note that a page was a copy of another one, its *owner*, which stands for both."""
+        self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", (page_id, owner, self._number))
+
+    def distrust(self, site: str) -> None:
+        """Note that a site's server says of pages that they have not changed which have."""
+        self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
+
+    def judge(self, site: str, truth: Truth) -> None:
+        """Keep how often a site's sitemaps told the truth."""
+        self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(truth)))
+
+    def _record(self, **values: object) -> int:
+        names = ", ".join(["crawl", *values])
+        marks = ", ".join("?" * (len(values) + 1))
+        added = self._do(
+            f"INSERT INTO changes ({names}) VALUES ({marks})",  # noqa: S608 - our own names
+            (self._number, *values.values()),
+        )
+        return added.lastrowid or 0
+
+    def commit(self) -> None:
+        """Keep all that was taken over."""
+        self._do(
+            "DELETE FROM copies WHERE crawl <"
+            " (SELECT number FROM crawls WHERE is_complete ORDER BY number DESC LIMIT 1 OFFSET ?)",
+            (COPIES_KEPT - 1,),
+        )
+        self._database.commit()
+        self._database.sync()
+
+
+def _packed(item: dict[str, Any]) -> bytes:
+    return zlib.compress(
+        json.dumps(item, ensure_ascii=False).encode("utf-8", "replace"), COMPRESSION
+    )

@@ -1,0 +1,1 @@
+"""The ledger of a crawl: its addresses, items, kept pages and runs."""

@@ -1,0 +1,299 @@
+"""The SQLite file that a crawl's state is in: opened, locked, committed, upgraded and closed
+here.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.state.ledger.schema import LEDGER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from contentspider.state.ledger.schema import Schema
+
+PARTS = ("", "-wal", "-shm")
+# The write-ahead log is brought into the file by a thread when it is larger than this.
+CHECKPOINT_BYTES = 4_000_000
+# If that thread never finds a moment without a writer, a commit does it: pages of 4 kB.
+CHECKPOINT_PAGES = 8_192
+ELSEWHERE = "CONTENTSPIDER_STATE_DIR names another folder for the state of crawls"
+
+
+class LedgerFullError(ContentSpiderError):
+    """The ledger cannot be written (disk or memory are full, or it is gone); what was committed
+    before is whole.
+    """
+
+
+class LedgerBusyError(ContentSpiderError):
+    """Another process has the ledger open: its crawl is running."""
+
+
+class SchemaError(ContentSpiderError):
+    """The file is of a version that this one does not know; it is left as it is."""
+
+
+def lock_of(path: Path) -> FileLock:
+    """Return the lock of the ledger at *path*, which a crawl holds while it runs."""
+    return FileLock(path.with_name(path.name + ".lock"), thread_local=False, blocking=False)
+
+
+def is_in_use(path: Path) -> bool:
+    """Tell whether a crawl with this ledger is running."""
+    lock = lock_of(path)
+    if not Path(lock.lock_file).exists():
+        return False
+    try:
+        with lock:
+            return False
+    except Timeout:
+        return True
+    except OSError:  # its folder is gone, or read-only: no crawl of ours can write there
+        return False
+
+
+def remove(path: Path) -> None:
+    """Delete a ledger that nobody has open, with all that is beside it."""
+    for suffix in (*PARTS, ".lock"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+class Database:
+    """The SQLite database in the file *path* (None: in memory); made if it is not there.
+
+    *durable*: changes are kept by `commit`, and are safe from a power loss after `sync`; without,
+    every change is kept at once, until the power is lost. *read_only* looks at what a running or
+    dead crawl has committed. A file of an older *schema* is upgraded in a copy that then takes its
+    place (for a reader: in a temporary one). Raises `StateError` for a damaged file, `SchemaError`
+    for one of an unknown version, `LedgerBusyError` if another process has it open,
+    `LedgerFullError` if it cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        durable: bool = True,
+        read_only: bool = False,
+        schema: Schema = LEDGER,
+    ) -> None:
+        self.path = path
+        self._schema = schema
+        self.is_durable = durable and not read_only and path is not None
+        self._lock = lock_of(path) if path and not read_only else None
+        try:
+            if path and self._lock:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._lock.acquire()
+            self._connection = self._open(read_only)
+        except Timeout as error:
+            raise LedgerBusyError(
+                f"{path} is in use by another process: that crawl is running; wait for it, or give"
+                " this one another name (--name)"
+            ) from error
+        except sqlite3.OperationalError as error:
+            self._unlock()
+            raise LedgerFullError(f"{path} cannot be opened: {error}; {ELSEWHERE}") from error
+        except sqlite3.DatabaseError as error:
+            self._unlock()
+            raise StateError(
+                f"{path} is no {schema.name}, or damaged ({error}); delete it to start anew"
+            ) from error
+        except OSError as error:
+            self._unlock()
+            raise LedgerFullError(
+                f"{path} cannot be opened: {error.strerror or error}; {ELSEWHERE}"
+            ) from error
+        except ContentSpiderError:
+            self._unlock()
+            raise
+
+    def _unlock(self) -> None:
+        if self._lock:
+            self._lock.release()
+
+    def _open(self, read_only: bool) -> sqlite3.Connection:
+        if self.path is None:
+            connection = sqlite3.connect(":memory:", isolation_level=None)
+            connection.executescript(self._schema.tables)
+            return connection
+        connection = _connect(self.path, read_only)
+        version, schema = _version(connection), self._schema
+        if (version and version < schema.oldest) or version > schema.version:
+            connection.close()
+            raise SchemaError(
+                f"{self.path} was written by another version of contentspider (schema {version};"
+                f" this one knows {schema.oldest} to {schema.version}): use that one, or give this"
+                " crawl another name (--name)"
+            )
+        if read_only:
+            if version in (0, schema.version):
+                return connection
+            return _upgraded(connection, version, schema)
+        if 0 < version < schema.version:
+            connection.close()
+            self._upgrade_file(self.path, version)
+            connection = _connect(self.path)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+        if version == 0:
+            connection.executescript(
+                f"BEGIN; {schema.tables} PRAGMA user_version = {schema.version}; COMMIT"
+            )
+        if self.is_durable:
+            connection.execute("BEGIN")
+        return connection
+
+    def _upgrade_file(self, path: Path, version: int) -> None:
+        """Upgrade the file in a copy, which takes its place: a crash leaves the old or the new."""
+        connection = _connect(path)
+        try:
+            # All of it is in the file then, and no log is left that belongs to the old one.
+            (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        except sqlite3.OperationalError:
+            mode = "wal"
+        finally:
+            connection.close()
+        if mode == "wal":
+            raise LedgerBusyError(
+                f"{path} is of an older version and cannot be upgraded while another process reads"
+                " it; try again in a while"
+            )
+        copy = path.with_name(path.name + ".upgrading")
+        try:
+            shutil.copyfile(path, copy)
+            connection = _connect(copy)
+            self._schema.upgrade(connection, version)
+            connection.close()
+            with copy.open("rb") as file:
+                os.fsync(file.fileno())
+            copy.replace(path)
+        finally:
+            copy.unlink(missing_ok=True)
+
+    @property
+    def name(self) -> str:
+        """Return what messages call the database."""
+        return str(self.path or f"the {self._schema.name} in memory")
+
+    def do(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        """Run a statement; raises `LedgerFullError` if the file cannot be read or written."""
+        try:
+            return self._connection.execute(statement, values)
+        except sqlite3.DatabaseError as error:
+            raise LedgerFullError(f"{self.name}: {error}") from error
+        except (MemoryError, sqlite3.InterfaceError) as error:
+            # SQLite has rolled back all since the last commit by itself. Python 3.10 says of a
+            # value for which there is no memory that it cannot be bound.
+            raise LedgerFullError(f"{self.name}: the process is out of memory") from error
+
+    def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
+        """Yield what a statement finds; raises as `do` does."""
+        cursor = self.do(statement, values)
+        try:
+            yield from cursor
+        except (sqlite3.DatabaseError, MemoryError) as error:
+            raise LedgerFullError(f"{self.name}: {error}") from error
+
+    def count(self, statement: str, values: Sequence[object] = ()) -> int:
+        """Return the number that a statement finds, 0 if it finds none."""
+        row = self.do(statement, values).fetchone()
+        return int(row[0] or 0) if row else 0
+
+    def commit(self) -> None:
+        """Keep all changes since the last commit; raises `LedgerFullError` if the disk takes no
+        more.
+
+        A kill of the process loses nothing of it. Until `sync` a power loss may, and then of later
+        commits, too: never of an earlier one alone.
+        """
+        if not self.is_durable:
+            return
+        if not self._connection.in_transaction:
+            raise LedgerFullError(f"{self.name}: SQLite gave up the changes since the last commit")
+        self.do("COMMIT")
+        self.do("BEGIN")
+
+    def sync(self) -> None:
+        """Bring what is committed to the disk; raises OSError if it takes no more.
+
+        This waits for the disk and may be called in a thread, while the owner goes on.
+        """
+        if self.path is None or not self.is_durable:
+            return
+        try:
+            with self.path.with_name(self.path.name + "-wal").open("rb") as file:
+                os.fsync(file.fileno())
+                size = file.seek(0, os.SEEK_END)
+        except FileNotFoundError:
+            return
+        if size > CHECKPOINT_BYTES:
+            connection = sqlite3.connect(self.path)
+            try:
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            except sqlite3.OperationalError:
+                pass  # somebody else does it just now
+            finally:
+                connection.close()
+
+    def rollback(self) -> None:
+        """Forget all changes since the last commit: what could not be written is done again by a
+        resumed crawl.
+        """
+        if self.is_durable:
+            if self._connection.in_transaction:  # the failure may have rolled back already
+                self._connection.execute("ROLLBACK")
+            self._connection.execute("BEGIN")  # what comes now is not committed either
+
+    def check(self) -> None:
+        """Read the whole file; raises `StateError` if it is damaged."""
+        try:
+            found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            found = str(error)
+        if found != "ok":
+            raise StateError(f"{self.path} is damaged ({found}); delete it to start anew")
+
+    def detach(self) -> bool:
+        """Bring all that is committed into the file itself, and close; False if somebody reads it
+        just now.
+        """
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+        busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self.close()
+        return not busy
+
+    def close(self, delete: bool = False) -> None:
+        """Close the file without a commit; *delete* it, too."""
+        self._connection.close()
+        self._unlock()
+        if delete and self.path:
+            remove(self.path)
+
+
+def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
+    address = path.absolute().as_uri() + ("?mode=ro" if read_only else "")
+    return sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _upgraded(connection: sqlite3.Connection, version: int, schema: Schema) -> sqlite3.Connection:
+    """Return an upgraded copy of an older file, in a temporary file that SQLite deletes."""
+    copy = sqlite3.connect("", isolation_level=None)
+    connection.backup(copy)
+    connection.close()
+    schema.upgrade(copy, version)
+    return copy

@@ -1,0 +1,254 @@
+"""The frontier of a crawl in SQLite: every address found, its state, and who claimed which page."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from contentspider.state.ledger.queue import SQLiteQueue
+from contentspider.state.ledger.schema import host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from contentspider.state.ledger.database import Database
+
+# Runs of a crawl that may die with an address in flight before it is set aside.
+MAX_DEATHS = 3
+# What a state is called: waiting in the file, or in the memory of a process; handed out.
+QUEUED, REMEMBERED, TAKEN = "queued", "remembered", "taken"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """What has become of an address: its row, state and reason, where it redirects, and which
+    address its page names canonical; *is_open*: it is to be asked again.
+    """
+
+    row: int
+    url: str
+    state: str
+    reason: str
+    target: str
+    canonical: str
+    is_open: int
+
+
+class SQLiteFrontier:
+    """The addresses of a crawl (`contentspider.state.ledger.protocols.Frontier`) in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._do = database.do
+        self.queue = SQLiteQueue(database)
+        # Addresses of items that are only in memory: not done before those items are out.
+        self._kept_open: dict[int, int] = {}
+        self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}
+
+    @property
+    def unread(self) -> int:
+        """Return how many addresses failed for reasons that may pass: see `ask_again`."""
+        return self._database.count(
+            "SELECT count(*) FROM addresses WHERE state = 'failed' AND request IS NOT NULL"
+        )
+
+    def recover(self, died: bool) -> list[str]:
+        """Queue again what a process that is gone had taken; what was in its memory may be found
+        again.
+
+        If it *died*, what it had taken may have killed it: addresses that were in flight when
+        `MAX_DEATHS` processes died fail, and are returned.
+        """
+        killers: list[str] = []
+        if died:
+            self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
+            found = self._do(
+                "SELECT url FROM addresses WHERE state = 'taken' AND deaths >= ?", (MAX_DEATHS,)
+            )
+            killers = [url for (url,) in found]
+            self._do(
+                "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
+                " WHERE state = 'taken' AND deaths >= ?",
+                (f"{MAX_DEATHS} runs died with it in flight: it is set aside", MAX_DEATHS),
+            )
+        self._do(
+            "DELETE FROM addresses WHERE state = 'remembered'"
+            " OR (state = 'taken' AND request IS NULL)"
+        )
+        self.queue.refill(
+            self._do("UPDATE addresses SET state = 'queued' WHERE state = 'taken'").rowcount
+        )
+        return killers
+
+    def ask_again(self, rows: Iterable[int] | None = None) -> int:
+        """Queue addresses again that failed for reasons that may pass, all or those of *rows*, and
+        return their number.
+        """
+        statement = (
+            "UPDATE addresses SET state = 'queued' WHERE state = 'failed' AND request IS NOT NULL"
+        )
+        if rows is None:
+            added = self._do(statement).rowcount
+        else:
+            added = sum(self._do(statement + " AND number = ?", (row,)).rowcount for row in rows)
+        self.queue.refill(added)
+        return added
+
+    def enqueue(
+        self,
+        fingerprint: bytes,
+        url: str,
+        priority: int,
+        request: str | None,
+        again: bool = False,
+        source_row: int | None = None,
+    ) -> int:
+        """Queue an address and return its row; 0 if it is known already and is not to be fetched
+        *again*.
+
+        Without a *request* the caller keeps it in memory. *source_row* is the row that the request
+        comes from, as a retry does.
+        """
+        state = QUEUED if request is not None else REMEMBERED
+        added = self._insert(fingerprint, url, priority, state, request)
+        if added or not again:
+            return added
+        row, before = self._do(
+            "SELECT number, state FROM addresses WHERE fingerprint = ?", (fingerprint,)
+        ).fetchone()
+        if row != source_row and before in (QUEUED, REMEMBERED, TAKEN):
+            # Two requests for one address (with other cookies, or headers), both to be sent.
+            return self._insert(fingerprint + os.urandom(8), url, priority, state, request)
+        self._do(
+            "UPDATE addresses SET state = ?, priority = ?, request = ? WHERE number = ?",
+            (state, priority, request, row),
+        )
+        if state == QUEUED:
+            self.queue.note(priority, row)
+        return int(row)
+
+    def _insert(
+        self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None
+    ) -> int:
+        added = self._do(
+            "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (fingerprint, url, priority, state, request, host_of(url)),
+        )
+        if not added.rowcount:
+            return 0
+        row = added.lastrowid or 0
+        if state == QUEUED:
+            self.queue.note(priority, row)
+        return row
+
+    def knows(self, fingerprint: bytes) -> bool:
+        """Tell whether an address has been queued, whatever has become of it."""
+        found = self._do("SELECT 1 FROM addresses WHERE fingerprint = ?", (fingerprint,))
+        return found.fetchone() is not None
+
+    def find(self, url: str) -> Address | None:
+        """Return what has become of an address; the last that was asked, if several requests
+        were.
+        """
+        # Only the end of a crawl asks: until then each new address goes without an index by it.
+        self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
+        row = self._do(
+            "SELECT number, url, state, coalesce(reason, ''), coalesce(target, ''),"
+            " coalesce(canonical, ''), request IS NOT NULL FROM addresses WHERE url = ?"
+            " ORDER BY number DESC LIMIT 1",
+            (url,),
+        ).fetchone()
+        return Address(*row) if row else None
+
+    def put_back(self, row: int) -> None:
+        """Queue again an address that was taken, and of which nothing was used."""
+        self.queue.refill(
+            self._do(
+                "UPDATE addresses SET state = 'queued'"
+                " WHERE number = ? AND state = 'taken' AND request IS NOT NULL",
+                (row,),
+            ).rowcount
+        )
+
+    def finish(
+        self,
+        row: int,
+        state: str,
+        reason: str | None = None,
+        target: str | None = None,
+        may_pass: bool = False,
+    ) -> None:
+        """Set the final state of an address that was taken; if the reason *may_pass*, its request
+        stays for `ask_again`.
+        """
+        if row in self._kept_open:
+            self._outcomes[row] = (state, reason, target, may_pass)
+            return
+        self._do(
+            "UPDATE addresses"
+            " SET state = ?, reason = ?, target = coalesce(?, target),"
+            " request = iif(?, request, NULL)"
+            " WHERE number = ? AND state IN ('taken', 'remembered')",
+            (state, reason, target, may_pass, row),
+        )
+
+    def keep_open(self, row: int) -> None:
+        """Let an address not be finished before `let_end` has been called as often as this."""
+        self._kept_open[row] = self._kept_open.get(row, 0) + 1
+
+    def let_end(self, row: int) -> None:
+        """Finish an address that was kept open, if it was to be finished meanwhile."""
+        self._kept_open[row] -= 1
+        if not self._kept_open[row]:
+            del self._kept_open[row]
+            if outcome := self._outcomes.pop(row, None):
+                self.finish(row, *outcome)
+
+    def mark_released(self, row: int, state: str, reason: str | None) -> None:
+        """Set what has become of an address whose item was held."""
+        self._do(
+            "UPDATE addresses SET state = iif(state = 'held', ?, state), reason = ?"
+            " WHERE number = ?",
+            (state, reason, row),
+        )
+
+    def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
+        """Claim keys for an address; False, and nothing is claimed, if another address has one of
+        them: that is its target then. Which address its page names *canonical* is noted in any
+        case.
+
+        The same address may claim again: it was fetched before the crawl was killed.
+        """
+        if canonical:
+            self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
+        wanted = list(claims)
+        for claim in wanted:
+            owner = self._do("SELECT address FROM claims WHERE claim = ?", (claim,)).fetchone()
+            if owner is not None and owner[0] != row:
+                self._do(
+                    "UPDATE addresses SET target = (SELECT url FROM addresses WHERE number = ?)"
+                    " WHERE number = ?",
+                    (owner[0], row),
+                )
+                return False
+        for claim in wanted:
+            self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))
+        return True
+
+    def states(self) -> dict[str, int]:
+        """Return how many addresses are in each state."""
+        return dict(
+            self._do("SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC")
+        )
+
+    def reasons(self, state: str) -> list[tuple[str, int, str]]:
+        """Return the reasons of a state with their numbers and an example each, the most frequent
+        first.
+        """
+        return self._do(
+            "SELECT reason, count(*), min(url) FROM addresses WHERE state = ?"
+            " GROUP BY reason ORDER BY count(*) DESC",
+            (state,),
+        ).fetchall()

@@ -1,0 +1,94 @@
+"""Items as JSON and back: no pickle, and nothing is imported because a file says so."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from itemadapter import ItemAdapter
+
+from contentspider.ground.errors import ContentSpiderError
+
+
+def encode_value(value: Any) -> object:
+    """Return *value* as JSON can hold it; raises TypeError for what it cannot.
+
+    Types count exactly: an enumeration's member, or of any subclass, would come back as another
+    type.
+    """
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is dict and all(type(key) is str for key in value):
+        return {"dict": {key: encode_value(entry) for key, entry in value.items()}}
+    if kind in COLLECTIONS.values():
+        return {kind.__name__: [encode_value(entry) for entry in value]}
+    if kind in (datetime, date):
+        return {kind.__name__: value.isoformat()}
+    if kind is Decimal:
+        return {"decimal": str(value)}
+    if kind is bytes:
+        return {"bytes": value.hex()}
+    raise TypeError(f"{kind.__name__} cannot be stored as data")
+
+
+COLLECTIONS: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
+DECODERS: dict[str, Any] = {
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "decimal": Decimal,
+    "bytes": bytes.fromhex,
+}
+
+
+def decode_value(value: Any) -> Any:
+    """Return what `encode_value` was given."""
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "dict":
+        return {key: decode_value(entry) for key, entry in content.items()}
+    if kind in COLLECTIONS:
+        return COLLECTIONS[kind](decode_value(entry) for entry in content)
+    return DECODERS[kind](content)
+
+
+def dump_item(item: object) -> str:
+    """Return an item as JSON: its class and fields. Raises TypeError if a field is not plain
+    data.
+    """
+    kind = type(item)
+    adapter = ItemAdapter(item)
+    fields = {name: encode_value(adapter[name]) for name in adapter}
+    # ASCII, since a half emoji (a lone surrogate) is no UTF-8.
+    return json.dumps([kind.__module__, kind.__qualname__, fields])
+
+
+def load_item(text: str) -> Any:
+    """Return the item that `dump_item` wrote. Its class must be loaded already: nothing is
+    imported.
+    """
+    module, name, fields = json.loads(text)
+    values = {key: decode_value(value) for key, value in fields.items()}
+    if (module, name) == ("builtins", "dict"):
+        return values
+    kind: Any = sys.modules.get(module)
+    for part in name.split("."):
+        kind = getattr(kind, part, None)
+    if not isinstance(kind, type) or not ItemAdapter.is_item_class(kind):
+        raise ContentSpiderError(
+            f"a held item is of class {module}.{name}, which this process has not loaded; import it"
+            " in the spider"
+        )
+    if hasattr(kind, "__dataclass_fields__"):
+        initial = {
+            key: value for key, value in values.items() if kind.__dataclass_fields__[key].init
+        }
+        item = kind(**initial)
+        for key in values.keys() - initial.keys():
+            setattr(item, key, values[key])
+        return item
+    return kind(**values)

@@ -1,0 +1,254 @@
+"""The items of a crawl in SQLite: those that are held, and those that are out or were dropped."""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.document import Page
+from contentspider.state.ledger.item_json import dump_item, load_item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from contentspider.state.ledger.database import Database
+    from contentspider.state.ledger.protocols import Frontier
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A held item: its row, the item, the page that it was made from, its key, the row of the
+    address that it came from, and that of its page's own address.
+    """
+
+    row: int
+    item: Any
+    page: Page
+    key: str | None
+    address_row: int | None
+    page_row: int | None
+
+
+class SQLiteItems:
+    """The items of a crawl (`contentspider.state.ledger.protocols.Items`) in a database.
+
+    Items that cannot be made again from data (with an open file, of a class without a name) stay in
+    memory. Their addresses are kept open in the *frontier*: should the process die, they are
+    fetched again.
+    """
+
+    def __init__(self, database: Database, frontier: Frontier) -> None:
+        self._database = database
+        self._do = database.do
+        self._frontier = frontier
+        self._unstorable: dict[int, Any] = {}
+
+    def recover(self) -> None:
+        """Forget the items that were in the memory of a process that is gone."""
+        self._do("DELETE FROM held_items WHERE item = ''")
+
+    def hold(
+        self,
+        site: str,
+        item: object,
+        page: Page,
+        key: str | None = None,
+        address_row: int | None = None,
+        page_row: int | None = None,
+    ) -> bool:
+        """Store an item and its page until `settle`; False if the key is held or settled
+        already.
+        """
+        if key is not None and self.has_item(key):
+            return False
+        kept: object = None
+        try:
+            text = dump_item(item)
+            load_item(text)
+        except Exception:  # noqa: BLE001 - an item class of the user's may raise anything
+            kept, text = item, ""
+        added = self._do(
+            "INSERT OR IGNORE INTO held_items (key, address, site, item, page, page_address)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (key, address_row, site, text, page.dump(), page_row),
+        )
+        if not added.rowcount:
+            return False
+        if kept is not None and added.lastrowid is not None:
+            self._unstorable[added.lastrowid] = kept
+            if address_row is not None:
+                self._frontier.keep_open(address_row)
+        return True
+
+    def held_counts(self) -> dict[str, int]:
+        """Return how many items of each site are held."""
+        return dict(self._do("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site"))
+
+    def held_pages(self, site: str) -> Iterator[Page]:
+        """Yield the pages of a site's held items, in the order in which they came, each once; one
+        that is damaged is said and left out.
+        """
+        seen: set[str] = set()
+        for row in self._held_rows(site):
+            (data,) = self._do("SELECT page FROM held_items WHERE number = ?", (row,)).fetchone()
+            try:
+                page = Page.load(data)
+            except ContentSpiderError as error:
+                self._say_damaged(site, error)
+                continue
+            if page.url not in seen:
+                seen.add(page.url)
+                yield page
+
+    def release(self, site: str) -> Iterator[Held]:
+        """Yield the held items of a site; each stays held until `settle`. One that is damaged is
+        said and left out.
+        """
+        for row in self._held_rows(site):
+            text, page, key, address_row, page_row = self._do(
+                "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?",
+                (row,),
+            ).fetchone()
+            try:
+                item = load_item(text) if text else self._unstorable[row]
+                held = Held(row, item, Page.load(page), key, address_row, page_row)
+            except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
+                self._say_damaged(site, error)
+                continue
+            yield held
+
+    def _held_rows(self, site: str) -> Iterator[int]:
+        """Yield the rows of a site's items that are held now; rows may come and go while they are
+        read.
+        """
+        last = -1
+        end = self._database.count("SELECT max(number) FROM held_items WHERE site = ?", (site,))
+        while found := self._do(
+            "SELECT number FROM held_items WHERE site = ? AND number > ? AND number <= ?"
+            " ORDER BY number LIMIT 1",
+            (site, last, end),
+        ).fetchone():
+            last = found[0]
+            yield last
+
+    def _say_damaged(self, site: str, error: Exception) -> None:
+        logger.error(
+            "%s: a held item of %s cannot be made again (%s); it stays held, and a resumed crawl"
+            " tries again",
+            self._database.name,
+            site,
+            error,
+        )
+
+    def settle(
+        self,
+        held_row: int | None = None,
+        key: str | None = None,
+        address_row: int | None = None,
+        line: bytes | None = None,
+        reason: str | None = None,
+        page_id: str | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> bool:
+        """Note that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and
+        hold it no longer. *page_id* is that of its page; *names* are those that our fields have in
+        it (``{our field: its field}``), None if it has ours.
+
+        False if the key's item was settled before: this one must not go out again.
+        """
+        if held_row is not None:
+            self._do("DELETE FROM held_items WHERE number = ?", (held_row,))
+            if self._unstorable.pop(held_row, None) is not None and address_row is not None:
+                self._frontier.let_end(address_row)
+        if key is None:
+            return True
+        packed = zlib.compress(line, 3) if line is not None else None
+        added = self._do(
+            "INSERT OR IGNORE INTO items (key, address, line, reason, page, names)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (key, address_row, packed, reason, page_id, json.dumps(names) if names else None),
+        )
+        return added.rowcount > 0
+
+    def has_item(self, key: str) -> bool:
+        """Tell whether the item of a key is held, or out, or was dropped."""
+        found = self._do(
+            "SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held_items WHERE key = ?",
+            (key, key),
+        )
+        return found.fetchone() is not None
+
+    def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
+        """Return whether it is known what has become of a page's items, and the first that is out
+        by the names of our fields, its own beside them; None if all were dropped. Items that were
+        dropped for the reason *unless* say nothing.
+        """
+        # Only the end of a crawl asks.
+        self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
+        row = self._do(
+            "SELECT line, names FROM items WHERE page = ? AND reason IS NOT ?"
+            " ORDER BY line IS NULL, number LIMIT 1",
+            (page_id, unless),
+        ).fetchone()
+        if row is None:
+            return False, None
+        try:
+            return True, _by_our_names(row[0], row[1]) if row[0] is not None else None
+        except (zlib.error, ValueError) as error:
+            logger.error(
+                "%s: the item of page %s is damaged (%s): the history keeps the one before",
+                self._database.name,
+                page_id,
+                error,
+            )
+            return False, None
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield every released item's JSON line, in the order of release; one that is damaged is
+        said and left out.
+        """
+        last = -1
+        while row := self._do(
+            "SELECT number, line, address FROM items WHERE number > ? AND line IS NOT NULL"
+            " ORDER BY number LIMIT 1",
+            (last,),
+        ).fetchone():
+            last, packed, address_row = row
+            try:
+                line = zlib.decompress(packed)
+            except zlib.error as error:
+                logger.error(
+                    "%s: item %d (of address %s) is damaged (%s) and left out; a new crawl makes it"
+                    " again",
+                    self._database.name,
+                    last,
+                    address_row,
+                    error,
+                )
+                continue
+            yield line
+
+    def count(self, reason: str | None = None) -> int:
+        """Return how many items are out, or were dropped for a *reason*."""
+        if reason is not None:
+            return self._database.count("SELECT count(*) FROM items WHERE reason = ?", (reason,))
+        return self._database.count("SELECT count(*) FROM items WHERE line IS NOT NULL")
+
+
+def _by_our_names(line: bytes, names: str | None) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(zlib.decompress(line))
+    if names is None:
+        return record
+    ours: dict[str, str] = json.loads(names)
+    own = {name: record[theirs] for name, theirs in ours.items() if theirs in record}
+    return own | {
+        name: value
+        for name, value in record.items()
+        if name not in own and name not in ours.values()
+    }

@@ -1,0 +1,66 @@
+"""The ledger of a crawl: its addresses, items, kept pages and runs, committed together.
+
+What a crawl does between two commits is forgotten together if it is killed: the pages are fetched
+again, and nothing of them is in the ledger. So a page whose state says that it is done has all its
+links in the queue and all its items held or released, and an item is released once by its key.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from contentspider.ground.errors import StateError
+from contentspider.state.history.own_texts import SQLiteOwnTexts
+from contentspider.state.ledger.database import Database, LedgerFullError
+from contentspider.state.ledger.frontier import SQLiteFrontier
+from contentspider.state.ledger.items import SQLiteItems
+from contentspider.state.ledger.pages import SQLitePages
+from contentspider.state.ledger.runs import SQLiteRuns
+from contentspider.state.ledger.visits import SQLiteVisits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contentspider.state.ledger.protocols import Frontier, Items, OwnTexts, Pages, Runs, Visits
+
+
+class Ledger:
+    """The ledger in the file *path*, or in memory; see `Database` for its modes and errors."""
+
+    def __init__(self, path: Path | None, durable: bool = True, read_only: bool = False) -> None:
+        self.path = path
+        self._database = database = Database(path, durable, read_only)
+        self.check, self.detach = database.check, database.detach
+        self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
+        self.close = database.close
+        try:
+            self.frontier: Frontier = SQLiteFrontier(database)
+            self.items: Items = SQLiteItems(database, self.frontier)
+            self.pages: Pages = SQLitePages(database)
+            self.own_texts: OwnTexts = SQLiteOwnTexts(database)
+            self.runs: Runs = SQLiteRuns(database)
+            self.visits: Visits = SQLiteVisits(database)
+        except LedgerFullError as error:
+            database.close()
+            if isinstance(error.__cause__, sqlite3.OperationalError):
+                raise
+            raise StateError(f"{error}: it is damaged; delete it to start anew") from error
+
+    def begin_run(self) -> list[str]:
+        """Note that this process goes to work, take over what the last one was at, and commit.
+
+        Returns the addresses that are set aside since they may have killed earlier ones.
+        """
+        earlier = self.runs.all()
+        self.runs.begin()
+        killers = self.frontier.recover(died=bool(earlier) and earlier[-1].ended is None)
+        self.items.recover()
+        self.frontier.ask_again()
+        self.commit()
+        return killers
+
+    def end_run(self, reason: str) -> None:
+        """Note how this process' run ended, and commit."""
+        self.runs.end(reason)
+        self.commit()

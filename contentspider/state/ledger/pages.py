@@ -1,0 +1,128 @@
+"""The pages of a crawl that are kept in SQLite, for learning and reports: a sample of each site."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.document import Page
+from contentspider.site.sample import ORDER_BYTES, sample_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from contentspider.state.ledger.database import Database
+
+logger = logging.getLogger(__name__)
+
+# Pages that are kept of a site, and of all sites of a crawl.
+SITE_PAGES = 200
+ALL_PAGES = 2_000
+# Pages of a site that come before all others, since the site publishes their text: the learner
+# takes no more of them.
+TOLD_PAGES = 40
+TOLD = bytes(ORDER_BYTES)
+AFTER_TOLD = TOLD[1:] + b"\1"
+
+
+class SQLitePages:
+    """A sample of each site's pages (`contentspider.state.ledger.protocols.Pages`) in a database.
+
+    Of each site the *site_pages* pages stay that come first in `sample_order`, whatever the order
+    in which they are offered; before them those of which there is an own text, `TOLD_PAGES` at
+    most. If there are more than *all_pages* of all sites, the site with the
+    most gives up its last.
+    """
+
+    def __init__(
+        self, database: Database, site_pages: int = SITE_PAGES, all_pages: int = ALL_PAGES
+    ) -> None:
+        self._database = database
+        self._do = database.do
+        self._site_pages, self._all_pages = site_pages, all_pages
+        self._counts: dict[str, int] = dict(
+            self._do("SELECT site, count(*) FROM pages GROUP BY site")
+        )
+        # What a page of a site must come before to be kept, once the site is full.
+        self._bounds: dict[str, bytes] = {}
+        most = max(self._counts.values(), default=0)
+        is_full = sum(self._counts.values()) >= all_pages
+        for site, count in self._counts.items():
+            if count >= site_pages or (is_full and count == most):
+                self._bounds[site] = self._last(site)
+
+    def offer(self, site: str, page: Page, told: bool = False) -> None:
+        """Keep a page if it belongs to the sample of its site; most do not, and cost a hash.
+
+        *told*: there is an own text of it.
+        """
+        place = sample_order(page.url)
+        if told:
+            place = self._told_place(site, place)
+        bound = self._bounds.get(site)
+        if bound is not None and place >= bound:
+            return
+        added = self._do(
+            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)",
+            (site, place, page.url, page.dump()),
+        )
+        if not added.rowcount:
+            return
+        count = self._counts[site] = self._counts.get(site, 0) + 1
+        if count > self._site_pages:
+            self._give_up_last(site)
+        elif sum(self._counts.values()) > self._all_pages:
+            self._give_up_last(max(self._counts, key=lambda key: (self._counts[key], key)))
+        elif count == self._site_pages:
+            self._bounds[site] = self._last(site)
+
+    def _told_place(self, site: str, order: bytes) -> bytes:
+        """Return the place of a page with an own text, by its *order*: before the others if it is
+        one of the first of its kind. Then another one may have to go back to its own order.
+        """
+        place = TOLD + order
+        known = (
+            "SELECT count(*), max(place), max(place = ?) FROM pages WHERE site = ? AND place < ?"
+        )
+        count, last, is_known = self._do(known, (place, site, AFTER_TOLD)).fetchone()
+        if is_known:
+            return place
+        move = "UPDATE OR REPLACE pages SET place = ? WHERE site = ? AND place = ?"
+        if count >= TOLD_PAGES:
+            if place > last:
+                return order
+            self._do(move, (last[ORDER_BYTES:], site, last))
+        self._do(move, (place, site, order))  # it was kept before its own text came
+        return place
+
+    def _give_up_last(self, site: str) -> None:
+        last = self._last(site)
+        self._do("DELETE FROM pages WHERE site = ? AND place = ?", (site, last))
+        self._counts[site] -= 1
+        is_full = self._counts[site] == self._site_pages
+        self._bounds[site] = self._last(site) if is_full else last
+
+    def _last(self, site: str) -> bytes:
+        (place,) = self._do("SELECT max(place) FROM pages WHERE site = ?", (site,)).fetchone()
+        return bytes(place)
+
+    def sample(self, site: str) -> Iterator[Page]:
+        """Yield the kept pages of a site, in the order of their addresses; one that is damaged is
+        said and left out.
+        """
+        rows = self._do("SELECT url, page FROM pages WHERE site = ? ORDER BY url", (site,))
+        for url, data in rows:
+            if (page := self._load(url, data)) is not None:
+                yield page
+
+    def _load(self, url: str, data: bytes) -> Page | None:
+        try:
+            return Page.load(data)
+        except ContentSpiderError as error:
+            logger.error("%s: %s is left out: %s", self._database.name, url, error)
+            return None
+
+    def sites(self) -> list[str]:
+        """Return the sites of which pages are kept."""
+        return sorted(site for site, count in self._counts.items() if count)

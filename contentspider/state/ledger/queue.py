@@ -1,0 +1,124 @@
+"""The queue of a crawl in SQLite: which of the addresses that wait is the next."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from contentspider.state.ledger.database import Database
+    from contentspider.state.ledger.protocols import Taken
+
+# SQLite's smallest number: every priority is above it.
+LOWEST = -(2**63)
+
+
+class SQLiteQueue:
+    """The addresses that wait (`contentspider.state.ledger.protocols.Queue`) in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._do = database.do
+        self.length = database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
+        # The hosts in the table of those that are left out, and before which priority and row all
+        # addresses are theirs: a host that is down may have most of them.
+        self._left_out: set[str] = set()
+        self._start: tuple[int, int] | None = None
+
+    def has(self, without: Collection[str] = ()) -> bool:
+        """Tell whether addresses wait, leaving out those of some hosts."""
+        if not without or not self.length:
+            return self.length > 0
+        found = self._do(
+            "SELECT 1 FROM addresses WHERE state = 'queued'"
+            " AND host NOT IN (SELECT value FROM json_each(?)) LIMIT 1",
+            (json.dumps(list(without)),),
+        )
+        return found.fetchone() is not None
+
+    def count_of(self, host: str, most: int) -> int:
+        """Return how many addresses of a host wait, counted up to *most*."""
+        return self._database.count(
+            "SELECT count(*) FROM"
+            " (SELECT 1 FROM addresses WHERE state = 'queued' AND host = ? LIMIT ?)",
+            (host, most),
+        )
+
+    def answered(self, host: str, most: int) -> list[str]:
+        """Return addresses of a host that were answered with success in this crawl, the first ones,
+        up to a number: pages with items, else others. Not robots.txt: what stands before a server
+        that is down often has that.
+        """
+        # Only crawls with a host in trouble ask.
+        self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
+        for states in ("'released', 'held', 'unchanged'", "'fetched'"):
+            found = self._do(
+                f"SELECT url FROM addresses WHERE host = ? AND state IN ({states})"  # noqa: S608 - our own words
+                " AND url NOT LIKE '%/robots.txt' ORDER BY number LIMIT ?",
+                (host, most),
+            ).fetchall()
+            if found:
+                return [str(url) for (url,) in found]
+        return []
+
+    def take(self, above: int | None = None, without: Collection[str] = ()) -> Taken | None:
+        """Return row, address, request, priority and deaths of the next in the queue; None if none
+        has a priority *above* this one. Addresses of hosts that are to be done *without* stay.
+        """
+        if not self.length:
+            return None
+        above = LOWEST if above is None else above
+        if without or self._left_out:
+            self._leave_out(without)
+        found = self._next(above) if self._left_out else self._first("priority > ?", above)
+        if found is not None:
+            self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (found[0],))
+            self.length -= 1
+        return found
+
+    def note(self, priority: int, row: int) -> None:
+        """Note that an address has come into the queue."""
+        self.length += 1
+        if self._start is not None and (-priority, row) < (-self._start[0], self._start[1]):
+            self._start = (priority, row)
+
+    def refill(self, count: int) -> None:
+        """Note that as many addresses have come back into the queue, wherever."""
+        self.length += count
+        self._start = None
+
+    def _first(self, condition: str, *values: int) -> Taken | None:
+        found: Taken | None = self._do(
+            "SELECT number, url, request, priority, deaths FROM addresses WHERE state = 'queued'"  # noqa: S608 - one of four conditions, all of them written below
+            f" AND {condition} ORDER BY priority DESC, number LIMIT 1",
+            values,
+        ).fetchone()
+        return found
+
+    def _leave_out(self, hosts: Collection[str]) -> None:
+        if self._left_out == hosts:
+            return
+        self._do("CREATE TEMP TABLE IF NOT EXISTS left_out (host TEXT PRIMARY KEY) WITHOUT ROWID")
+        for host in self._left_out.difference(hosts):
+            self._do("DELETE FROM left_out WHERE host = ?", (host,))
+            self._start = None
+        for host in set(hosts) - self._left_out:
+            self._do("INSERT INTO left_out VALUES (?)", (host,))
+        self._left_out = set(hosts)
+
+    def _next(self, above: int) -> Taken | None:
+        """Return the first address that is of no host which is left out."""
+        others = "host NOT IN (SELECT host FROM left_out)"
+        if self._start is None:
+            found = self._first(f"priority > ? AND {others}", above)
+        elif (priority := self._start[0]) > above:
+            row = self._start[1]
+            found = self._first(f"priority = ? AND number >= ? AND {others}", priority, row)
+            if found is None:
+                found = self._first(f"priority > ? AND priority < ? AND {others}", above, priority)
+        else:
+            return None
+        self._start = (found[3], found[0]) if found else (above, 0)
+        return found

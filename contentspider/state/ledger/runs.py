@@ -1,0 +1,73 @@
+"""The runs of a crawl in SQLite: which processes worked on it, and what they left for the next."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One process' work on a crawl; without *ended* it runs, or was killed."""
+
+    number: int
+    started: str
+    pid: int
+    ended: str | None
+    reason: str | None
+
+
+def now() -> str:
+    """Return the time, in UTC, as ISO 8601 to the second."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def days_between(earlier: str, later: str) -> float:
+    """Return how many days are between two times, as `now` gives them."""
+    return (
+        datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
+    ).total_seconds() / 86_400
+
+
+class SQLiteRuns:
+    """The runs and facts of a crawl (`contentspider.state.ledger.protocols.Runs`) in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._do = database.do
+        self._current = 0
+
+    def begin(self) -> None:
+        """Note that this process goes to work."""
+        added = self._do("INSERT INTO runs (started, pid) VALUES (?, ?)", (now(), os.getpid()))
+        self._current = added.lastrowid or 0
+
+    def end(self, reason: str) -> None:
+        """Note how this process' run ended."""
+        self._do(
+            "UPDATE runs SET ended = ?, reason = ? WHERE number = ?",
+            (now(), reason, self._current),
+        )
+
+    def all(self) -> list[Run]:
+        """Return the runs of the crawl, first to last."""
+        return [
+            Run(*row)
+            for row in self._do(
+                "SELECT number, started, pid, ended, reason FROM runs ORDER BY number"
+            )
+        ]
+
+    def set_fact(self, name: str, value: object) -> None:
+        """Keep a JSON value under a name."""
+        self._do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+
+    def fact(self, name: str) -> Any:
+        """Return the value under a name, None if there is none."""
+        row = self._do("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return json.loads(row[0]) if row else None

@@ -1,0 +1,256 @@
+"""What a crawl saw of each page, in its ledger: what the site's history takes over at the end."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from contentspider.state.ledger.database import Database
+
+COMPRESSION = 3
+ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What a crawl found at a page, and how that differs from what was known of it.
+
+    *id* and *url* are the item's; *change*, *ratio* and *cause* are those of the change log.
+    *previous_id* is that of the known page that moved here. *numbered* are the places where its
+    content differs, if it does in numbers only (`contentspider.recrawl.counters`); *is_recut*: and
+    is cut differently.
+    """
+
+    id: str
+    url: str
+    site: str
+    at: str
+    change: str
+    ratio: float
+    cause: str
+    content_hash: str
+    text_hash: str
+    model: str
+    first_seen: str
+    changed_at: str
+    previous_hash: str = ""
+    previous_id: str = ""
+    reason: str = ""
+    numbered: tuple[str, ...] = ()
+    is_recut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said with a page, and where the page leads.
+
+    *moved_from* are the addresses that led here by permanent redirects, and how (``HTTP 301``) each
+    did; *is_orphan*: no page linked here, and it was asked for since it was known. *is_check*: the
+    server had said that the page has not changed, and was asked for it all the same; *is_unsent*:
+    it said so, and the page is that of the history.
+    """
+
+    etag: str = ""
+    last_modified: str = ""
+    links: tuple[str, ...] = ()
+    moved_from: tuple[tuple[str, str], ...] = ()
+    is_orphan: bool = False
+    is_check: bool = False
+    is_unsent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A visit with its number, its answer, and what is new of the page: the main content, and all
+    of it as `Page.dump` writes it (None: as it was); *item* is what is out of it, if *is_settled*
+    (else it is as it was).
+    """
+
+    number: int
+    visit: Visit
+    answer: Answer
+    content: str | None
+    page: bytes | None
+    is_settled: bool = False
+    item: dict[str, Any] | None = None
+
+
+class SQLiteVisits:
+    """The visits of a crawl (`contentspider.state.ledger.protocols.Visits`) in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._do = database.do
+
+    def answer(self, address_row: int, answer: Answer) -> None:
+        """Keep what came with the page of an address."""
+        self._do(
+            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                address_row,
+                answer.etag,
+                answer.last_modified,
+                pack_lines(answer.links),
+                json.dumps(answer.moved_from) if answer.moved_from else None,
+                answer.is_orphan,
+                answer.is_check,
+                answer.is_unsent,
+            ),
+        )
+
+    def answer_of(self, address_row: int | None) -> Answer:
+        """Return what came with the page of an address; an empty one if nothing is known."""
+        row = self._do(
+            f"SELECT {ANSWER} FROM answers WHERE address = ?",  # noqa: S608 - our own names
+            (address_row,),
+        ).fetchone()
+        return _answer(row) if row else Answer()
+
+    def note(
+        self, visit: Visit, address_row: int | None, content: str | None, page: bytes | None
+    ) -> None:
+        """Keep a visit, in place of an earlier one of the same page."""
+        packed = None
+        if content is not None:
+            packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
+        self._do(
+            "INSERT OR REPLACE INTO visits (id, address, visit, content, page)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (visit.id, address_row, json.dumps(asdict(visit)), packed, page),
+        )
+
+    def has(self, page_id: str) -> bool:
+        """Tell whether a page has been visited."""
+        return self._do("SELECT 1 FROM visits WHERE id = ?", (page_id,)).fetchone() is not None
+
+    def content(self, page_id: str) -> str | None:
+        """Return the main content of a visited page, None if it is as it was."""
+        row = self._do("SELECT content FROM visits WHERE id = ?", (page_id,)).fetchone()
+        return _text(row[0]) if row else None
+
+    def count(self) -> int:
+        """Return how many pages have been visited."""
+        return self._database.count("SELECT count(*) FROM visits")
+
+    def orphans(self) -> Iterator[str]:
+        """Yield the ids of the visited pages to which no page linked."""
+        for (page_id,) in self._database.rows(
+            "SELECT id FROM visits JOIN answers ON answers.address = visits.address WHERE is_orphan"
+        ):
+            yield str(page_id)
+
+    def after(self, number: int) -> Iterator[Seen]:
+        """Yield the visits whose number is larger, in order."""
+        while row := self._do(
+            f"SELECT number, visit, content, page, {ANSWER}"  # noqa: S608 - our own names
+            " FROM visits LEFT JOIN answers ON answers.address = visits.address"
+            " WHERE number > ? ORDER BY number LIMIT 1",
+            (number,),
+        ).fetchone():
+            number, visit, content, page, *answer = row
+            try:
+                found = Visit(**json.loads(visit))
+                yield Seen(number, found, _answer(answer), _text(content), page)
+            except (zlib.error, ValueError, TypeError) as error:
+                raise StateError(
+                    f"{self._database.name}: visit {number} is damaged: {error}"
+                ) from error
+
+    def say(self, page_id: str, has_changed: bool) -> None:
+        """Note whether a sitemap says that a page has changed since it was visited last; of several
+        that say it of one page one is enough.
+        """
+        self._do(
+            "INSERT INTO lastmods VALUES (?, ?)"
+            " ON CONFLICT DO UPDATE SET has_changed = max(has_changed, excluded.has_changed)",
+            (page_id, has_changed),
+        )
+
+    def said(self, page_id: str) -> bool | None:
+        """Return whether a page has changed, by sitemaps; None if none says."""
+        row = self._do("SELECT has_changed FROM lastmods WHERE id = ?", (page_id,)).fetchone()
+        return bool(row[0]) if row else None
+
+    def said_changed(self) -> Iterator[str]:
+        """Yield the ids of the pages that have changed, by sitemaps."""
+        for (page_id,) in self._database.rows("SELECT id FROM lastmods WHERE has_changed"):
+            yield str(page_id)
+
+    def numbered(self) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+        """Yield the site, the `Visit.numbered` and the `Answer.is_check` of visits that have the
+        former.
+        """
+        for site, places, is_check in self._database.rows(
+            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'), is_check"
+            " FROM visits LEFT JOIN answers ON answers.address = visits.address"
+            " WHERE json_array_length(visit, '$.numbered') > 0"
+        ):
+            yield str(site), tuple(json.loads(str(places))), bool(is_check)
+
+    def at(self, address_row: int) -> tuple[str, str] | None:
+        """Return the id and the address of the page that was found at an address' row."""
+        self._index()
+        return self._found("address = ?", address_row)
+
+    def _index(self) -> None:
+        # Only the end of a crawl asks.
+        self._do("CREATE INDEX IF NOT EXISTS by_address ON visits (address)")
+
+    def copies(self) -> Iterator[tuple[str, str]]:
+        """Yield the addresses whose pages were copies, each with the id of the page that came
+        out.
+        """
+        self._index()
+        self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
+        for url, owner in self._database.rows(
+            "SELECT copy.url, visits.id FROM addresses AS copy"
+            " JOIN addresses AS original ON original.url = copy.target"
+            " JOIN visits ON visits.address = original.number"
+            " WHERE copy.state = 'skipped' AND copy.reason = 'duplicate'"
+        ):
+            yield str(url), str(owner)
+
+    def of(self, page_id: str) -> tuple[str, str] | None:
+        """Return the id and the address of a page, if it was visited."""
+        return self._found("id = ?", page_id)
+
+    def _found(self, which: str, value: object) -> tuple[str, str] | None:
+        row = self._do(f"SELECT id, visit FROM visits WHERE {which} LIMIT 1", (value,)).fetchone()  # noqa: S608
+        return (str(row[0]), str(json.loads(row[1])["url"])) if row else None
+
+
+def _text(packed: bytes | None) -> str | None:
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass") if packed else None
+
+
+def _answer(row: tuple[object, ...] | list[object]) -> Answer:
+    etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent = row
+    return Answer(
+        str(etag or ""),
+        str(last_modified or ""),
+        unpack_lines(links),
+        tuple((url, how) for url, how in json.loads(str(moved_from))) if moved_from else (),
+        bool(is_orphan),
+        bool(is_check),
+        bool(is_unsent),
+    )
+
+
+def pack_lines(lines: Iterable[str]) -> bytes | None:
+    """Return lines in a compressed form, None if there are none."""
+    text = "\n".join(lines)
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION) if text else None
+
+
+def unpack_lines(packed: object) -> tuple[str, ...]:
+    """Return what `pack_lines` was given."""
+    if not isinstance(packed, bytes):
+        return ()
+    return tuple(zlib.decompress(packed).decode("utf-8", "surrogatepass").split("\n"))

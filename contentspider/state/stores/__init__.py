@@ -1,0 +1,1 @@
+"""Stores of models and histories, on this machine or shared."""

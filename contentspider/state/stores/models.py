@@ -1,0 +1,112 @@
+"""The store of models: a folder a site."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.page.overrides import Overrides
+from contentspider.site.models.folder import MANIFEST, read_model
+from contentspider.site.models.generations import KEPT_GENERATIONS, ROLLBACK, Generations
+from contentspider.site.models.model import SiteModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+
+class ModelStore:
+    """Models below *folder*: ``SITE/manifest.json`` and what it names
+    (`contentspider.site.models.folder`), the last *keep* generations of each.
+
+    >>> from pathlib import Path
+    >>> ModelStore(Path("nowhere")).load("example.org") is None
+    True
+    """
+
+    def __init__(self, folder: Path, keep: int = KEPT_GENERATIONS) -> None:
+        self.folder = folder
+        self.keep = keep
+
+    def sites(self) -> list[str]:
+        """Return the sites that have a model."""
+        return sorted(path.parent.name for path in self.folder.glob(f"*/{MANIFEST}"))
+
+    def generations(self, site: str) -> Generations:
+        """Return the generations of a site's model."""
+        return Generations(self.folder / site)
+
+    def save(self, model: SiteModel, reason: str = "") -> Path:
+        """Save the model of its site as the present generation, and return its folder.
+
+        *reason* says why it was learned (`contentspider.site.models.generations.REASONS`).
+        """
+        generations = self.generations(model.site)
+        generations.add(model.manifest(), model.dump_weights(), reason, self.keep)
+        return generations.folder
+
+    def load(self, site: str) -> SiteModel | None:
+        """Return the model of a site, None if there is none.
+
+        One that cannot be used is set aside (its manifest renamed to ``manifest.json.broken``, if
+        the folder can be written) with one warning, and None is returned: the site will be learned
+        anew.
+        """
+        path = self.folder / site / MANIFEST
+        try:
+            return self.read(site)
+        except FileNotFoundError:
+            return None
+        except StateError as error:
+            aside = path.with_name(path.name + ".broken")
+            try:
+                path.replace(aside)
+                done = f"it is set aside as {aside.name}"
+            except OSError as refused:
+                done = f"it cannot be set aside ({refused.strerror})"
+            logger.warning("%s: %s; %s and the site is learned anew", path, error, done)
+            return None
+
+    def read(self, site: str, generation: int = 0) -> SiteModel:
+        """Return the model of a site, of its present generation or another; raises
+        FileNotFoundError if it is not there, `StateError` if it cannot be read or is damaged.
+        """
+        generations = self.generations(site)
+        return SiteModel.load(generations.path(generation) if generation else generations.folder)
+
+    def rollback(self, site: str, generation: int = 0) -> int:
+        """Make an earlier *generation* (0: the one before the present) a site's model again, as a
+        generation of its own, whose number is returned.
+
+        Raises `ContentSpiderError` if it is not there, and `StateError` if it cannot be used.
+        """
+        generations = self.generations(site)
+        wanted = generation or generations.before()
+        if not wanted:
+            raise ContentSpiderError(
+                f"{site} has no generation before its present one; there are:"
+                f" {', '.join(map(str, generations.numbers())) or 'none'}"
+            )
+        try:
+            manifest, weights = read_model(generations.path(wanted))
+            SiteModel.parse(manifest, weights)
+        except FileNotFoundError as error:
+            raise ContentSpiderError(self.missing(site, wanted)) from error
+        except StateError as error:
+            raise StateError(f"generation {wanted} of {site}: {error}") from error
+        origin = manifest.get("rolled_back_to")
+        origin = origin if isinstance(origin, int) else wanted
+        return generations.add(manifest, weights, ROLLBACK, self.keep, origin)
+
+    def missing(self, site: str, generation: int) -> str:
+        """Return the words for a generation that is not there."""
+        known = ", ".join(map(str, self.generations(site).numbers())) or "none"
+        return f"{site} has no generation {generation}; there are: {known}"
+
+    def overrides(self, site: str) -> Overrides | None:
+        """Return people's corrections of a site, None if there are none; raises `OverridesError`
+        if they cannot be used.
+        """
+        return Overrides.load(self.folder / site)

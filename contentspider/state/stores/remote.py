@@ -1,0 +1,277 @@
+"""A store of objects on any fsspec URL (``s3://bucket/models``), as the rest of contentspider needs
+it: an object is read, uploaded or put in another one's place, whole.
+
+fsspec and its S3 part are the extra ``remote``. Credentials are those that the store's library
+finds in the environment: none is in a URL, and none in a message.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import socket
+import time
+import uuid
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.errors import ContentSpiderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+EXTRA = "pip install 'contentspider[remote]'"
+# To put a pointer in its place takes a second; a lock that is older is of a dead process.
+LOCK_SECS = 600.0
+# What libraries log at DEBUG holds signatures and session tokens.
+TALKATIVE = ("aiobotocore", "botocore", "s3fs", "gcsfs", "adlfs", "fsspec", "google", "azure")
+SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|CONNECTION_STRING", re.IGNORECASE)
+# S3's words for "it is another one than you think".
+REFUSED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
+
+
+class RemoteError(ContentSpiderError):
+    """A store on an fsspec URL cannot be used; the message names it. Before a crawl nothing is
+    crawled then; after it the local files stay, and the next run uploads them.
+    """
+
+
+class ReplacedError(RemoteError):
+    """Another writer was first: what was read at the start is no longer what is there."""
+
+
+def is_url(text: str) -> bool:
+    """Tell whether a store is meant, not a folder."""
+    return "://" in text
+
+
+def check_url(url: str) -> None:
+    """Raise `RemoteError` if a store's URL holds more than where it is: others see a URL."""
+    if re.search(r"[@?#\s]", url):
+        raise RemoteError(
+            f"the URL of a {url.partition('://')[0]} store has '@', '?', '#' or a space in it: give"
+            " only where it is (s3://bucket/models), and credentials in the environment"
+        )
+
+
+def writer() -> str:
+    """Return who writes: the machine and the process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def open_objects(url: str) -> Objects:
+    """Return the store at *url*, without asking it; raises `RemoteError` if no library can."""
+    check_url(url)
+    for name in TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise RemoteError(f"{url} needs fsspec: {EXTRA}") from error
+    try:
+        # Its instances live until the process ends: one of s3fs that is collected while Scrapy's
+        # event loop runs would end its connections in that, and fail.
+        files, root = url_to_fs(url, use_listings_cache=False)
+    except (ImportError, ValueError) as error:
+        raise RemoteError(f"{url} cannot be opened: {error}; for S3: {EXTRA}") from error
+    protocols = files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)
+    return (S3Objects if "s3" in protocols else Objects)(url, files, root)
+
+
+class Objects:
+    """The objects below *root* of an fsspec file system *files*.
+
+    Writers are kept apart by a lock object: made only if it is not there, it names until when it
+    counts. On S3 the server itself does it (`S3Objects`).
+    """
+
+    def __init__(self, url: str, files: Any, root: str) -> None:
+        self.url = url.rstrip("/")
+        self._files = files
+        self._root = root.rstrip("/")
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+    def check(self) -> None:
+        """Raise `RemoteError` unless the store can be read and written, and refuses a second
+        writer.
+        """
+        name = f"check-{uuid.uuid4().hex}"
+        self._create(name, b"first")
+        try:
+            for attempt in (self._create, self._replace_other):
+                try:
+                    attempt(name, b"second")
+                except ReplacedError:
+                    continue
+                raise RemoteError(
+                    f"{self.url}: it lets a writer replace what another one has just written (it"
+                    " does not know If-Match and If-None-Match); use a store that does"
+                )
+        finally:
+            self.delete([name])
+
+    def _replace_other(self, name: str, data: bytes) -> None:
+        self.replace(name, data, '"00000000000000000000000000000000"')
+
+    def read(self, name: str) -> tuple[bytes, str] | None:
+        """Return an object and the mark of this very version of it, None if it is not there."""
+        try:
+            with self._telling(f"{name} cannot be read"):
+                data = bytes(self._files.cat_file(self._path(name)))
+        except FileNotFoundError:
+            return None
+        return data, sha256(data).hexdigest()
+
+    def replace(self, name: str, data: bytes, mark: str) -> str:
+        """Put an object in the place of the version with that *mark* ("": of none), and return its
+        own mark; raises `ReplacedError` if there is another version.
+        """
+        lock = f"{name}.lock"
+        with self._locked(lock, name) as until:
+            found = self.read(name)
+            if (found[1] if found else "") != mark or time.time() > until:
+                raise ReplacedError(f"{self.url}/{name} is another one by now")
+            part = f"{name}.{uuid.uuid4().hex}.partial"
+            with self._telling(f"{name} cannot be written"):
+                self._make_folder(part)
+                self._files.pipe_file(self._path(part), data)
+                self._files.mv(self._path(part), self._path(name))
+        return sha256(data).hexdigest()
+
+    @contextmanager
+    def _locked(self, lock: str, name: str) -> Iterator[float]:
+        """Hold a lock object; gives the time until which it surely counts."""
+        until = time.time() + LOCK_SECS
+        text = json.dumps({"by": writer(), "until": until, "id": uuid.uuid4().hex}).encode()
+        try:
+            self._create(lock, text)
+        except ReplacedError:
+            held = self.read(lock)
+            told = _lock_of(held[0]) if held else {}
+            if held and told["until"] > time.time():
+                raise RemoteError(
+                    f"{self.url}/{name} is being replaced by another writer ({told['by']})"
+                ) from None
+            self.delete([lock])
+            self._create(lock, text)
+        try:
+            yield until - LOCK_SECS / 2
+        finally:
+            held = self.read(lock)
+            if held and held[0] == text:  # nobody took it over
+                self.delete([lock])
+
+    def _create(self, name: str, data: bytes) -> None:
+        """Write an object that is not there yet; raises `ReplacedError` if it is."""
+        try:
+            with self._telling(f"{name} cannot be written"):
+                self._make_folder(name)
+                if "file" in self._files.protocol:
+                    with self._files.open(self._path(name), "xb") as file:
+                        file.write(data)
+                else:
+                    self._files.pipe_file(self._path(name), data, mode="create")
+        except FileExistsError as error:
+            raise ReplacedError(f"{self.url}/{name} is there already") from error
+
+    def upload(self, source: Path, name: str) -> None:
+        """Copy a file to a new object."""
+        with self._telling(f"{name} cannot be written"):
+            self._make_folder(name)
+            self._files.put_file(str(source), self._path(name))
+
+    def download(self, name: str, target: Path) -> None:
+        """Copy an object to a file; raises FileNotFoundError if it is not there."""
+        with self._telling(f"{name} cannot be read"):
+            self._files.get_file(self._path(name), str(target))
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete what is there of these objects; what cannot be deleted is only in the way."""
+        for name in names:
+            with suppress(FileNotFoundError, RemoteError), self._telling(name):
+                self._files.rm_file(self._path(name))
+
+    def folders_with(self, name: str) -> list[str]:
+        """Return the folders that have an object of that name."""
+        with self._telling("it cannot be listed"):
+            found = self._files.glob(f"{self._root}/*/{name}")
+        return sorted(str(path).split("/")[-2] for path in found)
+
+    def _make_folder(self, name: str) -> None:
+        self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
+
+    @contextmanager
+    def _telling(self, what: str) -> Iterator[None]:
+        """Raise whatever a library raises as a `RemoteError` without secrets."""
+        try:
+            yield
+        except (FileNotFoundError, FileExistsError, ContentSpiderError):
+            raise
+        except Exception as error:  # noqa: BLE001 - each store's library has its own
+            told = f"{type(error).__name__}: {error}"
+            raise RemoteError(f"{self.url}: {what} ({without_secrets(told)})") from None
+
+
+class S3Objects(Objects):
+    """The objects of an S3 server, which itself refuses to replace another version (If-Match)."""
+
+    def _call(self, method: str, name: str, **arguments: Any) -> Any:
+        bucket, key, _ = self._files.split_path(self._path(name))
+        return self._files.call_s3(method, Bucket=bucket, Key=key, **arguments)
+
+    def read(self, name: str) -> tuple[bytes, str] | None:
+        """Return an object and its ETag."""
+        from fsspec.asyn import sync
+
+        try:
+            with self._telling(f"{name} cannot be read"):
+                answer = self._call("get_object", name)
+                return sync(self._files.loop, answer["Body"].read), str(answer["ETag"])
+        except FileNotFoundError:
+            return None
+
+    def replace(self, name: str, data: bytes, mark: str) -> str:
+        """Put an object in the place of the version with that ETag ("": of none)."""
+        condition = {"IfMatch": mark} if mark else {"IfNoneMatch": "*"}
+        with self._telling(f"{name} cannot be written"):
+            try:
+                return str(self._call("put_object", name, Body=data, **condition)["ETag"])
+            except FileNotFoundError as error:
+                # Of what is to be replaced; without that, it is the bucket that is not there.
+                if mark:
+                    raise ReplacedError(f"{self.url}/{name} is gone by now") from error
+                raise OSError("there is no such bucket") from error
+            except OSError as error:
+                answer = getattr(error.__cause__, "response", None) or {}
+                if answer.get("Error", {}).get("Code") in REFUSED:
+                    raise ReplacedError(f"{self.url}/{name} is another one by now") from None
+                raise
+
+    def _create(self, name: str, data: bytes) -> None:
+        self.replace(name, data, "")
+
+    def _make_folder(self, name: str) -> None:
+        pass  # there are none, and makedirs would make a bucket
+
+
+def _lock_of(data: bytes) -> dict[str, Any]:
+    """Return what a lock object says; of one that is no lock, that it is over."""
+    try:
+        told = json.loads(data)
+        return {"by": str(told["by"]), "until": float(told["until"])}
+    except (ValueError, KeyError, TypeError):
+        return {"by": "", "until": 0.0}
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without the values of environment variables that are named like secrets."""
+    for name, value in os.environ.items():
+        if len(value) >= 4 and SECRET_NAMES.search(name):
+            text = text.replace(value, "***")
+    return " ".join(text.split())

@@ -1,0 +1,298 @@
+"""Local files that several machines share by way of a store (`contentspider.state.stores.remote`).
+
+In the store, each file is an object under a name of its own that is never used again, and one small
+JSON object, the *pointer*, says which belong together, with their hashes. It alone is replaced, and
+only if it is the one that was read: a reader sees the old files or the new, never a mixture, and of
+two writers the second is told. Beside the local files a *note* keeps what was read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import tempfile
+import uuid
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from fnmatch import fnmatch
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from contentspider.site.models.folder import write_atomically
+from contentspider.state.stores.remote import RemoteError, ReplacedError, writer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from contentspider.state.stores.remote import Objects
+
+logger = logging.getLogger(__name__)
+
+SCHEMA = 1
+OBJECTS = "objects"
+OBJECT = re.compile(rf"{OBJECTS}/[\w.-]+")
+# Each time that another writer was faster, what it wrote is read.
+ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object of the store that is a file: *size* in bytes, and the hash of its content."""
+
+    object: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is known of a pointer: its *id* ("": there was none), the store's *mark* of it, its
+    *files*, and whether the local files are *unsent*: newer than that.
+    """
+
+    url: str
+    id: str = ""
+    mark: str = ""
+    files: Mapping[str, Entry] = field(default_factory=dict)
+    unsent: bool = False
+
+
+class SharedFiles:
+    """The files below *folder* that match *patterns* (in the order in which they are to be put in
+    their places; the last is a name), shared by the object *pointer* of a store.
+
+    What is *beside* a file, under these suffixes, belongs to it and is not shared.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        pointer: str,
+        folder: Path,
+        patterns: Sequence[str],
+        beside: Sequence[str] = (),
+    ) -> None:
+        self._objects = objects
+        self._pointer = pointer
+        self._prefix = pointer.rpartition("/")[0]
+        self.folder = folder
+        self._patterns = patterns
+        self._beside = beside
+        self._note_path = folder / f".{patterns[-1]}.shared"
+
+    @property
+    def name(self) -> str:
+        """Return the pointer's address."""
+        return f"{self._objects.url}/{self._pointer}"
+
+    def pull(self) -> None:
+        """Make the local files those of the store; local ones that are unsent stay, unless the
+        store has others by now: then they are set aside with a warning.
+
+        Raises `RemoteError` if the store cannot be read, or what it has is damaged.
+        """
+        for _ in range(ATTEMPTS):
+            note = self._note()
+            found = self._objects.read(self._pointer)
+            if found is None:
+                # Where it was deleted, it gets all of it again.
+                unsent = note.unsent or bool(note.id and self._local())
+                self._write_note(Note(self._objects.url, unsent=unsent))
+                return
+            data, mark = found
+            told, files = self._parse(data)
+            is_here = note.unsent or all((self.folder / name).is_file() for name in files)
+            if told == note.id and is_here:
+                self._write_note(Note(note.url, note.id, mark, note.files, note.unsent))
+                return
+            with tempfile.TemporaryDirectory(dir=self._made_folder(), prefix=".pull-") as name:
+                partial = self.folder / PurePosixPath(name).name
+                if not self._fetch(files, partial):
+                    continue  # another writer deleted what its files took the place of
+                if note.unsent:
+                    self._set_aside()
+                self._place(files, partial)
+            self._write_note(Note(self._objects.url, told, mark, files))
+            return
+        raise RemoteError(f"{self.name}: objects that it names are not in the store")
+
+    def files(self) -> dict[str, Path]:
+        """Return the local files."""
+        return {name: self.folder / name for name in self._local()}
+
+    @property
+    def is_unsent(self) -> bool:
+        """Tell whether the local files are newer than the store's."""
+        return self._note().unsent
+
+    def begin_change(self) -> None:
+        """Note that the local files are about to become newer than the store's."""
+        note = self._note()
+        self._write_note(Note(note.url, note.id, note.mark, note.files, unsent=True))
+
+    def push(self, files: Mapping[str, Path]) -> bool:
+        """Make *files* those of the store if the local ones are unsent, and tell whether they were.
+
+        Raises `ReplacedError` if another writer was first, and `RemoteError` if the store cannot be
+        written; the local files stay unsent then.
+        """
+        note = self._note()
+        if not note.unsent:
+            return False
+        entries, uploaded = {}, []
+        for name, path in files.items():
+            digest = _digest(path)
+            known = note.files.get(name)
+            if known and known.sha256 == digest:
+                entries[name] = known
+                continue
+            suffix = PurePosixPath(name).suffix
+            entries[name] = Entry(
+                f"{OBJECTS}/{uuid.uuid4().hex}{suffix}", digest, path.stat().st_size
+            )
+            self._objects.upload(path, self._of_store(entries[name]))
+            uploaded.append(self._of_store(entries[name]))
+        told = uuid.uuid4().hex
+        data = _dump(told, entries)
+        try:
+            mark = self._objects.replace(self._pointer, data, note.mark)
+        except ReplacedError:
+            found = self._objects.read(self._pointer)
+            if not found or found[0] != data:  # else the answer to the first attempt was lost
+                self._objects.delete(uploaded)
+                raise ReplacedError(
+                    f"{self.name}: another writer ({_who(found)}) was first; what was found here"
+                    f" stays in {self.folder}, and the next run, which takes the store's, sets it"
+                    " aside"
+                ) from None
+            mark = found[1]
+        self._write_note(Note(self._objects.url, told, mark, entries))
+        outdated = {entry.object: entry for entry in note.files.values()}
+        for entry in entries.values():
+            outdated.pop(entry.object, None)
+        self._objects.delete(self._of_store(entry) for entry in outdated.values())
+        return True
+
+    def _of_store(self, entry: Entry) -> str:
+        return f"{self._prefix}/{entry.object}"
+
+    def _local(self) -> list[str]:
+        return [
+            path.relative_to(self.folder).as_posix()
+            for pattern in self._patterns
+            for path in sorted(self.folder.glob(pattern))
+        ]
+
+    def _made_folder(self) -> Path:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return self.folder
+
+    def _fetch(self, files: Mapping[str, Entry], folder: Path) -> bool:
+        """Download the files that are not here as they should be; False if one is gone."""
+        for name, entry in files.items():
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._objects.download(self._of_store(entry), target)
+            except FileNotFoundError:
+                return False
+            if _digest(target) != entry.sha256:
+                raise RemoteError(
+                    f"{self._objects.url}/{self._of_store(entry)} is damaged: it has"
+                    f" {target.stat().st_size:,} bytes of {entry.size:,}, or another hash. Bring it"
+                    f" back (its SHA-256 is {entry.sha256}), or delete {self._pointer} to begin"
+                    " with what this machine has"
+                )
+        return True
+
+    def _set_aside(self) -> None:
+        stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")
+        aside = self.folder / f"unsent-{stamp}"
+        for name in self._local():
+            for suffix in ("", *self._beside):
+                path, target = self.folder / (name + suffix), aside / (name + suffix)
+                if path.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    path.replace(target)
+        logger.warning(
+            "%s: another writer was first: what was found here and never came into the store is set"
+            " aside in %s, and the store's is used",
+            self.name,
+            aside,
+        )
+
+    def _place(self, files: Mapping[str, Entry], partial: Path) -> None:
+        for name in files:
+            target = self.folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            for suffix in self._beside:  # of another file than the one that comes
+                target.with_name(target.name + suffix).unlink(missing_ok=True)
+            (partial / name).replace(target)
+        for name in set(self._local()) - set(files):
+            (self.folder / name).unlink(missing_ok=True)
+            with suppress(OSError):  # there are more in it
+                (self.folder / name).parent.rmdir()
+
+    def _parse(self, data: bytes) -> tuple[str, dict[str, Entry]]:
+        """Return a pointer's id and files; raises `RemoteError` if it is none."""
+        try:
+            told = json.loads(data)
+            if told["schema"] != SCHEMA:
+                raise ValueError(f"its schema is {told['schema']!r}, this version knows {SCHEMA}")
+            files = _entries(told["files"])
+            for name, entry in files.items():
+                is_ours = any(fnmatch(name, pattern) for pattern in self._patterns)
+                if not is_ours or ".." in name or not OBJECT.fullmatch(entry.object):
+                    raise ValueError(f"it names {name!r}")
+            return str(told["id"]), files
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RemoteError(f"{self.name} cannot be read: {error}") from error
+
+    def _note(self) -> Note:
+        try:
+            told = json.loads(self._note_path.read_bytes())
+            if told["url"] == self._objects.url:
+                return Note(**{**told, "files": _entries(told["files"])})
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        # What is here was never in this store.
+        return Note(self._objects.url, unsent=bool(self._local()))
+
+    def _write_note(self, note: Note) -> None:
+        self._made_folder()
+        write_atomically(self._note_path, json.dumps(asdict(note)).encode())
+
+
+def _digest(path: Path) -> str:
+    found = sha256()
+    with path.open("rb") as file:
+        while part := file.read(1_000_000):
+            found.update(part)
+    return found.hexdigest()
+
+
+def _entries(told: Mapping[str, Any]) -> dict[str, Entry]:
+    return {
+        str(name): Entry(str(entry["object"]), str(entry["sha256"]), int(entry["size"]))
+        for name, entry in told.items()
+    }
+
+
+def _dump(told: str, entries: Mapping[str, Entry]) -> bytes:
+    at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    files = {name: asdict(entry) for name, entry in entries.items()}
+    pointer = {"schema": SCHEMA, "id": told, "at": at, "by": writer(), "files": files}
+    return json.dumps(pointer, indent=1).encode()
+
+
+def _who(found: tuple[bytes, str] | None) -> str:
+    """Return who wrote a pointer, and when, as far as it says."""
+    try:
+        told = json.loads(found[0]) if found else {}
+        return f"{told['by']}, {told['at']}"
+    except (ValueError, KeyError, TypeError):
+        return "unknown"

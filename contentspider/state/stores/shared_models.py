@@ -1,0 +1,131 @@
+"""The store of models where several machines share them: on an fsspec URL, with a local copy."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from filelock import Timeout
+
+from contentspider.page.overrides import OVERRIDES
+from contentspider.site.models.folder import GENERATIONS, MANIFEST, write_atomically
+from contentspider.site.models.generations import KEPT_GENERATIONS
+from contentspider.state.stores.models import ModelStore
+from contentspider.state.stores.remote import RemoteError
+from contentspider.state.stores.shared import SharedFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contentspider.page.overrides import Overrides
+    from contentspider.site.models.generations import Generations
+    from contentspider.site.models.model import SiteModel
+    from contentspider.state.stores.remote import Objects
+
+logger = logging.getLogger(__name__)
+
+POINTER = "model.json"
+# The manifest of the present generation last: a reader sees the old one or the new one.
+PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)
+
+
+class SharedModels(ModelStore):
+    """Models in the store *objects*: ``SITE/model.json`` and what it names, people's corrections
+    beside it. *folder* is this machine's copy.
+
+    A site is brought here when it is first asked for; `send` brings back what was saved.
+    """
+
+    def __init__(self, objects: Objects, folder: Path, keep: int = KEPT_GENERATIONS) -> None:
+        super().__init__(folder, keep)
+        self.objects = objects
+        self._local = ModelStore(folder, keep)
+        self._pulled: dict[str, RemoteError | None] = {}
+
+    def sites(self) -> list[str]:
+        """Return the sites of which the store has a model; raises `RemoteError`."""
+        return self.objects.folders_with(POINTER)
+
+    def generations(self, site: str) -> Generations:
+        """Return the generations of a site's model; raises `RemoteError` if the store cannot be
+        read.
+        """
+        self._pull(site)
+        return self._local.generations(site)
+
+    def load(self, site: str) -> SiteModel | None:
+        """Return the model of a site, None if there is none, as `ModelStore.load` does; if the
+        store cannot be read, an error says so, and the local copy is used.
+        """
+        try:
+            self._pull(site)
+        except RemoteError as error:
+            logger.error("%s; %s is filtered by what this machine has", error, site)
+        return self._local.load(site)
+
+    def overrides(self, site: str) -> Overrides | None:
+        """Return people's corrections of a site, which are beside its pointer in the store."""
+        self._pull(site)
+        return super().overrides(site)
+
+    def save(self, model: SiteModel, reason: str = "") -> Path:
+        """Save a model here; `send` brings it into the store."""
+        with suppress(RemoteError):  # which `send` says
+            self._pull(model.site)
+        self._shared(model.site).begin_change()
+        return self._local.save(model, reason)
+
+    def rollback(self, site: str, generation: int = 0) -> int:
+        """Go back to an earlier generation here; `send` brings it into the store."""
+        self._pull(site)
+        self._shared(site).begin_change()
+        return super().rollback(site, generation)
+
+    def send(self) -> list[RemoteError]:
+        """Bring what was saved of the sites that were asked for into the store, and return what
+        went wrong: those models are kept here, and the next run sends them.
+        """
+        return [error for site in self._pulled if (error := self._send(site))]
+
+    def _send(self, site: str) -> RemoteError | None:
+        try:
+            shared = self._shared(site)
+            with self._local.generations(site).lock():
+                if shared.is_unsent and self._pulled[site]:
+                    return self._pulled[site]
+                shared.push(shared.files())
+        except RemoteError as error:
+            return error
+        except (OSError, Timeout) as error:
+            return RemoteError(f"{self.folder / site} cannot be read: {error}")
+        return None
+
+    def _shared(self, site: str) -> SharedFiles:
+        return SharedFiles(self.objects, f"{site}/{POINTER}", self.folder / site, PATTERNS)
+
+    def _pull(self, site: str) -> None:
+        """Bring a site here, once: what a crawl has begun with is what it ends with."""
+        if site not in self._pulled:
+            self._pulled[site] = None
+            try:
+                with self._local.generations(site).lock():
+                    shared = self._shared(site)
+                    shared.pull()
+                    shared.push(shared.files())  # what an earlier run could not send
+                    self._pull_overrides(site)
+            except RemoteError as error:
+                self._pulled[site] = error
+            except (OSError, Timeout) as error:
+                failed = RemoteError(f"{self.folder / site} cannot be written: {error}")
+                self._pulled[site] = failed
+        if failed_before := self._pulled[site]:
+            raise failed_before
+
+    def _pull_overrides(self, site: str) -> None:
+        found = self.objects.read(f"{site}/{OVERRIDES}")
+        path = self.folder / site / OVERRIDES
+        if found is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_atomically(path, found[0])

@@ -1,0 +1,86 @@
+"""Models as one file, from one machine to another: a zip archive of a manifest and its weights,
+which are JSON. Nothing in it is unpacked to a disk.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from hashlib import sha256
+from typing import TYPE_CHECKING
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.site.models.folder import (
+    MANIFEST,
+    WEIGHTS,
+    check_weights,
+    dump_manifest,
+    parse_manifest,
+)
+from contentspider.site.models.model import SiteModel
+from contentspider.state.files.formats import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# A model of 200 pages has some 1 MB of weights.
+MAX_BYTES = 100_000_000
+# What names a site names its folder, too.
+SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")
+
+
+def export_model(model: SiteModel, output: Path) -> None:
+    """Write a model as the file *output*, which is replaced when it is whole; raises
+    `ContentSpiderError` if it cannot be written.
+    """
+    weights = model.dump_weights()
+    named = {"weights": WEIGHTS, "sha256": sha256(weights).hexdigest()}
+    manifest = dump_manifest({**model.manifest(), **named})
+    with replacing(output) as file, ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        for name, data in ((MANIFEST, manifest), (WEIGHTS, weights)):
+            # Of one time: the same model is the same file.
+            archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
+
+
+def import_model(source: Path) -> SiteModel:
+    """Return the model in the file *source*, which `export_model` wrote.
+
+    Raises `StateError` if it is none, or cannot be used.
+    """
+    try:
+        if source.stat().st_size > MAX_BYTES:
+            raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")
+        with ZipFile(source) as archive:
+            names = [entry.filename for entry in archive.infolist()]
+            if sorted(names) != [MANIFEST, WEIGHTS]:
+                raise ValueError(
+                    f"it has {', '.join(map(repr, names[:5])) or 'nothing'} in it, and should have"
+                    f" {MANIFEST!r} and {WEIGHTS!r}"
+                )
+            text, weights = (_read(archive, archive.getinfo(name)) for name in (MANIFEST, WEIGHTS))
+        manifest = parse_manifest(text)
+        check_weights(manifest, weights)
+        model = SiteModel.parse(manifest, weights)
+        if not SITE.fullmatch(model.site):
+            raise ValueError(f"{model.site!r} cannot be the name of a site's folder")
+    except OSError as error:
+        raise ContentSpiderError(f"{source} cannot be read ({error.strerror})") from error
+    # RuntimeError: it is encrypted.
+    except (BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, StateError) as error:
+        raise StateError(
+            f"{source} cannot be imported: {error}; give a file that 'contentspider models export'"
+            " wrote"
+        ) from error
+    return model
+
+
+def _read(archive: ZipFile, entry: ZipInfo) -> bytes:
+    """Return an entry's contents, whatever size it claims to have."""
+    if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise ValueError(f"its {entry.filename!r} is packed in a way that is not known here")
+    with archive.open(entry) as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"its {entry.filename!r} is larger than {MAX_BYTES:,} bytes")
+    return data
