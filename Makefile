@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml setup.py $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
+BUILT_FROM := pyproject.toml setup.py research/pyproject.toml $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
 	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 
 .PHONY: crawl test quality kills minimum lint docs bench clean
@@ -48,7 +48,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/pip install -q -e '.[bench]'
+	$(BIN)/pip install -q -e '.[bench]' -e research
 	$(BIN)/python benchmarks/per_page.py
 
 $(VENV)/.python:
@@ -61,7 +61,7 @@ $(VENV)/.installed: $(BUILT_FROM) | $(VENV)/.python
 	touch $@
 
 $(VENV)/.installed-dev: $(BUILT_FROM) | $(VENV)/.python
-	$(BIN)/pip install -q -e '.[dev]'
+	$(BIN)/pip install -q -e '.[dev]' -e research
 	touch $@ $(VENV)/.installed
 
 clean:

@@ -30,12 +30,6 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.training import (
-    NAME_COLUMNS,
-    NAMELESS_SHARE,
-    PAGES_PER_SITE,
-    training_rows,
-)
 from contentspider.page.blocks import new_walker
 from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
@@ -48,6 +42,12 @@ from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.rules import RULES
 from contentspider.site.vote.votes import VOTERS, vote
+from contentspider_research.training import (
+    NAME_COLUMNS,
+    NAMELESS_SHARE,
+    PAGES_PER_SITE,
+    training_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
-    from contentspider.evaluation.training import PageRows
     from contentspider.site.vote.rules import Rule
     from contentspider.site.vote.votes import Voter
+    from contentspider_research.training import PageRows
 
 COLUMNS = ("single pages", "sites, alone", "news, alone", "sites, vote", "news, vote")
 PHRASES = {name.removeprefix("says_") for name in GROUPS["text"] if name.startswith("says_")}
@@ -168,7 +168,7 @@ def read_pages(corpus: Corpus) -> list[Judged]:
 def fit(
     pages: Sequence[PageRows], without: Sequence[int], seed: int, options: argparse.Namespace
 ) -> Trees:
-    """Return trees as `contentspider.evaluation.training.fit_trees` makes them, but fewer, and of
+    """Return trees as `contentspider_research.training.fit_trees` makes them, but fewer, and of
     a share of the blocks; the columns *without* are the same for all blocks.
     """
     features = np.concatenate([page.features for page in pages])

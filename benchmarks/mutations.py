@@ -57,8 +57,8 @@ TESTS = {
 }
 # Tests that take seconds, or run the command line, where mutants are not.
 SLOW = [
-    "tests/test_featuresets.py::test_every_experiment_writes_a_table_and_a_chart",
-    "tests/test_featuresets.py::test_table_1_of_the_paper_on_the_rendered_sites",
+    "research/tests/test_featuresets.py::test_every_experiment_writes_a_table_and_a_chart",
+    "research/tests/test_featuresets.py::test_table_1_of_the_paper_on_the_rendered_sites",
     "tests/test_plugins.py::test_the_command_line_finds_what_is_installed",
     "tests/test_site.py::test_pylcs_is_only_loaded_by_the_letter_of_the_paper",
     "tests/test_site.py::test_the_model_does_not_depend_on_the_order_of_the_pages[None]",

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.evaluation.charts import scatter_chart
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.prior import Prior
@@ -46,6 +45,7 @@ from contentspider.site.title import page_title
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.rules import RULES
 from contentspider.site.vote.votes import VOTERS
+from contentspider_research.experiments.charts import scatter_chart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,8 +4,8 @@
         [--only NAME ...] [--every N] [--sizes 5 10 20] [--kinds halves drawn] [--draws N]
         [--pairs N] [--gold N]
 
-Two tables, by priors that have not seen the site (as `contentspider evaluate --cross-fit`; DIR
-keeps them for the next time, since they take the longest), and then the folders one by one:
+Two tables, by priors that have not seen the site (as `contentspider-research evaluate --cross-fit`;
+DIR keeps them for the next time, since they take the longest), and then the folders one by one:
 
 - small samples: N pages of a folder are drawn, listings too, and learned. F1 of the gold pages
   among them, and of gold pages that the model has not seen, beside that of each page alone.
@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.training import cross_fit
 from contentspider.site.alone import extract_page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.learner import SiteLearner
 from contentspider.site.scores import text_score
+from contentspider_research.training import cross_fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.ground import __version__
+from contentspider.ground import __version__ as __version__
 
 if TYPE_CHECKING:
     from contentspider.crawl.addon import Addon
@@ -34,7 +34,6 @@ __all__ = [
     "Rules",
     "SiteLearner",
     "SiteModel",
-    "__version__",
     "bind",
     "extract_html",
     "learn_rules",

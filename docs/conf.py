@@ -6,7 +6,7 @@ project = "contentspider"
 release = version = contentspider.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
-exclude_patterns = ["_build", "experiments/*/*"]
+exclude_patterns = ["_build"]
 # Headings that other pages link to.
 myst_heading_anchors = 3
 default_role = "code"

@@ -81,14 +81,16 @@ def shared() -> Path:
     return CORPORA
 
 
-def run(*arguments: str, cwd: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run contentspider's command line as a user would."""
+def run(
+    *arguments: str, cwd: Path, check: bool = True, module: str = "contentspider"
+) -> subprocess.CompletedProcess[str]:
+    """Run contentspider's command line, or that of another *module*, as a user would."""
     command = [
         sys.executable,
         "-W",
         "error::DeprecationWarning:contentspider",
         "-m",
-        "contentspider",
+        module,
         *arguments,
     ]
     done = subprocess.run(

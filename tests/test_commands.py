@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         (["extract", "."], "no HTML files"),
         (["models", "show", "example.org"], "no model of 'example.org'; it has: none yet"),
         (["evaluate", ".", "-o", "x"], "has no corpora"),
-        (["evaluate", ".", "-o", "x", "--method", "lbs", "--alone"], "--method takes no --crawl"),
         (["crawl", "http://127.0.0.1:9/", "-o", "pages.unknown"], "names no format"),
         (["crawl", "http://127.0.0.1:9/", "-o", "none/pages.jsonl"], "its folder does not exist"),
         (["evaluate", ".", "-o", "x", "--prior", "none.npz"], "none.npz"),

@@ -55,8 +55,6 @@ def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str
         "models",
         "rules",
         "evaluate",
-        "experiment",
-        "train-prior",
         "index",
         "search",
         "serve",
@@ -81,7 +79,7 @@ def test_the_package_has_no_site_names_or_machine_paths() -> None:
             "contentspider.page.document, contentspider.site.learner, contentspider.extract",
             ["scrapy", "twisted"],
         ),
-        ("contentspider.evaluation.tables", ["scrapy", "twisted"]),
+        ("contentspider.evaluation.predict", ["scrapy", "twisted"]),
     ],
 )
 def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> None:

@@ -20,7 +20,7 @@ from contentspider.site.sample import sample_order
     ("given", "message"),
     [
         ({"labels": "best"}, "labels='best' is unknown; use one of 'votes', 'own', 'paper'"),
-        ({"features": ["colour"]}, "features='colour' cannot be used: .*use one of slots"),
+        ({"features": ["colour"]}, "features='colour' cannot be used: .*use one of 'slots'"),
         ({"features": []}, "features='' cannot be used: no feature set is named"),
         ({"prior_file": "nowhere.npz"}, "prior_file='nowhere.npz' does not exist; .*train-prior"),
     ],

@@ -10,20 +10,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import (
-    changes,
-    crawl,
-    dataset,
-    evaluate,
-    extract,
-    index,
-    models,
-    report,
-    rules,
-    run,
-    search,
-    serve,
-)
+from contentspider.cli import changes, crawl, evaluate, extract, run
+from contentspider.cli.indexes import index, search, serve
+from contentspider.cli.sites import models, report, rules
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter, printable
 
@@ -47,7 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for group in (
         *(crawl, run, changes, index, search, serve, extract, report, models, rules),
-        *(evaluate, dataset),
+        evaluate,
     ):
         group.add_to(commands)
     return parser

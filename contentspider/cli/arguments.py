@@ -137,7 +137,7 @@ def add_learning_options(parser: argparse.ArgumentParser, features: str = "slots
         metavar="SET[,SET]",
         help=(
             f"feature sets that the site's classifier decides by (default: {features};"
-            " docs/experiments.md has them)"
+            " contentspider-research adds more)"
         ),
     )
     parser.add_argument(

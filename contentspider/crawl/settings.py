@@ -65,7 +65,7 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_FEATURES",
         ["slots"],
-        "Feature sets that the site's classifier decides by (docs/experiments.md measures them).",
+        "Feature sets that the site's classifier decides by: slots, or what other packages add.",
     ),
     Setting(
         "CONTENTSPIDER_CLASSIFIER",
@@ -80,7 +80,7 @@ SETTINGS = (
     Setting(
         "CONTENTSPIDER_PRIOR_FILE",
         "",
-        "A prior from 'contentspider train-prior' in place of the shipped one.",
+        "A prior from 'contentspider-research train-prior' in place of the shipped one.",
     ),
     Setting(
         "CONTENTSPIDER_SITE_BY",

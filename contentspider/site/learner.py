@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # A sample of this size has every slot that matters; more pages take longer and label no better
-# (docs/experiments.md, learning curve).
+# (research/docs/experiments.md, learning curve).
 MAX_SAMPLE = 200
 # Of pages with hundreds of blocks (link lists, data tables) fewer do: learning takes about 1 s for
 # 12,000 blocks.

@@ -85,7 +85,7 @@ class LearningOptions:
             raise OptionError(
                 "prior_file",
                 self.prior_file,
-                "does not exist; give a file that 'contentspider train-prior' wrote",
+                "does not exist; give a file that 'contentspider-research train-prior' wrote",
             )
 
     @property

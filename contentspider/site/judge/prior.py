@@ -160,8 +160,8 @@ class Prior:
             IndexError,
         ) as error:
             raise StateError(
-                f"{source} cannot be used: {error}; train one with 'contentspider train-prior', or"
-                " reinstall contentspider"
+                f"{source} cannot be used: {error}; train one with"
+                " 'contentspider-research train-prior', or reinstall contentspider"
             ) from error
 
     @staticmethod
@@ -182,7 +182,7 @@ class Prior:
         except OSError as error:
             raise StateError(
                 f"the prior {str(path)!r} cannot be read: {error.strerror}; give the file that"
-                " 'contentspider train-prior' wrote"
+                " 'contentspider-research train-prior' wrote"
             ) from error
         return cls.load(data, f"the prior {str(path)!r}")
 

@@ -1,0 +1,1 @@
+"""Commands on what was learned of sites: models, rules, reports."""

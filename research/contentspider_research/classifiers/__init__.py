@@ -1,0 +1,1 @@
+"""The papers' classifiers over a matrix of numbers."""

@@ -1,0 +1,1 @@
+"""The data set: a row for each element or block of pages."""

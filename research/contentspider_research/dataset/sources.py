@@ -1,0 +1,169 @@
+"""What a data set is made from: corpora, folders of HTML files, rendered pages, crawls."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from contentspider.evaluation.corpora import find_corpora
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.blocks import new_walker, read_tree
+from contentspider.page.document import Page
+from contentspider.page.input.body import as_utf8, is_binary, parse
+from contentspider.page.input.files import html_files
+from contentspider.page.input.rendered import read_rendered
+from contentspider.site.title import title_parts
+from contentspider.state.ledger.ledger import Ledger
+from contentspider_research.features.announced import header_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from lxml.etree import _Element
+
+    from contentspider.evaluation.corpora import GoldPage
+
+logger = logging.getLogger(__name__)
+
+# Pages that are judged together; of more, each so manyth stands for the site.
+MAX_BATCH = 1_000
+RENDERED_SUFFIXES = (".jsonl", ".jsonl.gz")
+GOLD_SUFFIX = ".gold.jsonl"
+# What this share of a site's titles have in common is its name.
+NAME_SHARE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A page, and the file that it was read from (None: its markup is not at hand)."""
+
+    page: Page
+    file: Path | None = None
+
+    def elements(self) -> list[_Element] | None:
+        """Return the elements of the page's tree that `PageBlocks` has, parsed again; None if its
+        markup is not at hand.
+        """
+        if self.file is None:
+            return None
+        kept: list[_Element] = []
+        read_tree(parse(as_utf8(self.file.read_bytes())), kept=kept)
+        return kept
+
+
+@dataclass(slots=True)
+class Source:
+    """A site: its name, the files of its pages or the pages themselves, and the gold by page.
+
+    *language* is what its pages are in if they do not say it, *host* where they are from ("": not
+    known).
+    """
+
+    name: str
+    files: Sequence[Path] = ()
+    folder: Path | None = None
+    pages: Sequence[Page] = ()
+    gold: dict[str, GoldPage] = field(default_factory=dict)
+    language: str = ""
+    host: str = ""
+
+    def batches(self) -> Iterator[list[Read]]:
+        """Yield the site's pages with text, those together that are judged together."""
+        count = -(-max(len(self.files), len(self.pages)) // MAX_BATCH)
+        for number in range(count):
+            read = [Read(page) for page in self.pages[number::count]]
+            read += self._read(self.files[number::count])
+            if read := [each for each in read if each.page.content.blocks]:
+                yield read
+
+    def names(self, pages: Sequence[Page]) -> set[str]:
+        """Return the keys (`header_key`) of what the site is called: the label of its domain, and
+        the parts that the titles of *pages* have in common.
+        """
+        counts: Counter[str] = Counter()
+        for page in pages:
+            if page.hints.titles and len(parts := title_parts(page.hints.titles[0])) > 1:
+                counts.update({header_key(part) for part in parts})
+        least = max(2.0, NAME_SHARE * len(pages))
+        labels = self.host.split(".")[:-1] or [self.name]
+        common = {part for part, count in counts.items() if count >= least}
+        return common | {header_key(max(labels, key=len))} - {""}
+
+    def _read(self, files: Sequence[Path]) -> Iterator[Read]:
+        walker = new_walker()
+        for file in files:
+            try:
+                body = file.read_bytes()
+            except OSError as error:
+                logger.warning("%s cannot be read (%s); it is left out", file, error.strerror)
+                continue
+            if is_binary(body):
+                logger.warning("%s is no HTML; it is left out", file)
+                continue
+            url = str(file.relative_to(self.folder) if self.folder else file)
+            url = url.encode("utf-8", "replace").decode()
+            yield Read(Page.from_html(body, url, walker=walker), file)
+
+
+def find_sources(path: Path) -> list[Source]:
+    """Return the sites at *path*: corpora (folders with ``gold.jsonl`` and ``html/``), rendered
+    pages (files, or a folder of them), or a folder of HTML files, which is one site.
+
+    Raises `ContentSpiderError` if there are none.
+    """
+    if path.is_file():
+        if path.name.endswith(RENDERED_SUFFIXES):
+            return [_rendered(path)]
+        return [Source(path.parent.resolve().name, [path], path.parent)]
+    if not path.is_dir():
+        raise ContentSpiderError(f"{path}: no such file or folder")
+    entries = sorted(path.iterdir())
+    if any((folder / "gold.jsonl").is_file() for folder in (path, *entries)):
+        return [
+            Source(
+                corpus.name,
+                list(html_files(corpus.folder / "html")),
+                corpus.folder / "html",
+                gold={page.path: page for page in corpus.gold()},
+                language=str(corpus.about.get("language") or ""),
+                host=next((urlsplit(base).hostname or "" for base in corpus.bases), ""),
+            )
+            for corpus in find_corpora(path)
+        ]
+    rendered = [
+        entry
+        for entry in entries
+        if entry.name.endswith(RENDERED_SUFFIXES) and not entry.name.endswith(GOLD_SUFFIX)
+    ]
+    if rendered:
+        return [_rendered(entry) for entry in rendered]
+    if files := list(html_files(path)):
+        return [Source(path.resolve().name, files, path)]
+    raise ContentSpiderError(
+        f"{path} has neither corpora nor HTML files nor rendered pages (.jsonl, .jsonl.gz)"
+    )
+
+
+def _rendered(path: Path) -> Source:
+    return Source(path.name.split(".")[0], pages=list(read_rendered(path)))
+
+
+def crawl_sources(ledger_file: Path) -> list[Source]:
+    """Return the sites of a crawl with the pages that its ledger has kept; of these the elements
+    with text are known, not the markup.
+    """
+    ledger = Ledger(ledger_file, read_only=True)
+    try:
+        found = [
+            Source(site, pages=list(ledger.pages.sample(site)), host=site)
+            for site in ledger.pages.sites()
+        ]
+    finally:
+        ledger.close()
+    if not found:
+        raise ContentSpiderError(f"{ledger_file} has kept no pages to read")
+    return found

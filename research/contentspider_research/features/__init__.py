@@ -1,0 +1,1 @@
+"""The papers' feature sets, and what they are made of."""

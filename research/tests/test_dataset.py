@@ -1,0 +1,320 @@
+"""The data set: its columns, its rows, and the files that they are written to."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from researching import run
+from test_featuresets import rendered
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider_research.dataset.dataset import read_records, write_dataset
+from contentspider_research.dataset.records import COLUMNS
+from contentspider_research.dataset.sources import find_sources
+from tests.sites import prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from contentspider_research.dataset.records import Record
+
+RAW = (
+    "site url title meta_description doc_dom_depth ancestors_names ancestors_ids ancestors_classes"
+    " siblings_names siblings_ids siblings_classes nearest_header normalized_top normalized_bottom"
+    " is_middle is_leftmost is_rightmost num_siblings distance_to_root tag_name element_id"
+    " class_name children_names children_ids children_classes image_url image_alt rect_size"
+    " num_child_elements dom_subtree_depth inner_text child_text"
+).split()
+DERIVED = (
+    "is_desc_a is_sib_a is_sib_input is_sib_img is_desc_nav is_desc_ad is_desc_comment is_desc_main"
+    " is_desc_footer is_desc_wrapper is_desc_aside is_nav is_ad is_comment is_main is_footer"
+    " is_wrapper is_aside contains_rights_reserved contains_like contains_share inner_text_length"
+    " child_text_length has_children is_link is_uppermost_or_bottommost is_on_side is_thumbnail"
+).split()
+OURS = (
+    "words words_in_links links density words_per_link link_ratio stop_word_ratio"
+    " under_noise_header slot cluster relevance contrast prior vote label label_source"
+).split()
+
+
+def of_page(folder: Path, html: str, **options: str) -> list[Record]:
+    (folder / "page.html").write_text(html, encoding="utf-8")
+    return list(read_records(find_sources(folder), **options))
+
+
+def find(records: list[Record], **known: object) -> Record:
+    (found,) = [
+        record for record in records if all(record[name] == value for name, value in known.items())
+    ]
+    return found
+
+
+def test_the_columns_are_those_of_the_thesis_the_derived_and_ours(tmp_path: Path) -> None:
+    names = list(COLUMNS)
+    assert names[: len(RAW)] == RAW
+    derived = names[len(RAW) : -len(OURS)]
+    assert [name for name in derived if name in DERIVED] == DERIVED
+    assert set(derived) - set(DERIVED) == {
+        *("is_sib_p", "is_desc_cookies", "is_cookies"),
+        *("has_child_a", "has_child_img", "has_child_p"),
+    }
+    assert names[-len(OURS) :] == OURS
+    for record in of_page(tmp_path, "<h1>Tea</h1><p>Tea is made of leaves."):
+        assert list(record) == names
+
+
+def test_the_example_of_the_source(tmp_path: Path) -> None:
+    html = (
+        "<body><div id=comments-section><div class=comment><div class=comment-header><ul>"
+        "<li>Author name.</li></ul></div></div></div></body>"
+    )
+    record = find(of_page(tmp_path, html), tag_name="li")
+    assert record["ancestors_names"] == "div,div,div,ul"
+    assert record["ancestors_ids"] == "comments-section,,,"
+    assert record["ancestors_classes"] == ",comment,comment-header,"
+    assert (record["is_desc_comment"], record["is_desc_cookies"]) == (1, 0)
+    assert record["inner_text_length"] == 2
+
+
+HTML = (
+    "<html lang=en><title>Tea - Example</title><meta name=description content='All of tea'>"
+    "<body><h1>Tea</h1><div id=main class='b  a'><h2>Leaves</h2><p class=lead id=first>Tea is <i>of"
+    "</i> <a href=/x>green leaves</a><img></p><input><!-- no element --><p>More</p></div>"
+    "<div><h3>Related</h3><ul><li><a href=/y>All of it</a><li>Share</ul></div>"
+)
+
+
+def test_what_stands_around_an_element(tmp_path: Path) -> None:
+    records = of_page(tmp_path, HTML)
+    assert [record["tag_name"] for record in records] == (
+        ["h1", "div", "h2", "p", "p", "div", "h3", "ul", "li", "li"]
+    )
+    first = find(records, element_id="first")
+    assert {name: first[name] for name in RAW if first[name] is not None} == {
+        "site": tmp_path.name,
+        "url": "page.html",
+        "title": "Tea - Example",
+        "meta_description": "All of tea",
+        "doc_dom_depth": 5,
+        "ancestors_names": "div",
+        "ancestors_ids": "main",
+        "ancestors_classes": "b a",
+        "siblings_names": "h2,input,p",
+        "siblings_ids": ",,",
+        "siblings_classes": ",,",
+        "nearest_header": "Tea",
+        "num_siblings": 3,
+        "distance_to_root": 3,
+        "tag_name": "p",
+        "element_id": "first",
+        "class_name": "lead",
+        "children_names": "i,a,img",
+        "children_ids": ",,",
+        "children_classes": ",,",
+        "num_child_elements": 3,
+        "dom_subtree_depth": 1,
+        "inner_text": "Tea is of green leaves",
+        "child_text": "Tea is",
+    }
+    yes = {name for name, kind in COLUMNS.items() if kind == "truth" and first[name] == 1}
+    assert yes == {
+        *("is_sib_input", "is_sib_p", "is_desc_main", "has_child_a", "has_child_img"),
+        "has_children",
+    }
+    assert [first[name] for name in OURS[:8]] == [5, 2, 1, 0.384615, 2, 0.4, 0.4, 0]
+
+
+def test_sections_links_and_elements_around_others(tmp_path: Path) -> None:
+    records = of_page(tmp_path, HTML)
+    listed = find(records, tag_name="ul")
+    assert listed["under_noise_header"] == 3
+    assert find(records, tag_name="h3")["under_noise_header"] == 0
+    assert find(records, inner_text="Related All of it Share")["under_noise_header"] == 0
+    assert (listed["inner_text_length"], listed["child_text"], listed["cluster"]) == (4, None, None)
+    link, share = (record for record in records if record["tag_name"] == "li")
+    assert (link["is_link"], link["link_ratio"], link["contains_share"]) == (1, 1, 0)
+    assert (share["is_link"], share["contains_share"], share["is_sib_a"]) == (0, 1, 0)
+    assert listed["contains_share"] == 1
+    assert share["cluster"] is not None
+
+
+@pytest.mark.parametrize(
+    ("html", "of", "header"),
+    [
+        ("<h1>a</h1><div><p>x</p></div>", "x", "a"),
+        ("<h1>a</h1><p>x</p>", "x", None),  # it is as deep
+        ("<h1>a</h1><div>y</div><h2>b</h2><div><p>x</p></div>", "x", "b"),
+        ("<div><h1>a</h1><div><div><h2>b</h2></div><p>x</p></div></div>", "x", "a"),
+        ("<div><p>x</p></div><h1>a</h1>", "x", "a"),
+        ("<p>x</p>", "x", None),
+    ],
+)
+def test_the_nearest_header_is_less_deep(html, of, header, tmp_path: Path) -> None:
+    assert find(of_page(tmp_path, html), inner_text=of, tag_name="p")["nearest_header"] == header
+
+
+def test_stop_words_are_known_of_english_only(tmp_path: Path) -> None:
+    (record,) = of_page(tmp_path, "<html lang=de><p>Der Tee ist in der Kanne")
+    assert record["stop_word_ratio"] is None
+
+
+def test_lists_are_bounded(tmp_path: Path) -> None:
+    records = of_page(tmp_path, "<ul>" + "<li>x" * 500 + "</ul>" + "<div>" * 300 + "y")
+    listed, middle, deep = records[0], records[300], records[-1]
+    assert str(listed["children_names"]).count(",") == 99
+    assert (str(middle["siblings_names"]).count(","), middle["num_siblings"]) == (99, 499)
+    assert str(deep["ancestors_names"]).count(",") <= 99
+
+
+def test_blocks_are_units_too(tmp_path: Path) -> None:
+    records = of_page(tmp_path, "<div>a b<p>c</p>d</div>", units="blocks")
+    assert [(record["inner_text"], record["tag_name"]) for record in records] == [
+        ("a b", "div"),
+        ("c", "p"),
+        ("d", "div"),
+    ]
+
+
+@pytest.fixture
+def corpora(tmp_path: Path) -> Path:
+    """Return a folder with a corpus of gold text that is hard to write as CSV."""
+    folder = tmp_path / "corpora" / "tea"
+    (folder / "html").mkdir(parents=True)
+    gold = []
+    for number in range(6):
+        texts = [prose(number, line) for line in range(3)]
+        texts += [
+            'He said "tea", she: "milk";\n new line',
+            "茶は葉から、作られる。",
+            "=SUM(A1:A2)",
+            "NA",
+        ]
+        body = "".join(f"<p>{text}</p>" for text in texts)
+        (folder / "html" / f"{number}.html").write_text(
+            f"<title>Tea {number}</title><nav><a href=/>Home</a></nav><main>{body}<pre>a\n  b\r\nc"
+            "</pre></main>",
+            encoding="utf-8",
+        )
+        if number:
+            text = "\n".join([*texts, "a b c"])
+            gold.append(json.dumps({"path": f"{number}.html", "text": text}))
+    (folder / "gold.jsonl").write_text("\n".join(gold))
+    (folder / "site.json").write_text('{"language": "en", "base_url": "https://tea.example/"}')
+    return folder.parent
+
+
+def written(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
+def test_csv_gives_the_rows_back(name: str, corpora: Path, tmp_path: Path) -> None:
+    records = list(read_records(find_sources(corpora)))
+    assert write_dataset(records, tmp_path / name) == len(records)
+    opened = gzip.open if name.endswith(".gz") else open
+    with opened(tmp_path / name, "rt", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows == [{key: written(value) for key, value in row.items()} for row in records]
+    texts = {row["inner_text"] for row in rows}
+    assert {'He said "tea", she: "milk"; new line', "茶は葉から、作られる。", "a\n  b\nc"} <= texts
+    raw = (tmp_path / name).read_bytes()
+    lines = gzip.decompress(raw) if name.endswith(".gz") else raw
+    assert lines.count(b"\r\n") == len(records) + 1
+
+
+def test_pandas_gives_the_rows_back(corpora: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    records = list(read_records(find_sources(corpora)))
+    write_dataset(records, tmp_path / "rows.csv")
+    table = pandas.read_csv(tmp_path / "rows.csv", keep_default_na=False, dtype=str)
+    assert list(table.columns) == list(COLUMNS)
+    assert table.to_numpy().tolist() == [list(map(written, row.values())) for row in records]
+
+
+def test_parquet_gives_the_rows_back(corpora: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    records = list(read_records(find_sources(corpora)))
+    write_dataset(records, tmp_path / "rows.parquet")
+    assert parquet.read_table(tmp_path / "rows.parquet").to_pylist() == records
+
+
+def test_formulas_are_texts_where_a_spreadsheet_is_to_read_them(corpora: Path, tmp_path) -> None:
+    records = list(read_records(find_sources(corpora)))
+    for excel, text in ((False, "=SUM(A1:A2)"), (True, "'=SUM(A1:A2)")):
+        write_dataset(records, tmp_path / "rows.csv", excel=excel)
+        with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert text in {row["inner_text"] for row in rows}
+        assert {float(row["contrast"]) for row in rows}  # a number below 0 is no formula
+
+
+def test_labels_are_golds_votes_the_papers_or_none(corpora: Path) -> None:
+    sources = find_sources(corpora)
+
+    def labels(method: str) -> dict[object, tuple[object, object]]:
+        return {
+            record["inner_text"]: (record["label"], record["label_source"])
+            for record in read_records(sources, method)
+            if record["url"] == "1.html"
+        }
+
+    gold = labels("gold")
+    assert gold == labels("")
+    assert (gold["Home"], gold["=SUM(A1:A2)"]) == ((0, "gold"), (1, "gold"))
+    assert {source for _, source in labels("votes").values()} == {"votes"}
+    assert labels("votes")["Home"] == (0, "votes")
+    assert {source for _, source in labels("paper").values()} == {"paper"}
+    assert set(labels("none").values()) == {(None, None)}
+    (unknown,) = {
+        (record["label"], record["label_source"])
+        for record in read_records(sources, "gold")
+        if record["url"] == "0.html"
+    }
+    assert unknown == (None, None)
+
+
+def test_an_element_is_main_if_half_of_its_words_are(corpora: Path) -> None:
+    records = list(read_records(find_sources(corpora), "gold"))
+    main = [record for record in records if record["url"] == "2.html"]
+    assert find(main, tag_name="main")["label"] == 1
+    assert find(main, tag_name="nav")["label"] == 0
+
+
+def test_rendered_pages_have_boxes(tmp_path: Path) -> None:
+    path = tmp_path / "example.jsonl"
+    path.write_text("".join(json.dumps(rendered(number)) + "\n" for number in range(3)))
+    records = [record for record in read_records(find_sources(path)) if record["child_text"]]
+    assert {record["site"] for record in records} == {"example"}
+    assert {record["label_source"] for record in records} == {"votes"}
+    home = records[0]
+    assert (home["inner_text"], home["tag_name"], home["class_name"]) == ("Home", "a", "c-a")
+    assert (home["normalized_top"], home["normalized_bottom"]) == (0.666667, 1)
+    assert (home["is_leftmost"], home["is_middle"], home["is_on_side"]) == (1, 0, 1)
+    assert home["rect_size"] == 1600
+    wide = next(record for record in records if record["rect_size"] == 12800)
+    assert (wide["is_middle"], wide["is_leftmost"], wide["is_on_side"]) == (1, 0, 0)
+
+
+def test_what_cannot_be_is_said(tmp_path: Path, corpora: Path) -> None:
+    with pytest.raises(ContentSpiderError, match="neither corpora nor HTML files"):
+        (tmp_path / "empty").mkdir()
+        find_sources(tmp_path / "empty")
+    with pytest.raises(ContentSpiderError, match="no such file"):
+        find_sources(tmp_path / "missing")
+    with pytest.raises(ContentSpiderError, match="no gold text here"):
+        list(read_records(find_sources(corpora / "tea" / "html"), "gold"))
+    with pytest.raises(ContentSpiderError, match="names no format"):
+        write_dataset([], tmp_path / "rows.xlsx")
+    assert not (tmp_path / "rows.xlsx").exists()
+
+
+def test_the_command_writes_a_file(corpora: Path, tmp_path: Path) -> None:
+    done = run("dataset", "corpora", "-o", "rows.csv", "--units", "blocks", cwd=tmp_path)
+    with (tmp_path / "rows.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["site"] for row in rows} == {"tea"}
+    assert f"{len(rows)} rows -> rows.csv" in done.stderr

@@ -1,0 +1,166 @@
+"""Evaluation on corpora: who is judged by whom, and by what."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from contentspider.evaluation.corpora import CorpusError, find_corpora
+from contentspider.evaluation.predict import predict_site
+from contentspider.site.judge.prior import Prior
+from contentspider.site.learner import SiteLearner
+from contentspider.site.options import LearningOptions
+from contentspider.site.own import alignment
+from contentspider_research import training
+from contentspider_research.training import (
+    PAGE_WEIGHT,
+    SITE_WEIGHT,
+    cross_fit,
+    train_prior,
+    training_rows,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "TREES", 5)
+
+
+@pytest.fixture
+def corpora(example_corpus: Path, tmp_path: Path) -> Path:
+    """Three sites, of which two have one owner."""
+    for name in ("news-2005-tea", "news-2013-tea", "shop-cups"):
+        shutil.copytree(example_corpus, tmp_path / name)
+    return tmp_path
+
+
+def test_no_prior_has_seen_the_owner_of_what_it_judges(corpora: Path) -> None:
+    priors = cross_fit(find_corpora(corpora), folds=7)
+    assert priors["news-2005-tea"] is priors["news-2013-tea"]
+    assert priors["news-2005-tea"].card["trained_on"] == ["shop-cups"]
+    assert priors["shop-cups"].card["trained_on"] == ["news-2005-tea", "news-2013-tea"]
+
+
+def single_pages(example_corpus: Path, folder: Path, name: str = "single") -> Path:
+    """A collection whose pages are of three hosts."""
+    shutil.copytree(example_corpus, folder / name)
+    about = json.loads((folder / name / "site.json").read_text())
+    (folder / name / "site.json").write_text(json.dumps({**about, "suite": "pages"}))
+    file = folder / name / "gold.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    hosts = [{**row, "host": f"host{number % 3}.org"} for number, row in enumerate(rows)]
+    file.write_text("\n".join(map(json.dumps, hosts)))
+    return folder / name
+
+
+def test_no_prior_has_seen_the_host_of_the_single_page_that_it_judges(
+    corpora: Path, example_corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    pages = single_pages(example_corpus, tmp_path_factory.mktemp("pages"))
+    priors = cross_fit(find_corpora(corpora, pages), folds=3)
+    hosts = {"host0.org", "host1.org", "host2.org"}
+    assert set(priors) == {*hosts, "news-2005-tea", "news-2013-tea", "shop-cups"}
+    for name, prior in priors.items():
+        assert name not in prior.card["trained_on"]
+        assert hosts & set(prior.card["trained_on"])
+    everything = train_prior(find_corpora(corpora, pages))
+    sites = train_prior(find_corpora(corpora))
+    assert sites.site_trees is None
+    assert everything.site_trees is not None
+    np.testing.assert_array_equal(everything.site_trees.value, sites.trees.value)
+    assert everything.card["trained_on"] == [
+        "news-2005-tea",
+        "news-2013-tea",
+        "shop-cups",
+        "single",
+    ]
+
+
+def test_single_pages_are_judged_by_the_prior_of_their_host(
+    example_corpus: Path, tmp_path: Path
+) -> None:
+    (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
+    shipped = Prior.shipped()
+    trees = shipped.trees
+    opposite = replace(shipped, trees=replace(trees, value=-trees.value, baseline=-trees.baseline))
+    by_shipped, by_host = (
+        {row["path"].lstrip("/"): row["text"] for row in rows}
+        for rows in (
+            predict_site(corpus, LearningOptions(), shipped),
+            predict_site(corpus, LearningOptions(), shipped, hosts={"host1.org": opposite}),
+        )
+    )
+    for page in corpus.gold():
+        is_same = by_shipped[page.path] == by_host[page.path]
+        assert is_same == (page.host != "host1.org"), page
+
+
+def test_each_page_of_a_corpus_weighs_the_same(example_corpus: Path, tmp_path: Path) -> None:
+    (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
+    (site,) = find_corpora(example_corpus)
+    singles = training_rows(corpus, 0)
+    assert {round(float(page.weights.sum()), 3) for page in singles} == {PAGE_WEIGHT}
+    assert {page.group for page in singles} == {"host0.org", "host1.org", "host2.org"}
+    assert sum(page.weights.sum() for page in training_rows(site, 0)) == pytest.approx(SITE_WEIGHT)
+
+
+def test_of_a_page_of_many_blocks_some_are_trained_on(
+    example_corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "BLOCKS_PER_PAGE", 5)
+    (site,) = find_corpora(example_corpus)
+    pages = training_rows(site, 0)
+    assert max(len(page.labels) for page in pages) == 5
+    again = training_rows(site, 0)
+    np.testing.assert_array_equal(pages[0].features, again[0].features)
+
+
+def test_only_some_folds_are_trained_if_only_these_are_asked_for(corpora: Path) -> None:
+    priors = cross_fit(find_corpora(corpora), only=[1])
+    assert {prior.card["fold"] for prior in priors.values()} == {1}
+    assert 0 < len(priors) < 3
+
+
+@pytest.mark.parametrize("folds", [0, 1])
+def test_too_little_to_cross_fit_is_said(folds: int, corpora: Path) -> None:
+    with pytest.raises(CorpusError, match="two folds and two sites at least"):
+        cross_fit(find_corpora(corpora), folds)
+    with pytest.raises(CorpusError, match=r"there are 1 folds and\s+1 sites"):
+        cross_fit(find_corpora(corpora / "shop-cups"))
+
+
+def test_pages_of_many_hosts_are_never_learned_as_a_site(
+    example_corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_learning(*_: object) -> None:
+        raise LookupError
+
+    monkeypatch.setattr(SiteLearner, "fit", no_learning)
+    (corpus,) = find_corpora(single_pages(example_corpus, tmp_path))
+    (site,) = find_corpora(example_corpus)
+    options = LearningOptions()
+    alone = list(predict_site(site, options, None, alone=True))
+    assert [row["text"] for row in predict_site(corpus, options, None)] == [
+        row["text"] for row in alone
+    ]
+    with pytest.raises(LookupError):
+        list(predict_site(site, options, None))
+
+
+def test_texts_that_would_fill_the_memory_are_aligned_in_parts(monkeypatch) -> None:
+    blocks = [[f"w{number}"] * 2 + [f"x{number}"] for number in range(60)]
+    gold = [token for block in blocks[5:20] + blocks[30:55] for token in block]
+    whole = alignment.matched_tokens(blocks, gold)
+    monkeypatch.setattr(alignment, "MAX_CELLS", 500)
+    assert alignment.matched_tokens(blocks, gold).tolist() == whole.tolist()
+    # nothing in common to part at: aligned at once
+    repeated = [["a", "b"]] * 40
+    assert alignment.matched_tokens(repeated, ["a", "b"] * 30).sum() == 60
