@@ -97,7 +97,7 @@ def test_text_that_stands_where_boilerplate_stood_comes_out_empty() -> None:
     )
     old = Drift(SiteModel.parse(model.manifest() | {"usual": None}, model.dump_weights()))
     assert not any(old.add(page) for page in pages([swapped(n) for n in range(20)]))
-    assert not old.is_found, "a model of an earlier version says nothing of it"
+    assert not old.is_found, "a model of few pages says nothing of it"
 
 
 def test_a_model_that_is_less_sure_than_it_was() -> None:

@@ -22,7 +22,7 @@ from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.transfer import export_model, import_model
 from tests.conftest import run
 from tests.sites import article, prose, small_site
-from tests.test_generations import earlier_layout, learned
+from tests.test_generations import learned
 from tests.test_prior import constant
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ def test_generations_are_listed(store: ModelStore, models: Callable[..., str]) -
     assert models("list", "e.org").splitlines()[-1].endswith("3  rollback to 1")
     (store.generations("e.org").path(2) / MANIFEST).write_text("{")
     assert "   2  the manifest cannot be read" in models("list", "e.org")
-    earlier_layout(store.folder / "old.org", learned("a"))
-    assert re.search(r"^\*    model \w+, 1 pages, of an earl", models("list", "old.org"))
-    assert "no model of 'new.org'; it has: e.org, old.org" in models("list", "new.org", code=1)
+    assert "no model of 'new.org'; it has: e.org" in models("list", "new.org", code=1)
 
 
 def test_a_generation_is_shown(

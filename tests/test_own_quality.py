@@ -246,9 +246,6 @@ def test_quality_survives_the_manifest(quality) -> None:
     model.quality = quality
     manifest = json.loads(json.dumps(model.manifest()))
     assert SiteModel.parse(manifest, model.dump_weights()).quality == quality
-    # a model of an earlier version knows nothing of it
-    del manifest["quality"]
-    assert SiteModel.parse(manifest, model.dump_weights()).quality is None
 
 
 @pytest.mark.parametrize(

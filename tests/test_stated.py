@@ -221,7 +221,6 @@ def test_a_page_that_is_dumped_and_loaded_states_the_same() -> None:
         StatedText("json-ld reviewBody", OTHER),
     )
     assert Page.load(page.dump()).stated_texts == page.stated_texts
-    # a page that states nothing is as short as it was, and one of an earlier version is read
     silent = page_of()
     assert b"stated_texts" not in zlib.decompress(silent.dump())
     assert Page.load(silent.dump()).stated_texts == ()

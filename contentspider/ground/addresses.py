@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import urljoin, urlsplit
 
 # What is longer leads nowhere: a script, data, or a trap. A link around many blocks is written in
@@ -49,3 +50,13 @@ def clean_address(address: str) -> str:
     host = netloc.rpartition("@")[2]
     host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ":")).removesuffix(":")
     return address.replace("//" + netloc, "//" + host, 1)
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address, with its port if it names one; empty if it has none.
+
+    >>> host_of("http://me@Example.org:80?a/b"), host_of("data:,x")
+    ('example.org:80', '')
+    """
+    _, slashes, rest = address.partition("://")
+    return re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2].lower() if slashes else ""

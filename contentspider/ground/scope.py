@@ -115,14 +115,14 @@ class Scope:
         if host is None:
             if len(self._hosts) > 10_000:
                 self._hosts.clear()
-            host = self._hosts[netloc] = host_of(address)
+            host = self._hosts[netloc] = site_host(address)
         return host
 
 
-def host_of(address: str) -> str:
+def site_host(address: str) -> str:
     """Return the host of an address and its port unless it is the usual one, without ``www.``.
 
-    >>> host_of("https://me:secret@WWW.Example.org:443/x"), host_of("http://127.0.0.1:8000")
+    >>> site_host("https://me:secret@WWW.Example.org:443/x"), site_host("http://127.0.0.1:8000")
     ('example.org', '127.0.0.1:8000')
     """
     return urlsplit(clean_address(address)).netloc.lower().removeprefix("www.")
@@ -159,7 +159,7 @@ def crawl_name(
     include, exclude = sorted(set(include)), sorted(set(exclude))
     keys = SiteKeys("host")
     Scope(starts, keys, scope, include, exclude)
-    places = [(host_of(start), _after_host(start)) for start in starts]
+    places = [(site_host(start), _after_host(start)) for start in starts]
     name, digest = "+".join(dict.fromkeys(keys.key("//" + host) for host, _ in places)), ""
     if scope != "domain" or include or exclude or any(path != "/" for _, path in places):
         words = re.findall(r"\w+", ("" if scope == "domain" else scope) + places[0][1], re.ASCII)

@@ -148,16 +148,12 @@ class Page:
         try:
             record = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
             hints = record["hints"]
-            # An earlier version kept each text once.
-            hints.setdefault("stated", hints["titles"] + hints["descriptions"])
             for name in ("titles", "descriptions", "stated"):
                 hints[name] = tuple(hints[name])
             said = record.get("metadata", {})
             for name in ("author", "section", "keywords"):
                 if name in said:
-                    # An earlier version had the authors in one text.
-                    given = said[name]
-                    said[name] = (given,) if isinstance(given, str) else tuple(given)
+                    said[name] = tuple(said[name])
             content = from_record(record["content"])
             noted = record.get("corrections")
             return cls(

@@ -2,8 +2,7 @@
 
 Both are JSON. A crash leaves the old or the new model, never a mixture. The folder of a site has
 the manifest of its present model, whose weights are in one of its
-`contentspider.site.models.generations`; each of these is such a folder by itself, and so are those
-of earlier versions.
+`contentspider.site.models.generations`; each of these is such a folder by itself.
 """
 
 from __future__ import annotations

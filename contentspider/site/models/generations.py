@@ -69,9 +69,7 @@ class Generations:
         return self._root / str(number)
 
     def present(self) -> int:
-        """Return the number of the present generation, 0 if there is none, or it is of an earlier
-        version.
-        """
+        """Return the number of the present generation, 0 if there is none."""
         try:
             number = read_manifest(self.folder).get("generation")
         except (FileNotFoundError, StateError):
@@ -109,7 +107,6 @@ class Generations:
         digest = sha256(weights).hexdigest()
         try:
             with self.lock():
-                self._adopt()
                 if self._has({**manifest, "sha256": digest}):
                     return self.present()
                 number = max(self.numbers(), default=0) + 1
@@ -134,18 +131,6 @@ class Generations:
         except (FileNotFoundError, StateError):
             return False
 
-    def _adopt(self) -> None:
-        """Make a generation of a present model that an earlier version has saved."""
-        try:
-            manifest, weights = read_model(self.folder)
-        except (FileNotFoundError, StateError):
-            return
-        if "generation" not in manifest:
-            number = max(self.numbers(), default=0) + 1
-            noted = {"generation": number, **_of_model(manifest)}
-            self._write(number, noted, weights, str(manifest["sha256"]))
-            self._switch(number)
-
     def _write(self, number: int, manifest: dict[str, object], weights: bytes, digest: str) -> None:
         """Write a generation, which is there when it is whole."""
         partial = self._root / f".{number}.partial"
@@ -168,8 +153,6 @@ class Generations:
         for number in self.numbers()[:-keep]:
             self.path(number).rename(self._root / f".{number}.partial")
         self._clear()
-        for path in self.folder.glob("weights-*.json"):  # of an earlier version
-            path.unlink(missing_ok=True)
 
     def _clear(self) -> None:
         """Delete what is no generation any more, or was to be one when its writer was killed."""

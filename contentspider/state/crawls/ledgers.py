@@ -16,7 +16,13 @@ from scrapy.utils.project import data_path
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
 from contentspider.state.history.history import SQLiteHistory
-from contentspider.state.ledger.database import PARTS, LedgerBusyError, is_in_use, remove
+from contentspider.state.ledger.database import (
+    PARTS,
+    LedgerBusyError,
+    SchemaError,
+    is_in_use,
+    remove,
+)
 from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
@@ -114,8 +120,8 @@ def is_hopeless(ledger: Ledger) -> bool:
 
 
 def open_ledger(path: Path) -> Ledger | None:
-    """Return the ledger at *path*, None if there is none; a damaged one is set aside with a
-    warning.
+    """Return the ledger at *path*, None if there is none; one that is damaged or of another version
+    is set aside with a warning.
     """
     if not path.exists():
         return None
@@ -124,7 +130,7 @@ def open_ledger(path: Path) -> Ledger | None:
         ledger = Ledger(path)
         ledger.check()
         return ledger
-    except StateError as error:
+    except (StateError, SchemaError) as error:
         if ledger is not None:
             ledger.close()
         aside = _set_aside(path)
@@ -133,7 +139,7 @@ def open_ledger(path: Path) -> Ledger | None:
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a damaged database, with all that is beside it, and return its new path."""
+    """Rename a database that cannot be used, with all that is beside it, and return its path."""
     aside = path.with_name(path.name + ".broken")
     for suffix in PARTS:
         if (part := path.with_name(path.name + suffix)).exists():
@@ -148,7 +154,8 @@ def history_of(ledger: Path) -> Path:
 
 def open_history(path: Path, max_bytes: int) -> SQLiteHistory:
     """Return the history at *path*, a new one if there is none; a damaged one is set aside with an
-    error: all pages are new then.
+    error: all pages are new then. One of another version raises `SchemaError`: nothing could make
+    it again.
     """
     history = None
     try:

@@ -1,11 +1,8 @@
-"""The SQLite file that a crawl's state is in: opened, locked, committed, upgraded and closed
-here.
-"""
+"""The SQLite file that a crawl's state is in: opened, locked, committed and closed here."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +36,7 @@ class LedgerBusyError(ContentSpiderError):
 
 
 class SchemaError(ContentSpiderError):
-    """The file is of a version that this one does not know; it is left as it is."""
+    """The file was written by another version of contentspider; it is left as it is."""
 
 
 def lock_of(path: Path) -> FileLock:
@@ -72,9 +69,8 @@ class Database:
 
     *durable*: changes are kept by `commit`, and are safe from a power loss after `sync`; without,
     every change is kept at once, until the power is lost. *read_only* looks at what a running or
-    dead crawl has committed. A file of an older *schema* is upgraded in a copy that then takes its
-    place (for a reader: in a temporary one). Raises `StateError` for a damaged file, `SchemaError`
-    for one of an unknown version, `LedgerBusyError` if another process has it open,
+    dead crawl has committed. Raises `StateError` for a damaged file, `SchemaError` for one of
+    another version of the *schema*, `LedgerBusyError` if another process has it open, and
     `LedgerFullError` if it cannot be written.
     """
 
@@ -126,22 +122,17 @@ class Database:
             connection.executescript(self._schema.tables)
             return connection
         connection = _connect(self.path, read_only)
-        version, schema = _version(connection), self._schema
-        if (version and version < schema.oldest) or version > schema.version:
+        schema = self._schema
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version not in (0, schema.version):
             connection.close()
             raise SchemaError(
                 f"{self.path} was written by another version of contentspider (schema {version};"
-                f" this one knows {schema.oldest} to {schema.version}): use that one, or give this"
-                " crawl another name (--name)"
+                f" this one knows {schema.version}): use that one, or give this crawl another name"
+                " (--name)"
             )
         if read_only:
-            if version in (0, schema.version):
-                return connection
-            return _upgraded(connection, version, schema)
-        if 0 < version < schema.version:
-            connection.close()
-            self._upgrade_file(self.path, version)
-            connection = _connect(self.path)
+            return connection
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
@@ -152,33 +143,6 @@ class Database:
         if self.is_durable:
             connection.execute("BEGIN")
         return connection
-
-    def _upgrade_file(self, path: Path, version: int) -> None:
-        """Upgrade the file in a copy, which takes its place: a crash leaves the old or the new."""
-        connection = _connect(path)
-        try:
-            # All of it is in the file then, and no log is left that belongs to the old one.
-            (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-        except sqlite3.OperationalError:
-            mode = "wal"
-        finally:
-            connection.close()
-        if mode == "wal":
-            raise LedgerBusyError(
-                f"{path} is of an older version and cannot be upgraded while another process reads"
-                " it; try again in a while"
-            )
-        copy = path.with_name(path.name + ".upgrading")
-        try:
-            shutil.copyfile(path, copy)
-            connection = _connect(copy)
-            self._schema.upgrade(connection, version)
-            connection.close()
-            with copy.open("rb") as file:
-                os.fsync(file.fileno())
-            copy.replace(path)
-        finally:
-            copy.unlink(missing_ok=True)
 
     @property
     def name(self) -> str:
@@ -285,15 +249,3 @@ def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     address = path.absolute().as_uri() + ("?mode=ro" if read_only else "")
     return sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
 
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _upgraded(connection: sqlite3.Connection, version: int, schema: Schema) -> sqlite3.Connection:
-    """Return an upgraded copy of an older file, in a temporary file that SQLite deletes."""
-    copy = sqlite3.connect("", isolation_level=None)
-    connection.backup(copy)
-    connection.close()
-    schema.upgrade(copy, version)
-    return copy

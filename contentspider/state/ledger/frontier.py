@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from contentspider.ground.addresses import host_of
 from contentspider.state.ledger.queue import SQLiteQueue
-from contentspider.state.ledger.schema import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
