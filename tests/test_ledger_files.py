@@ -15,7 +15,7 @@ from contentspider.state.crawls.ledgers import (
     open_ledger,
     open_temporary,
 )
-from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.history import History
 from contentspider.state.ledger.database import SchemaError
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.schema import LEDGER
@@ -102,7 +102,7 @@ def test_a_ledger_of_another_version_is_set_aside(
 
 
 def test_a_history_of_another_version_is_refused_and_left(path: Path) -> None:
-    SQLiteHistory(path).close()
+    History(path).close()
     set_version(path, 99)
     before = path.read_bytes()
     with pytest.raises(SchemaError, match="schema 99"):

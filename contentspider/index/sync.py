@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.cursors import Cursor, Cursors
     from contentspider.index.engine import Engine
-    from contentspider.state.history.documents import Entry, SQLiteDocuments
+    from contentspider.state.history.entries import Entries, Entry
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Sync:
 
     def __init__(
         self,
-        documents: SQLiteDocuments,
+        documents: Entries,
         engine: Engine,
         url: str,
         identity: str,

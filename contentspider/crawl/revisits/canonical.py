@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contentspider.page.document import Page
-    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.ledger import Ledger
 
@@ -32,7 +32,7 @@ class Owners:
     """
 
     def __init__(
-        self, ledger: Ledger, history: SQLiteHistory, content_of: Callable[[Page, str], str]
+        self, ledger: Ledger, history: History, content_of: Callable[[Page, str], str]
     ) -> None:
         self._ledger = ledger
         self._history = history

@@ -14,10 +14,9 @@ from contentspider.state.history.takeover import BY_PAGE, CHANGED, LIVE, UNCHANG
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.protocols import Visits
-    from contentspider.state.ledger.visits import Visit
+    from contentspider.state.ledger.visits import Visit, Visits
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +30,7 @@ class Lastmods:
     with the crawl's *visits*.
     """
 
-    def __init__(self, history: SQLiteHistory, visits: Visits) -> None:
+    def __init__(self, history: History, visits: Visits) -> None:
         self._history = history
         self._visits = visits
         self._truths = dict(history.lastmods)

@@ -15,7 +15,7 @@ from scrapy.utils.project import data_path
 
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
-from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.history import History
 from contentspider.state.ledger.database import (
     PARTS,
     LedgerBusyError,
@@ -152,14 +152,14 @@ def history_of(ledger: Path) -> Path:
     return ledger.parent / HISTORIES / ledger.name
 
 
-def open_history(path: Path, max_bytes: int) -> SQLiteHistory:
+def open_history(path: Path, max_bytes: int) -> History:
     """Return the history at *path*, a new one if there is none; a damaged one is set aside with an
     error: all pages are new then. One of another version raises `SchemaError`: nothing could make
     it again.
     """
     history = None
     try:
-        history = SQLiteHistory(path, max_bytes=max_bytes)
+        history = History(path, max_bytes=max_bytes)
         history.check()
         return history
     except StateError as error:
@@ -171,7 +171,7 @@ def open_history(path: Path, max_bytes: int) -> SQLiteHistory:
             error,
             _set_aside(path).name,
         )
-        return SQLiteHistory(path, max_bytes=max_bytes)
+        return History(path, max_bytes=max_bytes)
 
 
 def open_temporary(path: Path) -> Ledger:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.document import Page
 from contentspider.recrawl.intervals import Spell, kind_of
 from contentspider.recrawl.lastmod import Truth
-from contentspider.state.history.own_texts import SQLiteOwnAnswers
+from contentspider.state.history.known import KnownPage
+from contentspider.state.history.own_answers import OwnAnswers
 from contentspider.state.history.schema import HISTORY
 from contentspider.state.history.takeover import Takeover
 from contentspider.state.ledger.database import Database
@@ -28,29 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What the history knows of a page: *state* is "live", "gone" or "moved"; *missing* in how many
-    complete crawls in a row no page linked to it.
-    """
-
-    id: str
-    url: str
-    state: str
-    first_seen: str
-    last_seen: str
-    last_fetched: str
-    changed_at: str
-    content_hash: str
-    text_hash: str
-    model: str
-    etag: str
-    last_modified: str
-    missing: int
-    site: str = ""
-
-
-class SQLiteHistory:
+class History:
     """The history in the file *path*, made if it is not there; see `Database` for modes and errors.
 
     Beyond *max_bytes* pages are known by their hashes and main content only.
@@ -68,13 +46,13 @@ class SQLiteHistory:
             str(site): Truth(*counts)  # type: ignore[arg-type]
             for site, *counts in database.rows("SELECT * FROM lastmods")
         }
-        self.own_answers = SQLiteOwnAnswers(database)
+        self.own_answers = OwnAnswers(database)
         self.check, self.close = database.check, database.close
 
-    def page(self, page_id: str) -> Known | None:
+    def page(self, page_id: str) -> KnownPage | None:
         """Return what is known of a page."""
         row = self._do(f"SELECT {KNOWN} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
-        return Known(*row) if row else None
+        return KnownPage(*row) if row else None
 
     def owner(self, page_id: str, text_hash: str = "", site: str = "") -> str:
         """Return the id of the live page of which another one was a copy, or of that of the *site*
@@ -95,21 +73,21 @@ class SQLiteHistory:
         )
         return str(row[0]) if row else ""
 
-    def live(self) -> Iterator[Known]:
+    def live(self) -> Iterator[KnownPage]:
         """Yield the live pages."""
         yield from (
-            Known(*row)  # type: ignore[arg-type]
+            KnownPage(*row)  # type: ignore[arg-type]
             for row in self._database.rows(
                 f"SELECT {KNOWN} FROM pages WHERE state = 'live' ORDER BY url"  # noqa: S608
             )
         )
 
-    def of_other_models(self, site: str, model: str) -> Iterator[Known]:
+    def of_other_models(self, site: str, model: str) -> Iterator[KnownPage]:
         """Yield the live pages of a site that another model has filtered."""
         query = f"SELECT {KNOWN} FROM pages WHERE state = 'live' AND site = ? AND model != ?"  # noqa: S608
         # All of them, before the first is changed.
         for row in self._do(query, (site, model)).fetchall():
-            yield Known(*row)
+            yield KnownPage(*row)
 
     def visits(self) -> Iterator[tuple[str, str, Spell]]:
         """Yield the address of each live page, when it was visited last, and how often its visits
@@ -187,7 +165,7 @@ class SQLiteHistory:
             yield dict(zip((*RECORD, "previous_url"), row, strict=True))
 
 
-KNOWN = ", ".join(Known.__dataclass_fields__)
+KNOWN = ", ".join(KnownPage.__dataclass_fields__)
 RECORD = (
     *("seq", "at", "id", "url", "change", "change_ratio", "change_cause", "previous_hash"),
     *("content_hash", "first_seen", "changed_at", "reason", "previous_id"),

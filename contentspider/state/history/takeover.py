@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from contentspider.recrawl.lastmod import Truth
-    from contentspider.state.history.history import Known
+    from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.database import Database
     from contentspider.state.ledger.visits import Seen, Visit
 
@@ -170,7 +170,7 @@ class Takeover:
         pages = self._database.count("PRAGMA page_count")
         return pages * self._database.count("PRAGMA page_size") < self._max_bytes
 
-    def move(self, known: Known, new_id: str, new_url: str, reason: str) -> None:
+    def move(self, known: KnownPage, new_id: str, new_url: str, reason: str) -> None:
         """Record that a known page is now at the address of another one."""
         target = self._do(
             "SELECT content_hash, changed_at FROM pages WHERE id = ?", (new_id,)
@@ -190,7 +190,7 @@ class Takeover:
         )
         self._do("UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, known.id))
 
-    def lose(self, known: Known, reason: str) -> None:
+    def lose(self, known: KnownPage, reason: str) -> None:
         """Record that a page is gone, after all visits are taken over; the reason names a new page
         that has its text, and that one's names it, if there is one: it moved, and no redirect says
         so.
@@ -230,7 +230,9 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
-    def refilter(self, known: Known, model: str, fields: Mapping[str, Any], ratio: float) -> None:
+    def refilter(
+        self, known: KnownPage, model: str, fields: Mapping[str, Any], ratio: float
+    ) -> None:
         """Take over what another model makes of a page that has not been visited, its item's
         *fields*; record it if the content differs.
         """

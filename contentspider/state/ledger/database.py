@@ -248,4 +248,3 @@ class Database:
 def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     address = path.absolute().as_uri() + ("?mode=ro" if read_only else "")
     return sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
-

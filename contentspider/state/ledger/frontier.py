@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import host_of
-from contentspider.state.ledger.queue import SQLiteQueue
+from contentspider.state.ledger.queue import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,13 +35,13 @@ class Address:
     is_open: int
 
 
-class SQLiteFrontier:
-    """The addresses of a crawl (`contentspider.state.ledger.protocols.Frontier`) in a database."""
+class Frontier:
+    """The addresses of a crawl, each with its state, and which of them claimed which page."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
-        self.queue = SQLiteQueue(database)
+        self.queue = Queue(database)
         # Addresses of items that are only in memory: not done before those items are out.
         self._kept_open: dict[int, int] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}

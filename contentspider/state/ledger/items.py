@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.protocols import Frontier
+    from contentspider.state.ledger.frontier import Frontier
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ class Held:
     page_row: int | None
 
 
-class SQLiteItems:
-    """The items of a crawl (`contentspider.state.ledger.protocols.Items`) in a database.
+class Items:
+    """The items of a crawl: held until their site is learned, then out, or dropped.
 
     Items that cannot be made again from data (with an open file, of a class without a name) stay in
     memory. Their addresses are kept open in the *frontier*: should the process die, they are

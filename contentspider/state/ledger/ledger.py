@@ -11,18 +11,16 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import StateError
-from contentspider.state.history.own_texts import SQLiteOwnTexts
 from contentspider.state.ledger.database import Database, LedgerFullError
-from contentspider.state.ledger.frontier import SQLiteFrontier
-from contentspider.state.ledger.items import SQLiteItems
-from contentspider.state.ledger.pages import SQLitePages
-from contentspider.state.ledger.runs import SQLiteRuns
-from contentspider.state.ledger.visits import SQLiteVisits
+from contentspider.state.ledger.frontier import Frontier
+from contentspider.state.ledger.items import Items
+from contentspider.state.ledger.own_texts import OwnTexts
+from contentspider.state.ledger.pages import PageSample
+from contentspider.state.ledger.runs import Runs
+from contentspider.state.ledger.visits import Visits
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from contentspider.state.ledger.protocols import Frontier, Items, OwnTexts, Pages, Runs, Visits
 
 
 class Ledger:
@@ -35,12 +33,12 @@ class Ledger:
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
         self.close = database.close
         try:
-            self.frontier: Frontier = SQLiteFrontier(database)
-            self.items: Items = SQLiteItems(database, self.frontier)
-            self.pages: Pages = SQLitePages(database)
-            self.own_texts: OwnTexts = SQLiteOwnTexts(database)
-            self.runs: Runs = SQLiteRuns(database)
-            self.visits: Visits = SQLiteVisits(database)
+            self.frontier = Frontier(database)
+            self.items = Items(database, self.frontier)
+            self.pages = PageSample(database)
+            self.own_texts = OwnTexts(database)
+            self.runs = Runs(database)
+            self.visits = Visits(database)
         except LedgerFullError as error:
             database.close()
             if isinstance(error.__cause__, sqlite3.OperationalError):

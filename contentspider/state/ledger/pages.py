@@ -26,8 +26,8 @@ TOLD = bytes(ORDER_BYTES)
 AFTER_TOLD = TOLD[1:] + b"\1"
 
 
-class SQLitePages:
-    """A sample of each site's pages (`contentspider.state.ledger.protocols.Pages`) in a database.
+class PageSample:
+    """A sample of each site's pages, in a ledger's database.
 
     Of each site the *site_pages* pages stay that come first in `sample_order`, whatever the order
     in which they are offered; before them those of which there is an own text, `TOLD_PAGES` at

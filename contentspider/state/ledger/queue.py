@@ -9,14 +9,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.protocols import Taken
+
+    # Row, address, request and priority of an address that is handed out, and how many processes
+    # died while it was in flight.
+    Taken = tuple[int, str, str, int, int]
 
 # SQLite's smallest number: every priority is above it.
 LOWEST = -(2**63)
 
 
-class SQLiteQueue:
-    """The addresses that wait (`contentspider.state.ledger.protocols.Queue`) in a database."""
+class Queue:
+    """The addresses that wait, in the order in which they are to be fetched."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -35,8 +35,8 @@ def days_between(earlier: str, later: str) -> float:
     ).total_seconds() / 86_400
 
 
-class SQLiteRuns:
-    """The runs and facts of a crawl (`contentspider.state.ledger.protocols.Runs`) in a database."""
+class Runs:
+    """The processes that worked on a crawl, and the facts that one leaves for the next."""
 
     def __init__(self, database: Database) -> None:
         self._do = database.do

@@ -82,8 +82,8 @@ class Seen:
     item: dict[str, Any] | None = None
 
 
-class SQLiteVisits:
-    """The visits of a crawl (`contentspider.state.ledger.protocols.Visits`) in a database."""
+class Visits:
+    """What the crawl saw of each page, for the history."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -33,7 +33,7 @@ class Entry:
     item: dict[str, Any] | None
 
 
-class SQLiteDocuments:
+class Entries:
     """The pages in the history at *path*, as its last crawl left them; nothing is written.
 
     Raises as `Database` does.
