@@ -33,9 +33,9 @@ import numpy as np
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.training import cross_fit
-from contentspider.site.alone import extract_page
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 HALF, DRAWN, DRAWN_SHARE = 100, 200, 0.8

@@ -21,7 +21,7 @@ from contentspider.evaluation.baselines.words import Words
 from contentspider.evaluation.comparison import Sample, Votes, compare_methods, predict_by_method
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from tests.conftest import read_jsonl, run
 

@@ -11,7 +11,7 @@ from contentspider.evaluation.cart import cart_tables, count, grow, judge
 from contentspider.evaluation.corpora import GoldPage
 from contentspider.evaluation.elementtypes import COLUMN, COLUMNS, Elements, read_elements
 from contentspider.evaluation.experiments import ExperimentSite
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.thesis_names import called
 from contentspider.site.derived import derived
-from contentspider.site.vote.slots import SlotTable
+from contentspider.site.slots import SlotTable
 
 NONE = SlotTable.of_names([])
 

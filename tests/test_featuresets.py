@@ -13,7 +13,7 @@ from contentspider.evaluation import EXPERIMENTS
 from contentspider.evaluation.experiments import load_sites, per_site
 from contentspider.evaluation.metric import block_score
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.input.rendered import read_rendered
 from contentspider.site.judge.featuresets import (
     FEATURE_SET_NAMES,
@@ -21,11 +21,11 @@ from contentspider.site.judge.featuresets import (
     needs_attributes,
     parse_feature_sets,
 )
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.options import LearningOptions
 from contentspider.site.scores import text_score
-from contentspider.site.vote.slots import SlotTable
+from contentspider.site.slots import SlotTable
 from tests.conftest import run
 from tests.sites import prose
 

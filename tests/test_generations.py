@@ -10,9 +10,9 @@ import pytest
 from filelock import FileLock
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.page.document import Page
-from contentspider.page.overrides import OVERRIDES
-from contentspider.site.learner import SiteLearner
+from contentspider.page.input.overrides import OVERRIDES
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models import generations as module
 from contentspider.site.models.folder import MANIFEST, read_manifest, read_model
 from contentspider.site.models.generations import Generations

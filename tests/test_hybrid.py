@@ -14,7 +14,7 @@ from contentspider.evaluation.hybrid import BY_TAG, UNITS, UnitPage, hybrid_tabl
 from contentspider.evaluation.judging import with_gold
 from contentspider.evaluation.metric import measures
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
 from contentspider.state.history.history import History

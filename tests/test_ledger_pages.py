@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.sample import sample_order
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.pages import PageSample

@@ -12,9 +12,9 @@ import pytest
 
 from contentspider.cli import main
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.page.document import Page
-from contentspider.page.overrides import OVERRIDES
-from contentspider.site.learner import SiteLearner
+from contentspider.page.input.overrides import OVERRIDES
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.folder import MANIFEST, WEIGHTS, read_manifest
 from contentspider.site.models.model import SiteModel
 from contentspider.state.stores import transfer

@@ -6,7 +6,7 @@ from itertools import compress
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.own import alignment
 from contentspider.site.own.alignment import align, matched_tokens
 from contentspider.site.own.matching import address_key, by_page, stated_by

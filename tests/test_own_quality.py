@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from contentspider.ground.errors import NotEnoughTextError, StateError
-from contentspider.page.document import Page
-from contentspider.site import learner as learner_module
-from contentspider.site.learner import SiteLearner, label_by_own_texts
+from contentspider.page.input.page import Page
+from contentspider.site.learn import learner as learner_module
+from contentspider.site.learn.learner import SiteLearner, label_by_own_texts
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.options import LearningOptions
 from contentspider.site.own.quality import Quality, WorstPage, measure, predict
 from contentspider.site.own.texts import OwnText
 from contentspider.site.sample import sample_order

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.own import adaptation
 from contentspider.site.own import vote as vote_module

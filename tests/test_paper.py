@@ -7,7 +7,7 @@ import pytest
 from sklearn.cluster import DBSCAN
 from sklearn.preprocessing import StandardScaler
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.paper import (
     cluster_blocks,

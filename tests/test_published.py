@@ -14,10 +14,10 @@ from contentspider.evaluation.published import judge_blocks, judge_pages, label_
 from contentspider.evaluation.rendered_curve import edit_scores
 from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.input.rendered import rendered_page
 from contentspider.site.judge.featuresets import FEATURE_SETS, SiteFeatures
-from contentspider.site.vote.slots import SlotTable
+from contentspider.site.slots import SlotTable
 from tests.conftest import run
 
 if TYPE_CHECKING:

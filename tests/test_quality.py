@@ -19,7 +19,7 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.predict import predict_site
 from contentspider.evaluation.training import cross_fit
 from contentspider.site.judge.prior import Prior
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
 from tests.conftest import ROOT, token_f1
 

@@ -10,7 +10,7 @@ import pytest
 from contentspider.ground.errors import StateError
 from contentspider.page.about import stated
 from contentspider.page.about.stated import StatedText, marked_texts, plain_text, stated_texts
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 
 TEXT = "one two three four five six seven eight"
 OTHER = "nine ten eleven twelve thirteen fourteen fifteen sixteen"

@@ -21,8 +21,8 @@ from contentspider.evaluation.training import (
     training_rows,
 )
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.own import alignment
 
 if TYPE_CHECKING:

@@ -119,7 +119,7 @@ def _changes(options: argparse.Namespace) -> int:
 
 def _diff(options: argparse.Namespace) -> int:
     from contentspider.recrawl.difference import diff_lines
-    from contentspider.site.record import page_id
+    from contentspider.site.models.record import page_id
     from contentspider.state.crawls.export import find_history, histories
     from contentspider.state.history.history import History
 

@@ -197,7 +197,7 @@ def _show(store: ModelStore, options: argparse.Namespace) -> None:
 
 
 def _explain(store: ModelStore, options: argparse.Namespace) -> None:
-    from contentspider.site.models.explanation import explain_model
+    from contentspider.site.rules.explanation import explain_model
 
     model = _read(store, options.site, options.generation)
     found = explain_model(model, kept_pages(options.site, options.state_dir or ""))

@@ -140,7 +140,7 @@ def _learned_from(rules: Rules, pages: int) -> str:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.runtime.contentspider_rules import Rules
     from contentspider.site.scores import text_score
 

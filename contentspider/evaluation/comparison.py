@@ -15,12 +15,12 @@ from contentspider.evaluation.baselines import BASELINES, new_baseline
 from contentspider.evaluation.charts import bar_chart
 from contentspider.evaluation.corpora import CorpusError, find_corpora
 from contentspider.evaluation.training import cross_fit
-from contentspider.page.document import Page
 from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.input.files import html_files
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from contentspider.evaluation.training import label_blocks
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.about.hints import squeeze
 from contentspider.site.judge.prior import Prior
-from contentspider.site.labels import LABELS, VOTES
 from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.labels import LABELS, VOTES
 from contentspider.site.vote.relevance import lcs_lengths
 from contentspider.site.vote.votes import vote
 from contentspider.state.files.formats import FORMULA_STARTS, replacing
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.records import Record
     from contentspider.evaluation.sources import Source
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.vote.blocks import SiteBlocks
 
 logger = logging.getLogger(__name__)

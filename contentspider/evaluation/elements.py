@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lxml import etree
 
-from contentspider.page.context import is_link, own_text
+from contentspider.page.input.surroundings import is_link, own_text
 from contentspider.page.thesis_names import TAGS, called
-from contentspider.site.vote.slots import step_names
+from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

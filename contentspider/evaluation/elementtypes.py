@@ -13,7 +13,7 @@ from contentspider.page.thesis_names import CALLED, TAGS, called
 from contentspider.page.words.announced import block_ranges, noise_sections
 from contentspider.page.words.names import step_tag
 from contentspider.site.derived import CONTAINED
-from contentspider.site.vote.slots import step_names
+from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.corpora import GoldPage
     from contentspider.page.blocks import PageBlocks
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 TYPES = {
     "p": "p",

@@ -24,16 +24,16 @@ from contentspider.evaluation.published import judge_blocks, judge_pages, label_
 from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.evaluation.training import cross_fit, label_blocks
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.svm import LinearSVM
-from contentspider.site.learner import SiteLearner
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
+from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.slots import SlotTable, count_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

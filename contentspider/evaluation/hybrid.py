@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.corpora import GoldPage
     from contentspider.evaluation.experiments import ExperimentSite
     from contentspider.page.blocks import PageBlocks
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.judge.wordcounts import WordCounts
 
 UNITS = {"div, td": CELLS, "layout": LAYOUT}

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.elements import Node
     from contentspider.evaluation.sources import Read
     from contentspider.page.geometry import Box, Geometry
-    from contentspider.site.vote.slots import SlotTable
+    from contentspider.site.slots import SlotTable
 
     Value = str | int | float | None
     Record = dict[str, Value]

@@ -22,9 +22,9 @@ from contentspider.evaluation.rendered_sites import find_rendered
 from contentspider.evaluation.training import cross_fit
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.judge.featuresets import ALL_SETS, FEATURE_SETS, SLOTS, needs_attributes
-from contentspider.site.labels import LABELS
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
+from contentspider.site.vote.labels import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # A counter's line is short, and its numbers are whole and no prices.
 MAX_CHARS = 80

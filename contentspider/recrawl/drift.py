@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from contentspider.site.models.reference import MIN_CHARS, is_empty, main_slot
 
 if TYPE_CHECKING:
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 # A page is strange to a model if more than this share of its prose stands where the model has seen

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from contentspider.page.blocks import Block
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # What stands between an article's title and its site's name.
 SEPARATOR = re.compile(r"\s+(?:[|\-–—·•»«~/>←→]|:{2,}|-{2,3})\s+|\s*[|»]\s*")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from contentspider.state.history.takeover import LIVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.ledger import Ledger

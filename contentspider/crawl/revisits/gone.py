@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
 from contentspider.crawl.spider.guard import OFFSITE
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
 from contentspider.state.history.takeover import MOVED, NEW
 

@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.lastmod import Truth, has_changed_since
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from contentspider.state.history.takeover import BY_PAGE, CHANGED, LIVE, UNCHANGED
 
 if TYPE_CHECKING:

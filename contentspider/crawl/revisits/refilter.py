@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import change_ratio
-from contentspider.site.record import UNFILTERED, page_fields, refilled
+from contentspider.site.models.record import UNFILTERED, page_fields, refilled
 from contentspider.state.history.takeover import BY_MODEL, CHANGED, UNCHANGED
 
 if TYPE_CHECKING:

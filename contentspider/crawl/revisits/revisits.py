@@ -25,7 +25,7 @@ from contentspider.recrawl.difference import (
     without_recut,
 )
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
-from contentspider.site.record import UNFILTERED, page_id
+from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.history.takeover import (
     BY_MODEL,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.hold.sources import SiteState
     from contentspider.crawl.options import CrawlOptions
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.state.crawls.ending import Ending
     from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage

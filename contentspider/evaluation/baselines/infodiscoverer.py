@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from contentspider.evaluation.baselines.words import Words, parent_texts
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.write.output import to_text
 
 if TYPE_CHECKING:

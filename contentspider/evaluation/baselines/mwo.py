@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.evaluation.baselines.words import Words
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.write.output import to_text
 
 if TYPE_CHECKING:

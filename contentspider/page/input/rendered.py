@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block, PageBlocks, clean_text, element_key
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,14 +24,14 @@ from contentspider.site.judge.wordcounts import (
     named,
     units,
 )
-from contentspider.site.vote.slots import step_names
+from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from contentspider.page.blocks import PageBlocks
     from contentspider.site.judge.rows import Feature, Row
-    from contentspider.site.vote.slots import SlotTable
+    from contentspider.site.slots import SlotTable
 
 Features = list[list[tuple[str, ...]]]
 # The words of JavaScript that event handlers and javascript: addresses are made of.
@@ -283,8 +283,8 @@ class SiteFeatures:
 
     *names* are the sets. *noise_texts* are the keys of texts that recur as the site's boilerplate.
 
-    >>> from contentspider.page.document import Page
-    >>> from contentspider.site.vote.slots import SlotTable
+    >>> from contentspider.page.input.page import Page
+    >>> from contentspider.site.slots import SlotTable
     >>> page = Page.from_html("<div class=text><p>Tea is made of leaves.</p></div>")
     >>> SiteFeatures(["tags"], SlotTable.of_names([".text"])).rows(page.content)
     [[Group(tag p, above body, above div)]]

@@ -13,7 +13,7 @@ from contentspider.site.models.counts import kept_chars, sureness
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # Of pages with less prose, in characters, nothing is said.
 MIN_CHARS = 100

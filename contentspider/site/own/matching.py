@@ -13,7 +13,7 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?", re.IGNORECASE)
 INDEX = re.compile(r"(?:^|/)index\.(?:html?|php|xhtml)$", re.IGNORECASE)

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.judge.prior import Prior
     from contentspider.site.judge.rows import Row
     from contentspider.site.own.texts import OwnText
     from contentspider.site.vote.blocks import SiteBlocks
-    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
 
     Floats = NDArray[np.floating[Any]]
@@ -64,10 +64,10 @@ class OwnVote:
         prior: Prior | None,
         own_texts: Mapping[int, Sequence[OwnText]],
         voters: Sequence[Voter],
-        rules: Sequence[Rule],
+        objections: Sequence[Objection],
     ) -> None:
         self.sample, self.site = sample, site
-        self._voters, self._rules = voters, rules
+        self._voters, self._objections = voters, objections
         self._has_prior = prior is not None
         if prior is not None:
             self._named, self._unnamed = prior.judge(sample)
@@ -124,7 +124,7 @@ class OwnVote:
         return is_none
 
     def _vote(self, named: Floats, unnamed: Floats) -> Floats:
-        return vote(self.site, named, unnamed, self._voters, self._rules)
+        return vote(self.site, named, unnamed, self._voters, self._objections)
 
     def _told_odds(self, evidence: Evidence, voted: Floats) -> Floats:
         """Return the log odds by an SVM that was trained on the pages that are told of."""

@@ -11,7 +11,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Spell, kind_of
 from contentspider.recrawl.lastmod import Truth
 from contentspider.state.history.known import KnownPage

@@ -8,7 +8,7 @@ from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.recrawl.fingerprint import fingerprint
-from contentspider.site.record import HASH_PART, item_hash, refilled
+from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.history.moved import Heirs
 from contentspider.state.ledger.runs import days_between, now
 from contentspider.state.ledger.visits import COMPRESSION, pack_lines

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.sample import ORDER_BYTES, sample_order
 
 if TYPE_CHECKING:

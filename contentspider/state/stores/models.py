@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.page.overrides import Overrides
+from contentspider.page.input.overrides import Overrides
 from contentspider.site.models.folder import MANIFEST, read_model
 from contentspider.site.models.generations import KEPT_GENERATIONS, ROLLBACK, Generations
 from contentspider.site.models.model import SiteModel

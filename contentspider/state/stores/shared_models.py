@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from filelock import Timeout
 
-from contentspider.page.overrides import OVERRIDES
+from contentspider.page.input.overrides import OVERRIDES
 from contentspider.site.models.folder import GENERATIONS, MANIFEST, write_atomically
 from contentspider.site.models.generations import KEPT_GENERATIONS
 from contentspider.state.stores.models import ModelStore
@@ -18,7 +18,7 @@ from contentspider.state.stores.shared import SharedFiles
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
     from contentspider.site.models.generations import Generations
     from contentspider.site.models.model import SiteModel
     from contentspider.state.stores.remote import Objects

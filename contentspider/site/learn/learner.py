@@ -15,18 +15,18 @@ from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
-from contentspider.site.labels import LABELS, OWN, VOTES
+from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.memory import pack, page_key
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.models.reference import Usual
 from contentspider.site.models.summary import SlotSummary
-from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import count_pages, gather, group_mean
-from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.labels import LABELS, OWN, VOTES
+from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.teasers import teaser_slots
 from contentspider.site.vote.votes import VOTERS, vote
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.own.quality import Quality
     from contentspider.site.own.texts import OwnText
     from contentspider.site.vote.blocks import SiteBlocks
-    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
 
 logger = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class SiteLearner:
 
     *site* names the site in the model. *options* are the labels, features and so on, see
     `LearningOptions`. *prior* is the general judge; if None, the one that the options name.
-    *voters* and *rules* are those of the site's vote (`contentspider.site.vote.votes`).
+    *voters* and *objections* are those of the site's vote (`contentspider.site.vote.votes`).
 
     >>> from contentspider import LearningOptions, Page
     >>> learner = SiteLearner("example.org", LearningOptions(features=["slots", "tags"]))
@@ -91,13 +91,13 @@ class SiteLearner:
         options: LearningOptions | None = None,
         prior: Prior | None = None,
         voters: Sequence[Voter] = VOTERS,
-        rules: Sequence[Rule] = RULES,
+        objections: Sequence[Objection] = OBJECTIONS,
     ) -> None:
         self.site = site
         self.options = options or LearningOptions()
         self.prior = prior
         self.voters = voters
-        self.rules = rules
+        self.objections = objections
 
     def fit(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> SiteModel:
         """Return the model of the site whose *pages* these are.
@@ -174,7 +174,7 @@ class SiteLearner:
             if prior and len(sample) == 1:  # a site of one page has nothing to say of it
                 return SiteLabels(prior.judge_page(sample[0])[0], digest)
             told = by_page(sample, [*own_texts, *stated_by(sample)])
-            voice = OwnVote(sample, site, prior, told, self.voters, self.rules)
+            voice = OwnVote(sample, site, prior, told, self.voters, self.objections)
             found = voice.probabilities(voice.evidence)
             return SiteLabels(found, digest, measure(voice) or predict(site, found))
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
@@ -270,7 +270,7 @@ def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> NDArray[np.float
     """Return for each block of the sample how probably it is content, by what the pages state of
     their own text, without any prior.
     """
-    voice = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, RULES)
+    voice = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, OBJECTIONS)
     return voice.probabilities(voice.evidence)
 
 

@@ -13,16 +13,16 @@ from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import SILENT, Metadata, Statements
 from contentspider.page.about.stated import StatedText
 from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
-from contentspider.page.context import read_around
-from contentspider.page.corrections import Corrections, correct
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.input.corrections import Corrections, correct
+from contentspider.page.input.surroundings import read_surroundings
 from contentspider.page.stored import from_record, to_record
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
     from parsel import Selector
 
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
 
 # Each of a page's links is written with its base.
@@ -100,13 +100,15 @@ class Page:
         overrides: Overrides | None = None,
     ) -> Page:
         """Read the tree below *root*, of which `PageBlocks` keeps *max_blocks* blocks."""
-        rules = overrides.rules(url) if overrides else None
-        kept: list[_Element] | None = [] if rules or attributes else None
+        selectors = overrides.selectors(url) if overrides else None
+        kept: list[_Element] | None = [] if selectors or attributes else None
         content, elements = read_tree(root, max_blocks, attributes, walker, kept)
         if attributes and kept is not None:
-            content.around = read_around(kept)
+            content.around = read_surroundings(kept)
         hints, statements, texts = read_head(root, elements)
-        corrections = correct(root, content, kept, rules) if rules and kept is not None else None
+        corrections = (
+            correct(root, content, kept, selectors) if selectors and kept is not None else None
+        )
         return cls(url, content, hints, statements, False, corrections, texts)
 
     @property
