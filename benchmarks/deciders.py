@@ -120,7 +120,7 @@ class Judged(Site):
         }
         without = {
             PRIOR: self.voted(None),
-            OWN: OwnVote(self.sample, self.blocks, self.prior, {}, VOTERS, OBJECTIONS).unheard,
+            OWN: OwnVote(self.sample, self.blocks, self.prior, {}, VOTERS, OBJECTIONS).plain_vote,
             RELEVANCE: self.voted(self.prior, relevance=0),
             CLUSTERS: self.voted(self.prior, blocks=slots),
             SUMS: self.voted(self.prior, voters=(Voter("block", 1.0, itself),)),

@@ -109,7 +109,7 @@ class Site:
     def hear(self, told: Told, vote: OwnVote | None = None) -> NDArray[np.floating]:
         """Return how probably each block is content if these texts are heard."""
         vote = vote or self.vote
-        vote.evidence = gather_evidence(self.blocks, told, vote.unheard)
+        vote.evidence = gather_evidence(self.blocks, told, vote.plain_vote)
         return vote.probabilities(vote.evidence)
 
     def f1(self, probabilities: NDArray[np.floating], pages: Iterable[int]) -> float:
@@ -164,7 +164,7 @@ def evaluate(site: Site) -> Row:
     """Return what a site's texts bring."""
     untold = site.hold_back()
     told = site.told
-    unheard = site.vote.unheard
+    unheard = site.vote.plain_vote
     found = site.hear(told) if told else unheard
     evidence = site.vote.evidence
     quality = measure(site.vote)

@@ -139,7 +139,7 @@ class Crawls:
         for number in gone:
             known = history.page(f"{number:032x}")
             assert known is not None
-            takeover.lose(known, "HTTP 404")
+            takeover.mark_gone(known, "HTTP 404")
             self.titles.pop(number)
         takeover.commit()
         history.close()

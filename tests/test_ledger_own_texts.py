@@ -104,7 +104,7 @@ def test_a_history_has_the_answers_of_the_last_crawl_of_each_site(path: Path) ->
 
 
 def test_pages_with_an_own_text_are_kept_before_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_module, "TOLD_PAGES", 3)
+    monkeypatch.setattr(pages_module, "PAGES_WITH_TEXT", 3)
     every = [f"http://e.org/{number}" for number in range(40)]
     told = {address for address in every if address.endswith(("7", "8"))}
     first = sorted(told, key=sample_order)[:3]
@@ -122,7 +122,7 @@ def test_a_page_whose_own_text_comes_later_is_kept_once() -> None:
     pages = PageSample(Database(None), site_pages=2)
     last = max((f"http://e.org/{number}" for number in range(9)), key=sample_order)
     pages.offer("e.org", Page.from_html(HTML, last))
-    pages.offer("e.org", Page.from_html(HTML, last), told=True)
+    pages.offer("e.org", Page.from_html(HTML, last), has_own_text=True)
     assert [page.url for page in pages.sample("e.org")] == [last]
     for number in range(9):
         pages.offer("e.org", Page.from_html(HTML, f"http://e.org/{number}"))

@@ -72,5 +72,5 @@ def test_copies_that_are_found_no_more_are_forgotten() -> None:
         if not number:
             takeover.copy("2", "1")
         takeover.commit()
-        assert history.owner("2") == ("1" if number <= COPIES_KEPT else "")
+        assert history.original_of("2") == ("1" if number <= COPIES_KEPT else "")
     history.close()

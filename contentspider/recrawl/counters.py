@@ -1,5 +1,5 @@
 """Counters in the main content (posts of an author, views, days since): which of a site's places
-hold one only the site can tell, since the number there is another on most pages at each visit.
+hold one only the site shows, since the number there is another on most pages at each visit.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Owners:
         own = page_id(url)
         if self._is_known(own):
             return ""
-        owner = self._history.owner(own, text_hash(page), site)
+        owner = self._history.original_of(own, text_hash(page), site)
         return "" if not owner or self._ledger.visits.has(owner) else owner
 
     def copied(self, page: Page, url: str, site: str) -> str:
@@ -53,7 +53,7 @@ class Owners:
         if there is none.
         """
         own = page_id(url)
-        owner = "" if self._is_known(own) else self._history.owner(own)
+        owner = "" if self._is_known(own) else self._history.original_of(own)
         if not owner or not self._ledger.visits.has(owner):
             return ""
         now = self._content_of(page, site)

@@ -147,7 +147,7 @@ class Losses:
             self._say_refused(lost)
             counts["refused"], lost = len(lost), []
         for known, reason in lost:
-            takeover.lose(known, reason)
+            takeover.mark_gone(known, reason)
             counts["gone"] += 1
         if self.is_complete:
             for page in self._ledger.visits.orphans():

@@ -308,7 +308,7 @@ class Revisits:
         known = self._history.page(page_id(url))
         if known is not None and known.state in (LIVE, MOVED):
             return True
-        return bool(self._history.owner(page_id(url)))
+        return bool(self._history.original_of(page_id(url)))
 
     def unseen(self) -> Iterator[str]:
         """Yield the addresses of known pages that have not come in this crawl, but those that were
@@ -347,8 +347,8 @@ class Revisits:
             for place in places:
                 takeover.count(site, place)
         for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
-            is_settled, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
-            seen = replace(seen, is_settled=is_settled, item=item)
+            is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
+            seen = replace(seen, is_item_known=is_item_known, item=item)
             found = without_counters(refilter.visit(seen), counters)
             visit = takeover.take(losses.as_moved(found, moves))
             self.lastmods.judge(visit)

@@ -18,7 +18,7 @@ from contentspider.site.judge.rows import text_key
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.memory import pack, page_key
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
-from contentspider.site.models.reference import Usual
+from contentspider.site.models.reference import Baseline
 from contentspider.site.models.summary import SlotSummary
 from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.quality import measure, predict
@@ -51,9 +51,8 @@ MAX_SAMPLE = 200
 # 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
-# Pages of which the site publishes the text come first into the sample, up to this number: ten tell
-# most.
-MAX_TOLD = 40
+# Pages with an own text come first into the sample, up to this number: ten show most.
+MAX_WITH_TEXT = 40
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
@@ -62,7 +61,7 @@ EXAMPLE_CHARS = 80
 
 class SiteLabels(NamedTuple):
     """How probably each block of a sample is content, from 0 to 1; the digest of the *prior* that
-    judged ("": none did); and how good the labels are (None: nobody knows).
+    judged ("": none did); and how good the labels are (None: it is not known).
     """
 
     probabilities: NDArray[np.floating[Any]]
@@ -103,7 +102,7 @@ class SiteLearner:
         """Return the model of the site whose *pages* these are.
 
         *own_texts* are what the site publishes of them outside of its template, such as its feed's
-        entries (`contentspider.site.own`); what the pages state themselves is heard, too. Of more
+        entries (`contentspider.site.own`); what the pages state themselves is used, too. Of more
         than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a sample is learned from.
         The model is the same in whatever order the pages come. Raises `NotEnoughTextError` if no
         page has any text.
@@ -125,27 +124,27 @@ class SiteLearner:
     @staticmethod
     def sample(pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> list[Page]:
         """Return the pages with text that `fit` learns from, in the order of samples: all, or the
-        first `MAX_SAMPLE` of them (`contentspider.site.sample`), the first `MAX_TOLD` of which have
-        *own_texts*.
+        first `MAX_SAMPLE` of them (`contentspider.site.sample`), the first `MAX_WITH_TEXT` of which
+        have *own_texts*.
 
-        They are read one after the other; no more than `MAX_SAMPLE` and the told ones are kept in
-        memory.
+        They are read one after the other; no more than `MAX_SAMPLE` and those with own texts are
+        kept in memory.
         """
-        told_keys = {address_key(own.url) for own in own_texts}
-        told: list[Page] = []
+        text_keys = {address_key(own.url) for own in own_texts}
+        with_text: list[Page] = []
 
         def others() -> Iterator[Page]:
             for page in pages:
                 if not page.content.blocks:
                     continue
-                if told_keys and address_key(page.url) in told_keys:
-                    told.append(page)
+                if text_keys and address_key(page.url) in text_keys:
+                    with_text.append(page)
                 else:
                     yield page
 
         sample = heapq.nsmallest(MAX_SAMPLE, others(), key=_order)
-        told.sort(key=_order)
-        sample = told[:MAX_TOLD] + sorted(sample + told[MAX_TOLD:], key=_order)
+        with_text.sort(key=_order)
+        sample = with_text[:MAX_WITH_TEXT] + sorted(sample + with_text[MAX_WITH_TEXT:], key=_order)
         sample = sample[:MAX_SAMPLE]
         blocks = sum(len(page.content.blocks) for page in sample)
         size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
@@ -171,12 +170,12 @@ class SiteLearner:
         if method in (VOTES, OWN):
             prior = self.judge if method == VOTES else None
             digest = prior.digest if prior else ""
-            if prior and len(sample) == 1:  # a site of one page has nothing to say of it
+            if prior and len(sample) == 1:  # a site of one page has no votes
                 return SiteLabels(prior.judge_page(sample[0])[0], digest)
-            told = by_page(sample, [*own_texts, *stated_by(sample)])
-            voice = OwnVote(sample, site, prior, told, self.voters, self.objections)
-            found = voice.probabilities(voice.evidence)
-            return SiteLabels(found, digest, measure(voice) or predict(site, found))
+            texts = by_page(sample, [*own_texts, *stated_by(sample)])
+            own_vote = OwnVote(sample, site, prior, texts, self.voters, self.objections)
+            found = own_vote.probabilities(own_vote.evidence)
+            return SiteLabels(found, digest, measure(own_vote) or predict(site, found))
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
         if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
             raise OptionError(
@@ -238,7 +237,7 @@ class SiteLearner:
             classifier_name=self.options.classifier,
             summary=_summary(sample, site, decided, probabilities),
             prior=found.prior,
-            usual=Usual.of(
+            baseline=Baseline.of(
                 zip(sample, (part.tolist() for part in np.split(decided, starts)), strict=True),
                 site.table.slot,
             )
@@ -270,8 +269,8 @@ def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> NDArray[np.float
     """Return for each block of the sample how probably it is content, by what the pages state of
     their own text, without any prior.
     """
-    voice = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, OBJECTIONS)
-    return voice.probabilities(voice.evidence)
+    own_vote = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, OBJECTIONS)
+    return own_vote.probabilities(own_vote.evidence)
 
 
 def _order(page: Page) -> tuple[bytes, str]:

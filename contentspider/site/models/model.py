@@ -21,7 +21,7 @@ from contentspider.site.models.folder import read_model
 from contentspider.site.models.generations import Generations
 from contentspider.site.models.memory import OUTLINE_BYTES, outline_key, page_key, unpack
 from contentspider.site.models.record import Extraction
-from contentspider.site.models.reference import Usual
+from contentspider.site.models.reference import Baseline
 from contentspider.site.models.summary import SlotSummary
 from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
@@ -60,9 +60,9 @@ class SiteModel:
     entries, *features* the feature sets that the classifier decides by. *decided* is what was
     decided on the pages that it was learned from (`contentspider.site.models.memory`); *judge* is
     the prior that judges pages of which the model knows too little (None: the shipped one); *prior*
-    is the digest of the one that labelled those it was learned from, *usual* what is usual of these
-    (None: it is not known), *quality* how good it is, measured or predicted (None: neither).
-    *learned_at* is when, ISO 8601.
+    is the digest of the one that labelled those it was learned from, *baseline* what later pages
+    are compared with (None: it is not known), *quality* how good it is, measured or predicted
+    (None: neither). *learned_at* is when, ISO 8601.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -85,7 +85,7 @@ class SiteModel:
     teasers: frozenset[str] = frozenset()
     decided: dict[str, str] = field(default_factory=dict)
     judge: Prior | None = None
-    usual: Usual | None = field(default=None, compare=False)
+    baseline: Baseline | None = field(default=None, compare=False)
     quality: Quality | None = field(default=None, compare=False)
     learned_at: str = field(default="", compare=False)
     _table: SlotTable = field(init=False)
@@ -258,7 +258,7 @@ class SiteModel:
             "pages": self.pages,
             "prior": self.prior,
             "learned_at": self.learned_at,
-            "usual": asdict(self.usual) if self.usual is not None else None,
+            "baseline": asdict(self.baseline) if self.baseline is not None else None,
             "quality": self.quality.to_record() if self.quality is not None else None,
             "summary": [asdict(slot) for slot in self.summary],
         }
@@ -293,7 +293,7 @@ class SiteModel:
                 summary=[SlotSummary.parse(slot) for slot in summary],
                 prior=str(manifest["prior"]),
                 learned_at=str(manifest["learned_at"]),
-                usual=Usual.parse(manifest["usual"]) if manifest["usual"] else None,
+                baseline=Baseline.parse(manifest["baseline"]) if manifest["baseline"] else None,
                 quality=Quality.parse(manifest["quality"]) if manifest["quality"] else None,
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),

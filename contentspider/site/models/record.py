@@ -51,8 +51,8 @@ PASSING_FIELDS = frozenset(
         *("change", "change_ratio", "first_seen", "changed_at"),
     )
 )
-# Those that an own text of the page may state in its place.
-TOLD_FIELDS = ("published_at", "modified_at", "author")
+# Fields that an own text may fill where the page states nothing.
+OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
 # The length of each of the two hashes that an `item_hash` is made of.
 HASH_PART = 16
 
@@ -260,7 +260,7 @@ def page_fields(
     }
 
 
-def add_told(fields: dict[str, object], own: OwnText) -> None:
+def add_own_text(fields: dict[str, object], own: OwnText) -> None:
     """Set the dates and the author that a page does not state to those that its own text does."""
     fields["published_at"] = published = str(fields["published_at"] or own.published_at)
     if own.modified_at >= published[:10]:
@@ -286,9 +286,9 @@ def item_hash(item: Mapping[str, object]) -> str:
 
 def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
     """Return an item as it is with other *fields* of its page: it has those that it had, and keeps
-    its identity, and what the page does not state and it was told.
+    its identity, and the values of `OWN_TEXT_FIELDS` that the page does not state.
     """
-    kept = {"id", "url", "site"} | {name for name in TOLD_FIELDS if not fields.get(name)}
+    kept = {"id", "url", "site"} | {name for name in OWN_TEXT_FIELDS if not fields.get(name)}
     return {
         name: fields.get(name, value) if name not in kept else value for name, value in item.items()
     }

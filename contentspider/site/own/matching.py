@@ -48,8 +48,8 @@ def by_page(pages: Sequence[Page], own_texts: Iterable[OwnText]) -> dict[int, li
     """Return the own texts of each page, by its number among *pages*, in the order in which they
     come.
 
-    A source that has several texts for one page speaks of its parts (comments), and is not heard
-    on it.
+    A source that has several texts for one page has texts of its parts (comments): they are left
+    out.
     """
     numbers: dict[str, int] = {}
     for number, page in enumerate(pages):

@@ -41,7 +41,7 @@ class History:
         self._database = database = Database(path, True, read_only, HISTORY)
         self._do = database.do
         self._max_bytes = max_bytes
-        # How often the sitemaps of each site told the truth.
+        # How often the sitemaps of each site were right.
         self.lastmods = {
             str(site): Truth(*counts)  # type: ignore[arg-type]
             for site, *counts in database.rows("SELECT * FROM lastmods")
@@ -54,9 +54,9 @@ class History:
         row = self._do(f"SELECT {KNOWN} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
         return KnownPage(*row) if row else None
 
-    def owner(self, page_id: str, text_hash: str = "", site: str = "") -> str:
-        """Return the id of the live page of which another one was a copy, or of that of the *site*
-        that had a text; empty if none had.
+    def original_of(self, page_id: str, text_hash: str = "", site: str = "") -> str:
+        """Return the id of the live page that another one was a copy of, else of the first page of
+        the *site* with that text; empty if there is none.
         """
         row = self._do(
             "SELECT pages.id FROM copies JOIN pages ON pages.id = owner AND state = 'live'"

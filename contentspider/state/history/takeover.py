@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.recrawl.fingerprint import fingerprint
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
-from contentspider.state.history.moved import Heirs
+from contentspider.state.history.moved import NewPages
 from contentspider.state.ledger.runs import days_between, now
 from contentspider.state.ledger.visits import COMPRESSION, pack_lines
 
@@ -30,10 +30,10 @@ COPIES_KEPT = 3
 
 
 class Takeover:
-    """What the *crawl* of that key found goes into the history in a *database*; all until `commit`
-    is kept together. It may be called for a crawl again, with what it found since.
+    """Writes what the *crawl* of that key found into the history in a *database*, in one
+    transaction until `commit`. A crawl may be taken over again, with what it found since.
 
-    Records of unchanged pages of earlier crawls, which nobody acts on, leave the log.
+    Records of pages that were unchanged in earlier crawls are deleted from the log.
     """
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
@@ -42,7 +42,7 @@ class Takeover:
         self._max_bytes = max_bytes
         self._begin(crawl, is_complete)
         self._first = database.count("SELECT max(seq) FROM changes") + 1
-        self._heirs: Heirs | None = None
+        self._new_pages: NewPages | None = None
 
     def _begin(self, crawl: str, is_complete: bool) -> None:
         known = self._database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
@@ -129,7 +129,7 @@ class Takeover:
             self._do(
                 "UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, visit.previous_id)
             )
-        if seen.is_settled:
+        if seen.is_item_known:
             self._take_item(visit.id, seen.item, seq, visit.change != UNCHANGED)
         return visit
 
@@ -190,20 +190,21 @@ class Takeover:
         )
         self._do("UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, known.id))
 
-    def lose(self, known: KnownPage, reason: str) -> None:
-        """Record that a page is gone, after all visits are taken over; the reason names a new page
-        that has its text, and that one's names it, if there is one: it moved, and no redirect says
-        so.
+    def mark_gone(self, known: KnownPage, reason: str) -> None:
+        """Record that a page is gone; call it after all visits are taken over.
+
+        If a new page has its text, the page moved without a redirect: the records of both name the
+        other's address.
         """
         at = now()
-        if self._heirs is None:
-            self._heirs = Heirs(self._database, self._number)
-        if (heir := self._heirs.of(known.id)) is not None:
-            reason += f"; its text is at {heir.url}"
+        if self._new_pages is None:
+            self._new_pages = NewPages(self._database, self._number)
+        if (successor := self._new_pages.successor(known.id)) is not None:
+            reason += f"; its text is at {successor.url}"
             self._do(  # not what an earlier take-over has recorded: that was read
                 "UPDATE changes SET reason = ?"
                 " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
-                (f"its text was at {known.url}", self._first, heir.id),
+                (f"its text was at {known.url}", self._first, successor.id),
             )
         seq = self._record(
             at=at,
@@ -267,16 +268,18 @@ class Takeover:
         """Note that a place of a site holds a counter."""
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
-    def copy(self, page_id: str, owner: str) -> None:
-        """Note that a page was a copy of another one, its *owner*, which stands for both."""
-        self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", (page_id, owner, self._number))
+    def copy(self, page_id: str, original_id: str) -> None:
+        """Note that a page was a copy of another one, which stands for both."""
+        self._do(
+            "INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", (page_id, original_id, self._number)
+        )
 
     def distrust(self, site: str) -> None:
         """Note that a site's server says of pages that they have not changed which have."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
 
     def judge(self, site: str, truth: Truth) -> None:
-        """Keep how often a site's sitemaps told the truth."""
+        """Keep how often a site's sitemaps were right."""
         self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(truth)))
 
     def _record(self, **values: object) -> int:

@@ -19,20 +19,19 @@ logger = logging.getLogger(__name__)
 # Pages that are kept of a site, and of all sites of a crawl.
 SITE_PAGES = 200
 ALL_PAGES = 2_000
-# Pages of a site that come before all others, since the site publishes their text: the learner
-# takes no more of them.
-TOLD_PAGES = 40
-TOLD = bytes(ORDER_BYTES)
-AFTER_TOLD = TOLD[1:] + b"\1"
+# Pages with an own text that come before the others of their site: the learner takes no more of
+# them.
+PAGES_WITH_TEXT = 40
+FRONT = bytes(ORDER_BYTES)
+AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
     """A sample of each site's pages, in a ledger's database.
 
     Of each site the *site_pages* pages stay that come first in `sample_order`, whatever the order
-    in which they are offered; before them those of which there is an own text, `TOLD_PAGES` at
-    most. If there are more than *all_pages* of all sites, the site with the
-    most gives up its last.
+    in which they are offered; before them at most `PAGES_WITH_TEXT` pages with an own text. If
+    there are more than *all_pages* of all sites, the site with the most gives up its last.
     """
 
     def __init__(
@@ -52,14 +51,11 @@ class PageSample:
             if count >= site_pages or (is_full and count == most):
                 self._bounds[site] = self._last(site)
 
-    def offer(self, site: str, page: Page, told: bool = False) -> None:
-        """Keep a page if it belongs to the sample of its site; most do not, and cost a hash.
-
-        *told*: there is an own text of it.
-        """
+    def offer(self, site: str, page: Page, has_own_text: bool = False) -> None:
+        """Keep a page if it belongs to the sample of its site; most do not, and cost a hash."""
         place = sample_order(page.url)
-        if told:
-            place = self._told_place(site, place)
+        if has_own_text:
+            place = self._front_place(site, place)
         bound = self._bounds.get(site)
         if bound is not None and place >= bound:
             return
@@ -77,19 +73,19 @@ class PageSample:
         elif count == self._site_pages:
             self._bounds[site] = self._last(site)
 
-    def _told_place(self, site: str, order: bytes) -> bytes:
+    def _front_place(self, site: str, order: bytes) -> bytes:
         """Return the place of a page with an own text, by its *order*: before the others if it is
         one of the first of its kind. Then another one may have to go back to its own order.
         """
-        place = TOLD + order
+        place = FRONT + order
         known = (
             "SELECT count(*), max(place), max(place = ?) FROM pages WHERE site = ? AND place < ?"
         )
-        count, last, is_known = self._do(known, (place, site, AFTER_TOLD)).fetchone()
+        count, last, is_known = self._do(known, (place, site, AFTER_FRONT)).fetchone()
         if is_known:
             return place
         move = "UPDATE OR REPLACE pages SET place = ? WHERE site = ? AND place = ?"
-        if count >= TOLD_PAGES:
+        if count >= PAGES_WITH_TEXT:
             if place > last:
                 return order
             self._do(move, (last[ORDER_BYTES:], site, last))

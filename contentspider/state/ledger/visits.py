@@ -69,8 +69,8 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A visit with its number, its answer, and what is new of the page: the main content, and all
-    of it as `Page.dump` writes it (None: as it was); *item* is what is out of it, if *is_settled*
-    (else it is as it was).
+    of it as `Page.dump` writes it (None: as it was); *item* is what is out of it, if
+    *is_item_known* (else it is as it was).
     """
 
     number: int
@@ -78,7 +78,7 @@ class Seen:
     answer: Answer
     content: str | None
     page: bytes | None
-    is_settled: bool = False
+    is_item_known: bool = False
     item: dict[str, Any] | None = None
 
 

@@ -122,7 +122,7 @@ class Objects:
     def read(self, name: str) -> tuple[bytes, str] | None:
         """Return an object and the mark of this very version of it, None if it is not there."""
         try:
-            with self._telling(f"{name} cannot be read"):
+            with self._as_remote_error(f"{name} cannot be read"):
                 data = bytes(self._files.cat_file(self._path(name)))
         except FileNotFoundError:
             return None
@@ -138,7 +138,7 @@ class Objects:
             if (found[1] if found else "") != mark or time.time() > until:
                 raise ReplacedError(f"{self.url}/{name} is another one by now")
             part = f"{name}.{uuid.uuid4().hex}.partial"
-            with self._telling(f"{name} cannot be written"):
+            with self._as_remote_error(f"{name} cannot be written"):
                 self._make_folder(part)
                 self._files.pipe_file(self._path(part), data)
                 self._files.mv(self._path(part), self._path(name))
@@ -153,10 +153,10 @@ class Objects:
             self._create(lock, text)
         except ReplacedError:
             held = self.read(lock)
-            told = _lock_of(held[0]) if held else {}
-            if held and told["until"] > time.time():
+            lock_held = _lock_of(held[0]) if held else {}
+            if held and lock_held["until"] > time.time():
                 raise RemoteError(
-                    f"{self.url}/{name} is being replaced by another writer ({told['by']})"
+                    f"{self.url}/{name} is being replaced by another writer ({lock_held['by']})"
                 ) from None
             self.delete([lock])
             self._create(lock, text)
@@ -170,7 +170,7 @@ class Objects:
     def _create(self, name: str, data: bytes) -> None:
         """Write an object that is not there yet; raises `ReplacedError` if it is."""
         try:
-            with self._telling(f"{name} cannot be written"):
+            with self._as_remote_error(f"{name} cannot be written"):
                 self._make_folder(name)
                 if "file" in self._files.protocol:
                     with self._files.open(self._path(name), "xb") as file:
@@ -182,24 +182,24 @@ class Objects:
 
     def upload(self, source: Path, name: str) -> None:
         """Copy a file to a new object."""
-        with self._telling(f"{name} cannot be written"):
+        with self._as_remote_error(f"{name} cannot be written"):
             self._make_folder(name)
             self._files.put_file(str(source), self._path(name))
 
     def download(self, name: str, target: Path) -> None:
         """Copy an object to a file; raises FileNotFoundError if it is not there."""
-        with self._telling(f"{name} cannot be read"):
+        with self._as_remote_error(f"{name} cannot be read"):
             self._files.get_file(self._path(name), str(target))
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete what is there of these objects; what cannot be deleted is only in the way."""
         for name in names:
-            with suppress(FileNotFoundError, RemoteError), self._telling(name):
+            with suppress(FileNotFoundError, RemoteError), self._as_remote_error(name):
                 self._files.rm_file(self._path(name))
 
     def folders_with(self, name: str) -> list[str]:
         """Return the folders that have an object of that name."""
-        with self._telling("it cannot be listed"):
+        with self._as_remote_error("it cannot be listed"):
             found = self._files.glob(f"{self._root}/*/{name}")
         return sorted(str(path).split("/")[-2] for path in found)
 
@@ -207,15 +207,15 @@ class Objects:
         self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
 
     @contextmanager
-    def _telling(self, what: str) -> Iterator[None]:
+    def _as_remote_error(self, what: str) -> Iterator[None]:
         """Raise whatever a library raises as a `RemoteError` without secrets."""
         try:
             yield
         except (FileNotFoundError, FileExistsError, ContentSpiderError):
             raise
         except Exception as error:  # noqa: BLE001 - each store's library has its own
-            told = f"{type(error).__name__}: {error}"
-            raise RemoteError(f"{self.url}: {what} ({without_secrets(told)})") from None
+            message = f"{type(error).__name__}: {error}"
+            raise RemoteError(f"{self.url}: {what} ({without_secrets(message)})") from None
 
 
 class S3Objects(Objects):
@@ -230,7 +230,7 @@ class S3Objects(Objects):
         from fsspec.asyn import sync
 
         try:
-            with self._telling(f"{name} cannot be read"):
+            with self._as_remote_error(f"{name} cannot be read"):
                 answer = self._call("get_object", name)
                 return sync(self._files.loop, answer["Body"].read), str(answer["ETag"])
         except FileNotFoundError:
@@ -239,7 +239,7 @@ class S3Objects(Objects):
     def replace(self, name: str, data: bytes, mark: str) -> str:
         """Put an object in the place of the version with that ETag ("": of none)."""
         condition = {"IfMatch": mark} if mark else {"IfNoneMatch": "*"}
-        with self._telling(f"{name} cannot be written"):
+        with self._as_remote_error(f"{name} cannot be written"):
             try:
                 return str(self._call("put_object", name, Body=data, **condition)["ETag"])
             except FileNotFoundError as error:
@@ -263,8 +263,8 @@ class S3Objects(Objects):
 def _lock_of(data: bytes) -> dict[str, Any]:
     """Return what a lock object says; of one that is no lock, that it is over."""
     try:
-        told = json.loads(data)
-        return {"by": str(told["by"]), "until": float(told["until"])}
+        record = json.loads(data)
+        return {"by": str(record["by"]), "until": float(record["until"])}
     except (ValueError, KeyError, TypeError):
         return {"by": "", "until": 0.0}
 

@@ -3,7 +3,7 @@
 In the store, each file is an object under a name of its own that is never used again, and one small
 JSON object, the *pointer*, says which belong together, with their hashes. It alone is replaced, and
 only if it is the one that was read: a reader sees the old files or the new, never a mixture, and of
-two writers the second is told. Beside the local files a *note* keeps what was read.
+two writers the second gets an error. Beside the local files a *note* keeps what was read.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ class SharedFiles:
                 self._write_note(Note(self._objects.url, unsent=unsent))
                 return
             data, mark = found
-            told, files = self._parse(data)
+            pointer_id, files = self._parse(data)
             is_here = note.unsent or all((self.folder / name).is_file() for name in files)
-            if told == note.id and is_here:
+            if pointer_id == note.id and is_here:
                 self._write_note(Note(note.url, note.id, mark, note.files, note.unsent))
                 return
             with tempfile.TemporaryDirectory(dir=self._made_folder(), prefix=".pull-") as name:
@@ -116,7 +116,7 @@ class SharedFiles:
                 if note.unsent:
                     self._set_aside()
                 self._place(files, partial)
-            self._write_note(Note(self._objects.url, told, mark, files))
+            self._write_note(Note(self._objects.url, pointer_id, mark, files))
             return
         raise RemoteError(f"{self.name}: objects that it names are not in the store")
 
@@ -156,8 +156,8 @@ class SharedFiles:
             )
             self._objects.upload(path, self._of_store(entries[name]))
             uploaded.append(self._of_store(entries[name]))
-        told = uuid.uuid4().hex
-        data = _dump(told, entries)
+        pointer_id = uuid.uuid4().hex
+        data = _dump(pointer_id, entries)
         try:
             mark = self._objects.replace(self._pointer, data, note.mark)
         except ReplacedError:
@@ -170,7 +170,7 @@ class SharedFiles:
                     " aside"
                 ) from None
             mark = found[1]
-        self._write_note(Note(self._objects.url, told, mark, entries))
+        self._write_note(Note(self._objects.url, pointer_id, mark, entries))
         outdated = {entry.object: entry for entry in note.files.values()}
         for entry in entries.values():
             outdated.pop(entry.object, None)
@@ -240,23 +240,23 @@ class SharedFiles:
     def _parse(self, data: bytes) -> tuple[str, dict[str, Entry]]:
         """Return a pointer's id and files; raises `RemoteError` if it is none."""
         try:
-            told = json.loads(data)
-            if told["schema"] != SCHEMA:
-                raise ValueError(f"its schema is {told['schema']!r}, this version knows {SCHEMA}")
-            files = _entries(told["files"])
+            record = json.loads(data)
+            if record["schema"] != SCHEMA:
+                raise ValueError(f"its schema is {record['schema']!r}, this version knows {SCHEMA}")
+            files = _entries(record["files"])
             for name, entry in files.items():
                 is_ours = any(fnmatch(name, pattern) for pattern in self._patterns)
                 if not is_ours or ".." in name or not OBJECT.fullmatch(entry.object):
                     raise ValueError(f"it names {name!r}")
-            return str(told["id"]), files
+            return str(record["id"]), files
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RemoteError(f"{self.name} cannot be read: {error}") from error
 
     def _note(self) -> Note:
         try:
-            told = json.loads(self._note_path.read_bytes())
-            if told["url"] == self._objects.url:
-                return Note(**{**told, "files": _entries(told["files"])})
+            record = json.loads(self._note_path.read_bytes())
+            if record["url"] == self._objects.url:
+                return Note(**{**record, "files": _entries(record["files"])})
         except (OSError, ValueError, KeyError, TypeError):
             pass
         # What is here was never in this store.
@@ -275,24 +275,24 @@ def _digest(path: Path) -> str:
     return found.hexdigest()
 
 
-def _entries(told: Mapping[str, Any]) -> dict[str, Entry]:
+def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
     return {
         str(name): Entry(str(entry["object"]), str(entry["sha256"]), int(entry["size"]))
-        for name, entry in told.items()
+        for name, entry in record.items()
     }
 
 
-def _dump(told: str, entries: Mapping[str, Entry]) -> bytes:
+def _dump(pointer_id: str, entries: Mapping[str, Entry]) -> bytes:
     at = datetime.now(timezone.utc).isoformat(timespec="seconds")
     files = {name: asdict(entry) for name, entry in entries.items()}
-    pointer = {"schema": SCHEMA, "id": told, "at": at, "by": writer(), "files": files}
+    pointer = {"schema": SCHEMA, "id": pointer_id, "at": at, "by": writer(), "files": files}
     return json.dumps(pointer, indent=1).encode()
 
 
 def _who(found: tuple[bytes, str] | None) -> str:
     """Return who wrote a pointer, and when, as far as it says."""
     try:
-        told = json.loads(found[0]) if found else {}
-        return f"{told['by']}, {told['at']}"
+        record = json.loads(found[0]) if found else {}
+        return f"{record['by']}, {record['at']}"
     except (ValueError, KeyError, TypeError):
         return "unknown"

@@ -107,7 +107,7 @@ def slots(vote: OwnVote, value: float, evidence: Evidence | None = None) -> list
     """Return the last names of the places of which it is told that they are content (1) or none
     (0), sorted, without repeats.
     """
-    told = (evidence or vote.evidence).told
+    told = (evidence or vote.evidence).labels
     return sorted({vote.site.slots[index] for index in np.flatnonzero(told == value)})
 
 
