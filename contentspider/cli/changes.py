@@ -88,8 +88,8 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 def _changes(options: argparse.Namespace) -> int:
+    from contentspider.ground.atomic import replacing
     from contentspider.state.crawls.export import find_history
-    from contentspider.state.files.formats import replacing
     from contentspider.state.history.history import History
 
     path = find_history(options.crawl, options.state_dir or "")

@@ -25,6 +25,7 @@ from contentspider.evaluation.records import (
     page_records,
 )
 from contentspider.evaluation.training import label_blocks
+from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.about.hints import squeeze
 from contentspider.site.judge.prior import Prior
@@ -32,7 +33,7 @@ from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.labels import LABELS, VOTES
 from contentspider.site.vote.relevance import lcs_lengths
 from contentspider.site.vote.votes import vote
-from contentspider.state.files.formats import FORMULA_STARTS, replacing
+from contentspider.state.files.formats import FORMULA_STARTS
 from contentspider.state.files.parquet import check_parquet
 
 if TYPE_CHECKING:

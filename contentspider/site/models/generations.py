@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from contentspider.ground.atomic import write_atomically
 from contentspider.ground.errors import StateError
 from contentspider.site.models.folder import (
     GENERATIONS,
@@ -23,7 +24,6 @@ from contentspider.site.models.folder import (
     dump_manifest,
     read_manifest,
     read_model,
-    write_atomically,
 )
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ It is written when a crawl has ended, in one transaction: a kill leaves the one 
 from __future__ import annotations
 
 import logging
-import zlib
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.packed import unpack_text
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Spell, kind_of
 from contentspider.recrawl.lastmod import Truth
@@ -109,7 +109,7 @@ class History:
         """
         column = "previous" if before else "content"
         row = self._do(f"SELECT {column} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
-        return _unpacked(row[0]) if row and row[0] is not None else None
+        return unpack_text(row[0]) if row and row[0] is not None else None
 
     def stored(self, page_id: str) -> Page | None:
         """Return a page as it was last seen, if all of it is kept."""
@@ -170,7 +170,3 @@ RECORD = (
     *("seq", "at", "id", "url", "change", "change_ratio", "change_cause", "previous_hash"),
     *("content_hash", "first_seen", "changed_at", "reason", "previous_id"),
 )
-
-
-def _unpacked(packed: bytes) -> str:
-    return zlib.decompress(packed).decode("utf-8", "surrogatepass")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints
 
@@ -60,4 +60,4 @@ class NewPages:
 
     def _content(self, page_id: str) -> str:
         row = self._do("SELECT content FROM pages WHERE id = ?", (page_id,)).fetchone()
-        return zlib.decompress(row[0]).decode("utf-8", "surrogatepass") if row[0] else ""
+        return unpack_text(row[0]) if row[0] else ""

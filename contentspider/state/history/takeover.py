@@ -7,11 +7,12 @@ import zlib
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.packed import COMPRESSION, pack_text
 from contentspider.recrawl.fingerprint import fingerprint
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.history.moved import NewPages
 from contentspider.state.ledger.runs import days_between, now
-from contentspider.state.ledger.visits import COMPRESSION, pack_lines
+from contentspider.state.ledger.visits import pack_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,10 +149,9 @@ class Takeover:
             )
 
     def _set_content(self, page_id: str, content: str) -> None:
-        packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
         self._do(
             "UPDATE pages SET content = ?, fingerprint = ? WHERE id = ?",
-            (packed, fingerprint(content), page_id),
+            (pack_text(content), fingerprint(content), page_id),
         )
 
     def _days_since(self, visit: Visit) -> float:

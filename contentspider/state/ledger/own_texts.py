@@ -8,9 +8,9 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.packed import pack_text
 from contentspider.site.own.matching import address_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
-from contentspider.state.ledger.visits import COMPRESSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,7 +121,7 @@ class OwnTexts:
 
 def pack(value: object) -> bytes:
     """Return a JSON value in a compressed form, for `unpack`."""
-    return zlib.compress(json.dumps(value).encode(), COMPRESSION)
+    return pack_text(json.dumps(value))
 
 
 def unpack(packed: bytes) -> Any:

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import StateError
+from contentspider.ground.packed import pack_text, unpack_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from contentspider.state.ledger.database import Database
 
-COMPRESSION = 3
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
 
 
@@ -117,9 +117,7 @@ class Visits:
         self, visit: Visit, address_row: int | None, content: str | None, page: bytes | None
     ) -> None:
         """Keep a visit, in place of an earlier one of the same page."""
-        packed = None
-        if content is not None:
-            packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
+        packed = pack_text(content) if content is not None else None
         self._do(
             "INSERT OR REPLACE INTO visits (id, address, visit, content, page)"
             " VALUES (?, ?, ?, ?, ?)",
@@ -227,7 +225,7 @@ class Visits:
 
 
 def _text(packed: bytes | None) -> str | None:
-    return zlib.decompress(packed).decode("utf-8", "surrogatepass") if packed else None
+    return unpack_text(packed) if packed else None
 
 
 def _answer(row: tuple[object, ...] | list[object]) -> Answer:
@@ -246,11 +244,11 @@ def _answer(row: tuple[object, ...] | list[object]) -> Answer:
 def pack_lines(lines: Iterable[str]) -> bytes | None:
     """Return lines in a compressed form, None if there are none."""
     text = "\n".join(lines)
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION) if text else None
+    return pack_text(text) if text else None
 
 
 def unpack_lines(packed: object) -> tuple[str, ...]:
     """Return what `pack_lines` was given."""
     if not isinstance(packed, bytes):
         return ()
-    return tuple(zlib.decompress(packed).decode("utf-8", "surrogatepass").split("\n"))
+    return tuple(unpack_text(packed).split("\n"))

@@ -21,7 +21,7 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from contentspider.site.models.folder import write_atomically
+from contentspider.ground.atomic import write_atomically
 from contentspider.state.stores.remote import RemoteError, ReplacedError, writer
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from filelock import Timeout
 
+from contentspider.ground.atomic import write_atomically
 from contentspider.page.input.overrides import OVERRIDES
-from contentspider.site.models.folder import GENERATIONS, MANIFEST, write_atomically
+from contentspider.site.models.folder import GENERATIONS, MANIFEST
 from contentspider.site.models.generations import KEPT_GENERATIONS
 from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import RemoteError

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.site.models.folder import (
     MANIFEST,
@@ -19,7 +20,6 @@ from contentspider.site.models.folder import (
     parse_manifest,
 )
 from contentspider.site.models.model import SiteModel
-from contentspider.state.files.formats import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
