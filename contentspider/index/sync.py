@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.times import now
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import EngineDownError, EngineError, Refused, shown
 from contentspider.index.retries import Retries
-from contentspider.state.ledger.runs import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

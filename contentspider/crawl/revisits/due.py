@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.ground.times import days_between, now
 from contentspider.recrawl.intervals import Bounds, intervals
-from contentspider.state.ledger.runs import days_between, now
 
 if TYPE_CHECKING:
     from contentspider.crawl.options import CrawlOptions

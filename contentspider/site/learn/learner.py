@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 import logging
-from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
+from contentspider.ground.times import now
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
@@ -244,7 +244,7 @@ class SiteLearner:
             if len(sample) >= ENOUGH_PAGES
             else None,
             quality=found.quality,
-            learned_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            learned_at=now(),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),
             decided={

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import shutil
-from datetime import datetime, timezone
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.errors import StateError
+from contentspider.ground.times import now
 from contentspider.site.models.folder import (
     GENERATIONS,
     MANIFEST,
@@ -111,7 +111,7 @@ class Generations:
                     return self.present()
                 number = max(self.numbers(), default=0) + 1
                 reason = reason or (RELEARN if number > 1 else FIRST)
-                learned = manifest.get("learned_at") or _now()
+                learned = manifest.get("learned_at") or now()
                 noted = {"generation": number, "learned_at": learned, "reason": reason}
                 if rolled_back_to:
                     noted["rolled_back_to"] = rolled_back_to
@@ -162,7 +162,3 @@ class Generations:
 
 def _of_model(manifest: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in manifest.items() if name not in OF_GENERATION}
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")

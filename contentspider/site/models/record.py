@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from hashlib import sha256
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from w3lib.url import canonicalize_url
 
 from contentspider.ground.addresses import absolute
+from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.about.shown import beside_headline, shown_author, shown_dates, shown_section
@@ -256,7 +256,7 @@ def page_fields(
         ),
         "confidence": extraction.confidence if extraction else 0.0,
         "model_version": model_version if extraction else UNFILTERED,
-        "crawled_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "crawled_at": now(),
     }
 
 

@@ -8,10 +8,10 @@ from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.packed import COMPRESSION, pack_text
+from contentspider.ground.times import days_between, now
 from contentspider.recrawl.fingerprint import fingerprint
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.history.moved import NewPages
-from contentspider.state.ledger.runs import days_between, now
 from contentspider.state.ledger.visits import pack_lines
 
 if TYPE_CHECKING:

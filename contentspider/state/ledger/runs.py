@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.times import now
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
@@ -21,18 +22,6 @@ class Run:
     pid: int
     ended: str | None
     reason: str | None
-
-
-def now() -> str:
-    """Return the time, in UTC, as ISO 8601 to the second."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-def days_between(earlier: str, later: str) -> float:
-    """Return how many days are between two times, as `now` gives them."""
-    return (
-        datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
-    ).total_seconds() / 86_400
 
 
 class Runs:

@@ -22,6 +22,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_atomically
+from contentspider.ground.times import now
 from contentspider.state.stores.remote import RemoteError, ReplacedError, writer
 
 if TYPE_CHECKING:
@@ -283,9 +284,8 @@ def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
 
 
 def _dump(pointer_id: str, entries: Mapping[str, Entry]) -> bytes:
-    at = datetime.now(timezone.utc).isoformat(timespec="seconds")
     files = {name: asdict(entry) for name, entry in entries.items()}
-    pointer = {"schema": SCHEMA, "id": pointer_id, "at": at, "by": writer(), "files": files}
+    pointer = {"schema": SCHEMA, "id": pointer_id, "at": now(), "by": writer(), "files": files}
     return json.dumps(pointer, indent=1).encode()
 
 
