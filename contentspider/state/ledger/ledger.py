@@ -1,8 +1,8 @@
 """The ledger of a crawl: its addresses, items, kept pages and runs, committed together.
 
-What a crawl does between two commits is forgotten together if it is killed: the pages are fetched
-again, and nothing of them is in the ledger. So a page whose state says that it is done has all its
-links in the queue and all its items held or released, and an item is released once by its key.
+If a crawl is killed, all that it did since the last commit is lost together, and those pages are
+fetched again. So a page that is marked as done has all its links in the queue and all its items
+held or released, and each item is released once, by its key.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Ledger:
             database.close()
             if isinstance(error.__cause__, sqlite3.OperationalError):
                 raise
-            raise StateError(f"{error}: it is damaged; delete it to start anew") from error
+            raise StateError(f"{error}: it is damaged; delete it to start over") from error
 
     def begin_run(self) -> list[str]:
-        """Note that this process goes to work, take over what the last one was at, and commit.
+        """Start a run of this process, take over the work of the last one, and commit.
 
-        Returns the addresses that are set aside since they may have killed earlier ones.
+        Returns the addresses that are set aside because they may have killed earlier processes.
         """
         earlier = self.runs.all()
         self.runs.begin()
@@ -59,6 +59,6 @@ class Ledger:
         return killers
 
     def end_run(self, reason: str) -> None:
-        """Note how this process' run ended, and commit."""
+        """Record how this run ended, and commit."""
         self.runs.end(reason)
         self.commit()

@@ -1,4 +1,4 @@
-"""The pages of a crawl that are kept in SQLite, for learning and reports: a sample of each site."""
+"""A sample of each site's pages in SQLite, for learning and reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Pages that are kept of a site, and of all sites of a crawl.
+# Pages kept of one site, and of all sites of a crawl.
 SITE_PAGES = 200
 ALL_PAGES = 2_000
 # Pages with an own text that come before the others of their site: the learner takes no more of
@@ -29,8 +29,8 @@ AFTER_FRONT = FRONT[1:] + b"\1"
 class PageSample:
     """A sample of each site's pages, in a ledger's database.
 
-    Of each site the *site_pages* pages stay that come first in `sample_order`, whatever the order
-    in which they are offered; before them at most `PAGES_WITH_TEXT` pages with an own text. If
+    Of each site the first *site_pages* pages in `sample_order` stay, whatever the order in which
+    they are offered; before them at most `PAGES_WITH_TEXT` pages with an own text. If
     there are more than *all_pages* of all sites, the site with the most gives up its last.
     """
 
@@ -43,7 +43,7 @@ class PageSample:
         self._counts: dict[str, int] = dict(
             self._do("SELECT site, count(*) FROM pages GROUP BY site")
         )
-        # What a page of a site must come before to be kept, once the site is full.
+        # Once a site is full, a page must come before this place to be kept.
         self._bounds: dict[str, bytes] = {}
         most = max(self._counts.values(), default=0)
         is_full = sum(self._counts.values()) >= all_pages
@@ -74,8 +74,8 @@ class PageSample:
             self._bounds[site] = self._last(site)
 
     def _front_place(self, site: str, order: bytes) -> bytes:
-        """Return the place of a page with an own text, by its *order*: before the others if it is
-        one of the first of its kind. Then another one may have to go back to its own order.
+        """Return the place of a page with an own text, by its *order*: before the other pages if it
+        is among the first `PAGES_WITH_TEXT`. That may move another one back to its own order.
         """
         place = FRONT + order
         known = (
@@ -104,8 +104,8 @@ class PageSample:
         return bytes(place)
 
     def sample(self, site: str) -> Iterator[Page]:
-        """Yield the kept pages of a site, in the order of their addresses; one that is damaged is
-        said and left out.
+        """Yield the kept pages of a site, in the order of their addresses; a damaged one is logged
+        and left out.
         """
         rows = self._do("SELECT url, page FROM pages WHERE site = ? ORDER BY url", (site,))
         for url, data in rows:

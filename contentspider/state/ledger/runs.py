@@ -1,4 +1,4 @@
-"""The runs of a crawl in SQLite: which processes worked on it, and what they left for the next."""
+"""The runs of a crawl in SQLite: which processes worked on it, and facts for the next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process' work on a crawl; without *ended* it runs, or was killed."""
+    """The work of one process on a crawl; without *ended* it is running, or was killed."""
 
     number: int
     started: str
@@ -32,12 +32,12 @@ class Runs:
         self._current = 0
 
     def begin(self) -> None:
-        """Note that this process goes to work."""
+        """Record the start of this process' run."""
         added = self._do("INSERT INTO runs (started, pid) VALUES (?, ?)", (now(), os.getpid()))
         self._current = added.lastrowid or 0
 
     def end(self, reason: str) -> None:
-        """Note how this process' run ended."""
+        """Record how this process' run ended."""
         self._do(
             "UPDATE runs SET ended = ?, reason = ? WHERE number = ?",
             (now(), reason, self._current),
