@@ -122,7 +122,7 @@ def test_changes_that_sqlite_gave_up_by_itself_are_not_taken_for_committed(path:
     ledger.begin_run()
     ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
     ledger._database._connection.execute("ROLLBACK")  # as it does if its memory is at an end
-    with pytest.raises(LedgerFullError, match="gave up"):
+    with pytest.raises(LedgerFullError, match="SQLite dropped the changes"):
         ledger.commit()
     ledger.close()
 

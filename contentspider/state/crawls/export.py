@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def find_crawl(name: str, state_dir: str = "") -> Path:
     """Return the ledger of a crawl, given by what it crawls, its name or its file; raises
     `ContentSpiderError` if there is none. *state_dir* is the folder of crawls' state ("": the
-    usual one).
+    default).
     """
     folder = state_folder(state_dir)
     return _find(name, folder, (Path(name), crawl_ledger(name, state_dir), folder / name))
@@ -62,7 +62,7 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
         asked = crawl_name([name])
     except (ContentSpiderError, ValueError):
         asked = ""
-    # Without the digest of a scope or a path: it is one of the site's, if there is only one.
+    # A name without the digest of its scope or path is enough if the site has only one crawl.
     fitting = [stem for stem in known if stem == asked] or [
         stem
         for stem in known
@@ -79,8 +79,8 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
 def export_items(crawl: Path, outputs: list[Output]) -> int:
     """Write all released items of a ledger to *outputs*, and return their number.
 
-    Each is put in its place when it is whole; if no item is out, nothing is written, but where
-    only changes were asked for and there were none.
+    Each output is replaced when it is complete. If no item is out, nothing is written, unless the
+    crawl only asked for changes and there were none.
     """
     ledger = Ledger(crawl, read_only=True)
 
@@ -98,8 +98,8 @@ def export_items(crawl: Path, outputs: list[Output]) -> int:
 
 
 class LinesToStdout:
-    """Writes each item of a crawl to standard output when it comes out, a JSON line each; the crawl
-    is stopped if nobody reads them any more.
+    """Writes each item of a crawl to standard output, a JSON line each; the crawl is stopped when
+    the reader closes it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -113,6 +113,6 @@ class LinesToStdout:
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
         except BrokenPipeError:
-            # What Python flushes at its end has no reader either.
+            # Python flushes at exit, too: give it somewhere to write.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             self._stopping = asyncio.get_running_loop().create_task(self._crawler.stop_async())

@@ -1,6 +1,4 @@
-"""Where the ledgers of crawls are, and what becomes of those that are damaged, left behind, or of
-earlier crawls.
-"""
+"""Where the ledgers of crawls are, and what happens to damaged, abandoned and older ones."""
 
 from __future__ import annotations
 
@@ -27,11 +25,11 @@ from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
-# Ledgers that are only for the process that makes them: beside no crawl's.
+# The folder of ledgers that only one process uses.
 TEMPORARY = "temporary"
-# What outlives the ledgers of crawls of one name, in a folder beside these.
+# The folder of histories, which outlive the ledgers of crawls of one name.
 HISTORIES = "history"
-# How often a crawl that is incomplete only for pages that cannot be read is gone on with.
+# So many runs of a crawl that only lacks unreadable pages; then it starts over.
 INCOMPLETE_RUNS = 2
 
 
@@ -54,9 +52,9 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
 
 
 def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
-    """Return the ledger of a crawl, and whether it goes on with an unfinished one.
+    """Return the ledger of a crawl, and whether it resumes an unfinished one.
 
-    An earlier crawl with which it does not go on is put aside.
+    The ledger of an earlier crawl that is not resumed is archived.
     """
     old = open_ledger(path)
     if old is None:
@@ -90,7 +88,7 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
             )
         else:
             logger.warning(
-                "%s: the crawl of %s was not finished; this one starts anew. --resume"
+                "%s: the crawl of %s was not finished; this one starts over. --resume"
                 " (CONTENTSPIDER_RESUME) would go on with it",
                 path,
                 last.started,
@@ -108,8 +106,8 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
 
 
 def is_hopeless(ledger: Ledger) -> bool:
-    """Tell whether a crawl has been gone on with in vain: all that is left are pages that cannot
-    be read.
+    """Tell whether resuming is useless: only pages are left that could not be read in several
+    runs.
     """
     reasons = [run.reason for run in ledger.runs.all()[-INCOMPLETE_RUNS:]]
     return (
@@ -175,8 +173,8 @@ def open_history(path: Path, max_bytes: int) -> History:
 
 
 def open_temporary(path: Path) -> Ledger:
-    """Return a ledger for this process alone, for a crawl whose ledger would be *path*; what killed
-    processes left of such ledgers is deleted.
+    """Return a ledger for this process alone, for a crawl whose ledger would be *path*; those that
+    killed processes left are deleted.
     """
     folder = path.parent / TEMPORARY
     for left in folder.glob("*.sqlite"):
@@ -186,10 +184,10 @@ def open_temporary(path: Path) -> Ledger:
 
 
 def archive(path: Path, started: str, keep: int) -> None:
-    """Put a crawl's ledger aside under the time of its last run.
+    """Rename a crawl's ledger by the time of its last run.
 
-    Of those of its name the last *keep* stay, and the last *keep* that came to their end: crawls
-    that failed push out none that did not.
+    Of those of its name the last *keep* stay, and the last *keep* finished ones: failed crawls do
+    not push out finished ones.
     """
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
@@ -198,7 +196,7 @@ def archive(path: Path, started: str, keep: int) -> None:
         number += 1
         aside = path.with_name(f"{path.stem}.{stamp}-{number}.sqlite")
     path.replace(aside)
-    for suffix in PARTS[1:]:  # empty, but somebody may have them open
+    for suffix in PARTS[1:]:  # empty, but another process may have them open
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     stamped = re.compile(re.escape(path.stem) + r"\.(\d{8}T\d{6})(?:-(\d+))?\.sqlite")
     found = [
@@ -217,7 +215,7 @@ def archive(path: Path, started: str, keep: int) -> None:
 def _is_finished(path: Path) -> bool:
     try:
         ledger = Ledger(path, read_only=True)
-    except ContentSpiderError:  # damaged, or of another version: nobody can go back to it
+    except ContentSpiderError:  # damaged, or of another version
         return False
     try:
         runs = ledger.runs.all()

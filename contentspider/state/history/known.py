@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """What the history knows of a page: *state* is "live", "gone" or "moved"; *missing* in how many
-    complete crawls in a row no page linked to it.
+    """What the history knows of a page: *state* is "live", "gone" or "moved"; *missing* counts the
+    last complete crawls in which no page linked to it.
     """
 
     id: str

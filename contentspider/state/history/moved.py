@@ -11,7 +11,7 @@ from contentspider.recrawl.fingerprint import Fingerprints
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
-# A shorter text ("Sold out") says nothing of which page it is.
+# A shorter text ("Sold out") does not identify a page.
 MIN_CHARS = 200
 # The share of the text that may differ.
 MAX_RATIO = 0.2
@@ -40,9 +40,7 @@ class NewPages:
         self._fingerprints = Fingerprints([one for *_, one in found])
 
     def successor(self, page_id: str) -> Successor | None:
-        """Return the new page of the same site that has the main content of a known one, or all of
-        it but a small part.
-        """
+        """Return the new page of the same site with nearly the same main content as a known one."""
         site, fingerprint = self._do(
             "SELECT site, fingerprint FROM pages WHERE id = ?", (page_id,)
         ).fetchone()

@@ -20,7 +20,7 @@ class OwnAnswers:
         self._do = database.do
 
     def at(self, address: str) -> OwnAnswer | None:
-        """Return the last answer of the source at an address; None if there is none."""
+        """Return the last answer of the source at an address, None if there is none."""
         row = self._do(
             "SELECT site, address, etag, last_modified, texts FROM own_answers WHERE address = ?",
             (address,),
@@ -32,7 +32,7 @@ class OwnAnswers:
         return OwnAnswer(row[0], row[1], row[2], row[3], tuple(texts))
 
     def replace(self, answers: Iterable[OwnAnswer]) -> None:
-        """Keep the answers of a crawl in the place of all that were known of their sites."""
+        """Replace the known answers of the sites of a crawl by its own."""
         every = list(answers)
         for site in {answer.site for answer in every}:
             self._do("DELETE FROM own_answers WHERE site = ?", (site,))

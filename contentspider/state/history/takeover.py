@@ -1,4 +1,4 @@
-"""Taking over into a history what a crawl found, in one transaction."""
+"""Writing a crawl's results into a history, in one transaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIVE, GONE, MOVED = "live", "gone", "moved"
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
 BY_PAGE, BY_MODEL = "page", "model"
-# Copies that no complete crawl found, so many in a row, are forgotten.
+# Copies that were not found in this many complete crawls are deleted.
 COPIES_KEPT = 3
 
 
@@ -137,8 +137,8 @@ class Takeover:
     def _take_item(
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
     ) -> None:
-        """Take over the item of a page under the number of its record, unless all that it says
-        beside the content is as it was: numbers in the content of an *unchanged* page may differ.
+        """Write the item of a page with the number of its record. If the page is not *is_changed*,
+        its item is written only if fields other than the content differ: numbers in it may.
         """
         new = item_hash(item) if item is not None else ""
         old = self._value("item_hash", page_id)
@@ -155,14 +155,14 @@ class Takeover:
         )
 
     def _days_since(self, visit: Visit) -> float:
-        """Return for how many days a page had not been visited; 0 if it is new, or came back."""
+        """Return the days since the last visit of a page; 0 if it is new, or came back."""
         last_seen = self._value("last_seen", visit.id)
         if not last_seen or visit.change not in (CHANGED, UNCHANGED):
             return 0.0
         return max(days_between(last_seen, visit.at), 0.0)
 
     def _value(self, column: str, page_id: str) -> Any:
-        """Return what a column has of a page, None if the page is not known."""
+        """Return the value of a page's column, None if the page is not known."""
         row = self._do(f"SELECT {column} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
         return row[0] if row else None
 
@@ -171,7 +171,7 @@ class Takeover:
         return pages * self._database.count("PRAGMA page_size") < self._max_bytes
 
     def move(self, known: KnownPage, new_id: str, new_url: str, reason: str) -> None:
-        """Record that a known page is now at the address of another one."""
+        """Record that a known page has moved to another address."""
         target = self._do(
             "SELECT content_hash, changed_at FROM pages WHERE id = ?", (new_id,)
         ).fetchone() or ("", known.changed_at)
@@ -224,7 +224,7 @@ class Takeover:
         )
 
     def miss(self, page_id: str) -> None:
-        """Note that no page of a complete crawl linked to a page; each crawl counts once."""
+        """Count a complete crawl in which no page linked to a page; each crawl counts once."""
         self._do(
             "UPDATE pages SET missing = missing + 1, missing_in = ?"
             " WHERE id = ? AND missing_in IS NOT ?",
@@ -234,8 +234,8 @@ class Takeover:
     def refilter(
         self, known: KnownPage, model: str, fields: Mapping[str, Any], ratio: float
     ) -> None:
-        """Take over what another model makes of a page that has not been visited, its item's
-        *fields*; record it if the content differs.
+        """Write the item *fields* that another model makes of a page without a visit; record a
+        change if the content differs.
         """
         content_hash, content = fields["content_hash"], fields["content"]
         self._do("UPDATE pages SET model = ? WHERE id = ?", (model, known.id))
@@ -265,7 +265,7 @@ class Takeover:
             self._take_item(known.id, item, seq, is_changed=True)
 
     def count(self, site: str, place: str) -> None:
-        """Note that a place of a site holds a counter."""
+        """Record a place of a site that holds a counter."""
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
     def copy(self, page_id: str, original_id: str) -> None:
@@ -275,7 +275,7 @@ class Takeover:
         )
 
     def distrust(self, site: str) -> None:
-        """Note that a site's server says of pages that they have not changed which have."""
+        """Record that a site's server answered "not modified" for changed pages."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
 
     def judge(self, site: str, truth: Truth) -> None:

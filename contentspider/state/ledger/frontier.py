@@ -150,7 +150,7 @@ class Frontier:
 
     def find(self, url: str) -> Address | None:
         """Return the state of an address; if there were several requests, that of the last."""
-        # Only the end of a crawl asks: until then each new address goes without an index by it.
+        # Needed at the end of a crawl only: an index would slow down each new address.
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
         row = self._do(
             "SELECT number, url, state, coalesce(reason, ''), coalesce(target, ''),"

@@ -41,7 +41,7 @@ class OwnTexts:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
-        # By site and what addresses of a page have in common: the source and number of each text.
+        # By site and `address_key`: the source and number of each text.
         self._texts_of: dict[str, dict[str, list[tuple[str, int]]]] = {}
 
     def add(self, site: str, texts: Iterable[OwnText], answer: str = "") -> None:
@@ -64,14 +64,14 @@ class OwnTexts:
                 self._texts_of.pop(site, None)
 
     def note(self, answer: OwnAnswer) -> None:
-        """Keep where texts came from, and its validators; the texts are kept with `add`."""
+        """Keep the address and the validators of an answer; its texts are kept with `add`."""
         self._do(
             "INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?)",
             (answer.address, answer.site, answer.etag, answer.last_modified),
         )
 
     def answers(self) -> Iterator[OwnAnswer]:
-        """Yield the answers that were noted, each with its texts."""
+        """Yield the kept answers, each with its texts."""
         rows = self._do(
             "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
         ).fetchall()
@@ -84,8 +84,8 @@ class OwnTexts:
         return self._texts("site = ?", site)
 
     def has(self, site: str, url: str) -> bool:
-        """Tell whether there is an own text of the page at an address; it costs no reading of the
-        database but for the first of each site.
+        """Tell whether there is an own text of the page at an address; the database is read once a
+        site.
         """
         return address_key(url) in self._keys(site)
 
@@ -133,10 +133,10 @@ def unpack(packed: bytes) -> Any:
 
 
 def read_texts(name: str, records: Iterable[Any]) -> list[OwnText]:
-    """Return the own texts that records are of; the log says how many are damaged."""
+    """Return the own texts of records; the log says how many are damaged."""
     found = [_own_text(record) for record in records]
     if damaged := found.count(None):
-        logger.error("%s: %d own texts are damaged, and left out", name, damaged)
+        logger.error("%s: %d own texts are damaged and left out", name, damaged)
     return [own for own in found if own is not None]
 
 

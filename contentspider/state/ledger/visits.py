@@ -1,4 +1,4 @@
-"""What a crawl saw of each page, in its ledger: what the site's history takes over at the end."""
+"""What a crawl saw of each page, in its ledger; the history takes it over at the end."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a crawl found at a page, and how that differs from what was known of it.
+    """What a crawl found at a page, and how it differs from the page in the history.
 
     *id* and *url* are the item's; *change*, *ratio* and *cause* are those of the change log.
-    *previous_id* is that of the known page that moved here. *numbered* are the places where its
-    content differs, if it does in numbers only (`contentspider.recrawl.counters`); *is_recut*: and
-    is cut differently.
+    *previous_id* is that of the known page that moved here. If the content differs in numbers only,
+    *numbered* are their places (`contentspider.recrawl.counters`); *is_recut*: the model also kept
+    other blocks.
     """
 
     id: str
@@ -49,12 +49,12 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server said with a page, and where the page leads.
+    """The validators and links of a fetched page.
 
-    *moved_from* are the addresses that led here by permanent redirects, and how (``HTTP 301``) each
-    did; *is_orphan*: no page linked here, and it was asked for since it was known. *is_check*: the
-    server had said that the page has not changed, and was asked for it all the same; *is_unsent*:
-    it said so, and the page is that of the history.
+    *moved_from* are the addresses that redirected here permanently, each with its status (``HTTP
+    301``). *is_orphan*: no page linked here, it was fetched because it was known. *is_check*: the
+    server had answered "not modified", and the page was fetched all the same. *is_unsent*: the
+    server answered "not modified", and the page is that of the history.
     """
 
     etag: str = ""
@@ -68,9 +68,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A visit with its number, its answer, and what is new of the page: the main content, and all
-    of it as `Page.dump` writes it (None: as it was); *item* is what is out of it, if
-    *is_item_known* (else it is as it was).
+    """A visit with its number and answer; *content* and *page* (as `Page.dump` writes it) are None
+    if unchanged. *item* is the item that is out, if *is_item_known* (else it is unchanged).
     """
 
     number: int
@@ -90,7 +89,7 @@ class Visits:
         self._do = database.do
 
     def answer(self, address_row: int, answer: Answer) -> None:
-        """Keep what came with the page of an address."""
+        """Keep the answer for an address."""
         self._do(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -106,7 +105,7 @@ class Visits:
         )
 
     def answer_of(self, address_row: int | None) -> Answer:
-        """Return what came with the page of an address; an empty one if nothing is known."""
+        """Return the answer for an address; an empty one if there is none."""
         row = self._do(
             f"SELECT {ANSWER} FROM answers WHERE address = ?",  # noqa: S608 - our own names
             (address_row,),
@@ -116,7 +115,7 @@ class Visits:
     def note(
         self, visit: Visit, address_row: int | None, content: str | None, page: bytes | None
     ) -> None:
-        """Keep a visit, in place of an earlier one of the same page."""
+        """Keep a visit; it replaces an earlier one of the same page."""
         packed = pack_text(content) if content is not None else None
         self._do(
             "INSERT OR REPLACE INTO visits (id, address, visit, content, page)"
@@ -129,7 +128,7 @@ class Visits:
         return self._do("SELECT 1 FROM visits WHERE id = ?", (page_id,)).fetchone() is not None
 
     def content(self, page_id: str) -> str | None:
-        """Return the main content of a visited page, None if it is as it was."""
+        """Return the main content of a visited page, None if it is unchanged."""
         row = self._do("SELECT content FROM visits WHERE id = ?", (page_id,)).fetchone()
         return _text(row[0]) if row else None
 
@@ -145,7 +144,7 @@ class Visits:
             yield str(page_id)
 
     def after(self, number: int) -> Iterator[Seen]:
-        """Yield the visits whose number is larger, in order."""
+        """Yield the visits with larger numbers, in order."""
         while row := self._do(
             f"SELECT number, visit, content, page, {ANSWER}"  # noqa: S608 - our own names
             " FROM visits LEFT JOIN answers ON answers.address = visits.address"
@@ -162,8 +161,8 @@ class Visits:
                 ) from error
 
     def say(self, page_id: str, has_changed: bool) -> None:
-        """Note whether a sitemap says that a page has changed since it was visited last; of several
-        that say it of one page one is enough.
+        """Record whether a sitemap says that a page has changed since its last visit; one of
+        several is enough.
         """
         self._do(
             "INSERT INTO lastmods VALUES (?, ?)"
@@ -172,18 +171,18 @@ class Visits:
         )
 
     def said(self, page_id: str) -> bool | None:
-        """Return whether a page has changed, by sitemaps; None if none says."""
+        """Return whether a page has changed by its sitemaps; None if none has it."""
         row = self._do("SELECT has_changed FROM lastmods WHERE id = ?", (page_id,)).fetchone()
         return bool(row[0]) if row else None
 
     def said_changed(self) -> Iterator[str]:
-        """Yield the ids of the pages that have changed, by sitemaps."""
+        """Yield the ids of the pages that have changed by their sitemaps."""
         for (page_id,) in self._database.rows("SELECT id FROM lastmods WHERE has_changed"):
             yield str(page_id)
 
     def numbered(self) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-        """Yield the site, the `Visit.numbered` and the `Answer.is_check` of visits that have the
-        former.
+        """Yield site, `Visit.numbered` and `Answer.is_check` of the visits that differ in numbers
+        only.
         """
         for site, places, is_check in self._database.rows(
             "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'), is_check"
@@ -198,13 +197,11 @@ class Visits:
         return self._found("address = ?", address_row)
 
     def _index(self) -> None:
-        # Only the end of a crawl asks.
+        # Needed at the end of a crawl only.
         self._do("CREATE INDEX IF NOT EXISTS by_address ON visits (address)")
 
     def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield the addresses whose pages were copies, each with the id of the page that came
-        out.
-        """
+        """Yield the addresses of copies, each with the id of the original page."""
         self._index()
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
         for url, owner in self._database.rows(
