@@ -223,15 +223,7 @@ class SiteModel:
         seen = None if is_strange else self._seen()
         confidence = sureness(page.content, probabilities.tolist(), seen, self._is_seen)
         return Extraction(
-            page,
-            kept,
-            probabilities,
-            confidence,
-            kind,
-            self.site,
-            self.version,
-            by_prior,
-            is_guess,
+            page, kept, probabilities, confidence, kind, self.site, self.version, by_prior, is_guess
         )
 
     def dump_weights(self) -> bytes:

@@ -195,11 +195,7 @@ def _passages(
 
 
 def page_fields(
-    page: Page,
-    site: str,
-    extraction: Extraction | None,
-    model_version: str,
-    passage_chars: int = 0,
+    page: Page, site: str, extraction: Extraction | None, model_version: str, passage_chars: int = 0
 ) -> dict[str, object]:
     """Return the values of all fields of `ContentItem` for a page; its passages have at most
     *passage_chars* characters (0: there are none).

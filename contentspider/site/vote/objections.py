@@ -15,11 +15,7 @@ import numpy as np
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
-from contentspider.site.vote.blocks import (
-    count_pages,
-    number_pairs,
-    repeat_shares,
-)
+from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_shares
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:

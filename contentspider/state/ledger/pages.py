@@ -60,8 +60,7 @@ class PageSample:
         if bound is not None and place >= bound:
             return
         added = self._do(
-            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)",
-            (site, place, page.url, page.dump()),
+            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", (site, place, page.url, page.dump())
         )
         if not added.rowcount:
             return

@@ -39,8 +39,7 @@ class Runs:
     def end(self, reason: str) -> None:
         """Record how this process' run ended."""
         self._do(
-            "UPDATE runs SET ended = ?, reason = ? WHERE number = ?",
-            (now(), reason, self._current),
+            "UPDATE runs SET ended = ?, reason = ? WHERE number = ?", (now(), reason, self._current)
         )
 
     def all(self) -> list[Run]:
