@@ -7,7 +7,7 @@ Each group is taken away, trees are fitted anew, and the gold pages of folders a
 have not seen are judged: single pages, pages of sites and of news each by itself, and sites and
 news by the vote of up to 40 of their gold pages. Beside that the same trees with all features, the
 group's values exchanged between blocks at random: how much the trees lean on a group, where others
-may say the same. Voters and rules are left out one by one; single pages have no vote.
+may say the same. Voters and objections are left out one by one; single pages have no vote.
 
 Whole priors would take days: *--judged* of the *--folds* are judged, by *--trees* trees (of a
 higher rate, with coarser steps), which are fitted on a *--share* of each page's blocks. With all
@@ -31,16 +31,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.blocks import new_walker
-from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.features.extractor import GROUPS
+from contentspider.page.input.page import Page
 from contentspider.page.write.output import to_text
 from contentspider.site.guess import best_guess
 from contentspider.site.judge.prior import COMMENT_COLUMNS, Prior
 from contentspider.site.judge.trees import Trees
 from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS, vote
 from contentspider_research.training import (
     NAME_COLUMNS,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
-    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
     from contentspider_research.training import PageRows
 
@@ -232,7 +232,7 @@ class Fold:
         judges: Trees,
         mixed: Sequence[int] = (),
         voters: Sequence[Voter] = VOTERS,
-        rules: Sequence[Rule] = RULES,
+        objections: Sequence[Objection] = OBJECTIONS,
     ) -> dict[str, float]:
         """Return the mean F1 by "suite/folder"; values of the columns *mixed* are exchanged between
         the blocks of a folder.
@@ -256,7 +256,7 @@ class Fold:
                 neutral = rows.copy()
                 neutral[:, COMMENT_COLUMNS] = 0
                 named, unnamed = judges.probabilities(rows), judges.probabilities(neutral)
-                chances = vote(self.sites[name], named, unnamed, voters, rules)
+                chances = vote(self.sites[name], named, unnamed, voters, objections)
                 voted = np.split(chances >= 0.5, ends)
                 pairs = zip(pages, voted, strict=True)
                 found[f"{suite}, vote/{name}"] = mean(page.f1(blocks) for page, blocks in pairs)
@@ -337,16 +337,17 @@ def main() -> None:
         for name, features in feature_groups().items()
         if not options.only or name in options.only
     }
-    votes: dict[str, tuple[Sequence[Voter], Sequence[Rule]]] = {
-        f"voter: {out.name}": ([voter for voter in VOTERS if voter is not out], RULES)
+    votes: dict[str, tuple[Sequence[Voter], Sequence[Objection]]] = {
+        f"voter: {out.name}": ([voter for voter in VOTERS if voter is not out], OBJECTIONS)
         for out in VOTERS
     }
     votes |= {
-        f"rule: {out.name}": (VOTERS, [rule for rule in RULES if rule is not out]) for out in RULES
+        f"objection: {out.name}": (VOTERS, [one for one in OBJECTIONS if one is not out])
+        for out in OBJECTIONS
     }
-    for name, (voters, rules) in votes.items():
+    for name, (voters, objections) in votes.items():
         voted = [
-            fold.scores(*pair, (), voters, rules)
+            fold.scores(*pair, (), voters, objections)
             for fold, pair in zip(folds, trees[0], strict=True)
         ]
         row(f"without {name}", 0, (by_suite(voted) - whole[0]).tolist(), True)

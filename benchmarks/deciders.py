@@ -30,13 +30,13 @@ from samples import Remembering
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.site.judge.prior import Prior
-from contentspider.site.labels import LABELS
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.own.matching import by_page, stated_by
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.vote import votes
 from contentspider.site.vote.blocks import number_keys
-from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.labels import LABELS
+from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS, Voter
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus
     from contentspider.site.models.model import SiteModel
     from contentspider.site.vote.blocks import SiteBlocks
-    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.objections import Objection
 
     Floats = NDArray[np.floating]
 
@@ -97,12 +97,12 @@ class Judged(Site):
         *,
         blocks: SiteBlocks | None = None,
         voters: Sequence[Voter] = VOTERS,
-        rules: Sequence[Rule] = RULES,
+        objections: Sequence[Objection] = OBJECTIONS,
         relevance: float = votes.RELEVANCE,
     ) -> Floats:
         """Return the vote, of other *blocks* if they are given."""
         with relevance_of(relevance):
-            vote = OwnVote(self.sample, blocks or self.blocks, prior, self.told, voters, rules)
+            vote = OwnVote(self.sample, blocks or self.blocks, prior, self.told, voters, objections)
             return vote.probabilities(vote.evidence)
 
     def figures(self) -> dict[str, Figures]:
@@ -114,15 +114,17 @@ class Judged(Site):
         alone = {
             PRIOR: self.f1(self.prior.judge(self.sample)[0], self.untold),
             RELEVANCE: self.f1(hints, self.untold),
-            OWN: self.f1(self.voted(None, rules=(), relevance=0), self.untold) if told else NOTHING,
+            OWN: self.f1(self.voted(None, objections=(), relevance=0), self.untold)
+            if told
+            else NOTHING,
         }
         without = {
             PRIOR: self.voted(None),
-            OWN: OwnVote(self.sample, self.blocks, self.prior, {}, VOTERS, RULES).unheard,
+            OWN: OwnVote(self.sample, self.blocks, self.prior, {}, VOTERS, OBJECTIONS).plain_vote,
             RELEVANCE: self.voted(self.prior, relevance=0),
             CLUSTERS: self.voted(self.prior, blocks=slots),
             SUMS: self.voted(self.prior, voters=(Voter("block", 1.0, itself),)),
-            RULED: self.voted(self.prior, rules=()),
+            RULED: self.voted(self.prior, objections=()),
         }
         f1 = self.f1(every, self.untold)
         found = {

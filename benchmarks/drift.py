@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING
 from lxml import html as lxml_html
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.recrawl.drift import Drift
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.sample import sample_order
 from contentspider.site.scores import text_score
 

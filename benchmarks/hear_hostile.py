@@ -32,7 +32,7 @@ from contentspider.site.judge.prior import Prior
 from contentspider.site.own.matching import address_key, by_page
 from contentspider.site.own.quality import measure
 from contentspider.site.own.readers.feeds import Feed
-from contentspider.site.vote.rules import comment_like
+from contentspider.site.vote.objections import comment_like
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,7 @@ class Loss(NamedTuple):
 
 def material_of(site: Site, corpus: Corpus, foreign: Corpus) -> Material:
     """Return what hostile feeds of a site are made of."""
-    judged, comment = site.vote.unheard, comment_like(site.blocks)
+    judged, comment = site.vote.plain_vote, comment_like(site.blocks)
     template, comments = {}, {}
     for page in site.told:
         here = slice(site.starts[page], site.starts[page + 1])
@@ -89,7 +89,7 @@ def hear_hostile(corpora: Sequence[Corpus], prior: Prior, count: int) -> None:
         if not site.told:
             continue
         material = material_of(site, corpus, telling[index - 1])
-        before = site.f1(site.vote.unheard, site.gold)
+        before = site.f1(site.vote.plain_vote, site.gold)
         site.hear(site.told)  # so that what the vote keeps counts for no hostile feed
         memory = memory or peak_memory()
         for seed in range(index, count, len(telling)):

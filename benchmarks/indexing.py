@@ -34,8 +34,8 @@ from contentspider.cli import main as contentspider
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engines.tantivy import HEAP_BYTES, TantivyEngine
 from contentspider.index.engines.tantivy_terms import ANALYZER, SCHEMA, WORDS, to_tantivy
-from contentspider.state.history.documents import SQLiteDocuments
-from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.entries import Entries
+from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, Seen, Visit
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def upsert(folder: Path, texts: Path, count: int, version: int) -> None:
 
 def make_history(path: Path, texts: Path, count: int) -> None:
     """Write a history of one crawl that found the documents."""
-    history = SQLiteHistory(path)
+    history = History(path)
     takeover = history.take_over("crawl 1", True)
     for place, one in enumerate(documents(texts, count, 1)):
         item = dict(one.fields) | {"id": one.id}
@@ -128,7 +128,7 @@ def run(way: str, folder: Path, texts: Path, count: int) -> None:
     for _ in documents(texts, 1, 1):
         pass
     if way == "sync":
-        SQLiteDocuments(folder.parent / HISTORY).close()
+        Entries(folder.parent / HISTORY).close()
     idle = high_water(os.getpid())
     started, used = time.monotonic(), time.process_time()
     if way == "bulk":

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from generated_site import GeneratedSite
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.page.document import Page
 from contentspider.page.input.files import html_files
-from contentspider.site.learner import SiteLearner
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.document import Page
 from contentspider.page.input.files import html_files
-from contentspider.site.alone import extract_page
-from contentspider.site.record import page_fields
+from contentspider.page.input.page import Page
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.models.record import page_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """Which changes of `contentspider.site` the tests notice: mutants by mutmut, run one by one.
 
     python benchmarks/mutations.py [--sample 30] [--seed 0] [MODULE ...]
-    python benchmarks/mutations.py --mutants rules.x_echo__mutmut_3 ...
+    python benchmarks/mutations.py --mutants objections.x_echo__mutmut_3 ...
 
 Of each module a random sample of its mutants is run (``--sample 0``: all), each against the tests
 that concern the module. A mutant is killed if a test fails, or if the tests take more than a minute
@@ -28,10 +28,10 @@ from mutmut.mutation.trampoline import set_mutant_under_test
 ROOT = Path(__file__).resolve().parent.parent
 # The test files that concern a module, those that kill most first.
 TESTS = {
-    "blocks": "votes rules rules_comments slots copies",
+    "blocks": "votes objections objections_comments slots copies",
     "classifier": "classifier plugins",
     "clusters": "slots site",
-    "copies": "copies rules rules_comments",
+    "copies": "copies objections objections_comments",
     "featuresets": "featuresets",
     "folder": "folder model",
     "labels": "plugins",
@@ -46,7 +46,7 @@ TESTS = {
     "record": "items metadata language",
     "relevance": "slots site",
     "rows": "rows site",
-    "rules": "rules rules_comments votes",
+    "objections": "objections objections_comments votes",
     "sample": "options",
     "slots": "slots",
     "svm": "classifier plugins",

@@ -33,7 +33,7 @@ import numpy as np
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.own.evidence import gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import measure, predict
@@ -43,7 +43,7 @@ from contentspider.site.sample import sample_order
 from contentspider.site.scores import text_score
 from contentspider.site.title import page_title
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS
 from contentspider_research.experiments.charts import scatter_chart
 
@@ -77,13 +77,13 @@ class Site:
         }
         self.blocks = gather([page.content for page in self.sample], [p.hints for p in self.sample])
         self.starts = np.searchsorted(self.blocks.pages, np.arange(len(self.sample) + 1)).tolist()
-        self.vote = OwnVote(self.sample, self.blocks, prior, {}, VOTERS, RULES)
+        self.vote = OwnVote(self.sample, self.blocks, prior, {}, VOTERS, OBJECTIONS)
         self.told: Told = by_page(self.sample, own_texts)
 
     @cached_property
     def priorless(self) -> OwnVote:
         """Return the vote of ``labels="own"``, which has no prior."""
-        return OwnVote(self.sample, self.blocks, None, {}, VOTERS, RULES)
+        return OwnVote(self.sample, self.blocks, None, {}, VOTERS, OBJECTIONS)
 
     def in_order(self, pages: Iterable[int]) -> list[int]:
         """Return the numbers of pages in the order of samples."""
@@ -109,7 +109,7 @@ class Site:
     def hear(self, told: Told, vote: OwnVote | None = None) -> NDArray[np.floating]:
         """Return how probably each block is content if these texts are heard."""
         vote = vote or self.vote
-        vote.evidence = gather_evidence(self.blocks, told, vote.unheard)
+        vote.evidence = gather_evidence(self.blocks, told, vote.plain_vote)
         return vote.probabilities(vote.evidence)
 
     def f1(self, probabilities: NDArray[np.floating], pages: Iterable[int]) -> float:
@@ -164,7 +164,7 @@ def evaluate(site: Site) -> Row:
     """Return what a site's texts bring."""
     untold = site.hold_back()
     told = site.told
-    unheard = site.vote.unheard
+    unheard = site.vote.plain_vote
     found = site.hear(told) if told else unheard
     evidence = site.vote.evidence
     quality = measure(site.vote)

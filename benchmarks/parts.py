@@ -32,7 +32,7 @@ from contentspider.page.write.markdown import write_markdown
 from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.structure import parts
-from contentspider.site.record import page_fields, page_language
+from contentspider.site.models.record import page_fields, page_language
 from contentspider.site.title import page_title
 
 if TYPE_CHECKING:

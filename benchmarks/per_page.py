@@ -26,11 +26,11 @@ from lxml import etree
 from parsel import Selector
 
 from contentspider.page.blocks import new_walker
-from contentspider.page.document import Page
 from contentspider.page.input.files import html_files
-from contentspider.site.alone import extract_html
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.alone import extract_html
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.model import ENOUGH_PAGES
 
 if TYPE_CHECKING:

@@ -38,16 +38,16 @@ from samples import fold_priors
 import contentspider.runtime.contentspider_rules as runtime
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.words.names import step_tag
-from contentspider.site.learner import SiteLearner
-from contentspider.site.models.explanation import explain_model
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.rules.explanation import explain_model
 from contentspider.site.rules.extraction import learn_rules, rules_of_manifest
 from contentspider.site.rules.files import write_rules
 from contentspider.site.scores import text_score
-from contentspider.site.vote.slots import step_names
+from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.runtime.contentspider_rules import Rules
     from contentspider.site.judge.prior import Prior
     from contentspider.site.models.model import SiteModel

@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.site.alone import extract_page
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.scores import text_score
 from contentspider_research.training import cross_fit
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 HALF, DRAWN, DRAWN_SHARE = 100, 200, 0.8

@@ -45,8 +45,8 @@ from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import Query
 from contentspider.index.engines.tantivy import TantivyEngine
 from contentspider.page.text import UNSPACED
-from contentspider.site.learner import SiteLearner
-from contentspider.site.record import page_fields
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.models.record import page_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from contentspider.crawl.hold.binding import bind
     from contentspider.crawl.hold.items import ContentItem
     from contentspider.crawl.spider.links import links
-    from contentspider.page.document import Page
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
+    from contentspider.page.input.page import Page
     from contentspider.runtime.contentspider_rules import Rules
-    from contentspider.site.alone import extract_html
     from contentspider.site.judge.prior import Prior
-    from contentspider.site.learner import SiteLearner
-    from contentspider.site.models.model import Extraction, SiteModel
-    from contentspider.site.options import LearningOptions
+    from contentspider.site.learn.alone import extract_html
+    from contentspider.site.learn.learner import SiteLearner
+    from contentspider.site.learn.options import LearningOptions
+    from contentspider.site.models.model import SiteModel
+    from contentspider.site.models.record import Extraction
     from contentspider.site.rules.extraction import learn_rules
 
 __all__ = [
@@ -44,16 +45,16 @@ __all__ = [
 _HOMES = {
     "Addon": "contentspider.crawl.addon",
     "ContentItem": "contentspider.crawl.hold.items",
-    "Extraction": "contentspider.site.models.model",
-    "LearningOptions": "contentspider.site.options",
-    "Overrides": "contentspider.page.overrides",
-    "Page": "contentspider.page.document",
+    "Extraction": "contentspider.site.models.record",
+    "LearningOptions": "contentspider.site.learn.options",
+    "Overrides": "contentspider.page.input.overrides",
+    "Page": "contentspider.page.input.page",
     "Prior": "contentspider.site.judge.prior",
     "Rules": "contentspider.runtime.contentspider_rules",
-    "SiteLearner": "contentspider.site.learner",
+    "SiteLearner": "contentspider.site.learn.learner",
     "SiteModel": "contentspider.site.models.model",
     "bind": "contentspider.crawl.hold.binding",
-    "extract_html": "contentspider.site.alone",
+    "extract_html": "contentspider.site.learn.alone",
     "learn_rules": "contentspider.site.rules.extraction",
     "links": "contentspider.crawl.spider.links",
 }

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.files import html_files, read_pages
-from contentspider.page.overrides import Overrides
-from contentspider.site.alone import extract_page
+from contentspider.page.input.overrides import Overrides
 from contentspider.site.judge.featuresets import needs_attributes
 from contentspider.site.judge.prior import Prior
-from contentspider.site.labels import VOTES
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST
 from contentspider.site.models.model import SiteModel
-from contentspider.site.options import LearningOptions
-from contentspider.site.record import page_fields, page_id
+from contentspider.site.models.record import page_fields, page_id
+from contentspider.site.vote.labels import VOTES
 from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ def extract_site(
         return
     if model is None:
         # Imported here: a page alone does not need its scikit-learn, which takes a second.
-        from contentspider.site.learner import SiteLearner
+        from contentspider.site.learn.learner import SiteLearner
 
         model = SiteLearner(site, options).fit(pages())
     version = model.version

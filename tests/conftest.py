@@ -33,7 +33,7 @@ VERSIONS = {
     *("engine_contract", "scheduler", "inspection", "scope", "settings", "plugins", "binding"),
     "sitesfile",
     *("links", "items", "requests", "ending", "storage", "output", "files", "formats"),
-    *("ledger", "ledger_files", "ledger_items", "ledger_pages", "ledger_queue", "ledger_upgrade"),
+    *("ledger", "ledger_files", "ledger_items", "ledger_pages", "ledger_queue"),
     *("blocks", "blocks_hidden", "document", "body", "hints", "metadata", "title"),
     *("model", "trees", "overrides"),
     "test_every_page_is_in_the_output_once_and_the_second_crawl_loads_the_model",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from contentspider.index.cursors import Cursors
 from contentspider.index.engine import EngineDownError, EngineError, Query, Refused, Results, Stored
 from contentspider.index.sync import Limits, Sync
-from contentspider.state.history.documents import SQLiteDocuments
-from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.entries import Entries
+from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, Seen, Visit
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Crawls:
         self.path = folder / "e.org.sqlite"
         self.number = 0
         self.titles: dict[int, str] = {}
-        self.opened: list[SQLiteDocuments] = []
+        self.opened: list[Entries] = []
 
     def close(self) -> None:
         """Close what was opened to be read."""
@@ -111,7 +111,7 @@ class Crawls:
         others: from which).
         """
         self.number += 1
-        history = SQLiteHistory(self.path)
+        history = History(self.path)
         takeover = history.take_over(f"crawl {self.number}", True)
         for place, (number, title) in enumerate(changed.items()):
             change = "changed" if number in self.titles else "new"
@@ -139,7 +139,7 @@ class Crawls:
         for number in gone:
             known = history.page(f"{number:032x}")
             assert known is not None
-            takeover.lose(known, "HTTP 404")
+            takeover.mark_gone(known, "HTTP 404")
             self.titles.pop(number)
         takeover.commit()
         history.close()
@@ -147,7 +147,7 @@ class Crawls:
 
     def sync(self, engine: Memory, **limits: float) -> Sync:
         """Return what brings an index up to date."""
-        documents = SQLiteDocuments(self.path)
+        documents = Entries(self.path)
         self.opened.append(documents)
         allowed = Limits(patience=0, **limits)  # type: ignore[arg-type]
         return Sync(documents, engine, URL, "identity", Cursors(self.path), allowed)

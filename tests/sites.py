@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
+from contentspider.site.slots import SlotTable
 from contentspider.site.vote.blocks import SiteBlocks, gather, number_keys
-from contentspider.site.vote.slots import SlotTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

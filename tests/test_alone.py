@@ -13,10 +13,10 @@ import pytest
 from contentspider import Page, SiteLearner, extract_html
 from contentspider.extract import extract_paths
 from contentspider.ground.errors import StateError
-from contentspider.site.alone import extract_page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.options import LearningOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from contentspider.crawl.hold.binding import (
     Bindings,
 )
 from contentspider.crawl.queue.requests import dump_request, load_request
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from tests.conftest import TIMEOUT, Site, read_jsonl
 from tests.sites import article
 

@@ -11,7 +11,7 @@ import pytest
 from lxml import etree
 
 from contentspider.page.blocks import Block, element_key, new_walker, read_tree
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from tests.sites import blocks, texts
 
 

@@ -11,7 +11,6 @@ from scrapy.settings import Settings
 
 from contentspider.crawl.addon import Addon
 from contentspider.crawl.hold.bodies import BodiesMiddleware
-from contentspider.page.document import Page
 from contentspider.page.input.body import (
     EMPTY_HTML,
     as_utf8,
@@ -19,6 +18,7 @@ from contentspider.page.input.body import (
     limit_attributes,
     page_encoding,
 )
+from contentspider.page.input.page import Page
 
 NO_TEXT = (
     "punycode undefined unicode_escape raw_unicode_escape idna base64_codec hex rot13 utf-7 hz"

@@ -3,7 +3,7 @@
 import pytest
 
 from contentspider.page.blocks import Block, PageBlocks
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.models.counts import count_prose, kept_chars, outline, sureness
 
 CONTENT = Page.from_html(

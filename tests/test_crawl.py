@@ -15,7 +15,7 @@ import pytest
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.serve import SiteServer
 from contentspider.ground.sites import SiteKeys
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from tests.conftest import Site, read_jsonl, run, serve, token_f1
 from tests.sites import article, prose, small_site
 

@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from contentspider.ground.errors import StateError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from tests.sites import blocks
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from contentspider import Page, SiteLearner
 from contentspider.recrawl.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Drift
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.reference import Usual
+from contentspider.site.models.reference import Baseline
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
@@ -85,7 +85,7 @@ def swapped(number: int) -> str:
 def test_text_that_stands_where_boilerplate_stood_comes_out_empty() -> None:
     model = SiteLearner("e.example").fit(pages([with_aside(number) for number in range(40)]))
     parsed = SiteModel.parse(model.manifest(), model.dump_weights())
-    assert parsed.usual == model.usual
+    assert parsed.baseline == model.baseline
     watch = Drift(parsed)
     assert not any(watch.add(page) for page in pages([with_aside(n) for n in range(50, 90)]))
     for number, page in enumerate(pages([swapped(number) for number in range(SHARED_BY)])):
@@ -95,16 +95,16 @@ def test_text_that_stands_where_boilerplate_stood_comes_out_empty() -> None:
     assert f"{SHARED_BY} pages whose text stands at body/div.letter come out empty" in (
         watch.evidence()
     )
-    old = Drift(SiteModel.parse(model.manifest() | {"usual": None}, model.dump_weights()))
+    old = Drift(SiteModel.parse(model.manifest() | {"baseline": None}, model.dump_weights()))
     assert not any(old.add(page) for page in pages([swapped(n) for n in range(20)]))
-    assert not old.is_found, "a model of an earlier version says nothing of it"
+    assert not old.is_found, "a model of few pages says nothing of it"
 
 
 def test_a_model_that_is_less_sure_than_it_was() -> None:
     model = SiteLearner("e.example").fit(pages([with_aside(number) for number in range(40)]))
-    assert model.usual is not None
-    assert not model.usual.empty
-    model.usual = Usual(model.usual.confidence + 2 * LESS_SURE, {"body/p": 0.5})
+    assert model.baseline is not None
+    assert not model.baseline.empty
+    model.baseline = Baseline(model.baseline.confidence + 2 * LESS_SURE, {"body/p": 0.5})
     watch = Drift(model)
     found = [watch.add(page) for page in pages([with_aside(n) for n in range(50, 52 + ENOUGH)])]
     assert found == [False] * (ENOUGH - 1) + [True] * 3, "held once that is the rule"

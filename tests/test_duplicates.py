@@ -8,7 +8,7 @@ import pytest
 
 from contentspider.crawl.spider.duplicates import Duplicates, plain_form
 from contentspider.ground.sites import SiteKeys
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from tests.conftest import TIMEOUT, Site, read_jsonl, run
 from tests.sites import prose, small_site
 

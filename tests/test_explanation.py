@@ -8,9 +8,9 @@ import pytest
 
 from contentspider.cli import main
 from contentspider.ground.errors import NotEnoughTextError
-from contentspider.page.document import Page
-from contentspider.site.learner import SiteLearner
-from contentspider.site.models.explanation import MAX_SENTENCES, Sentence, explain_model
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.rules.explanation import MAX_SENTENCES, Sentence, explain_model
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import run
 from tests.sites import small_site

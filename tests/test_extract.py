@@ -10,10 +10,10 @@ import pytest
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.extract import extract_paths
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.page.document import Page
-from contentspider.site.learner import SiteLearner
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.options import LearningOptions
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run, token_f1
 from tests.sites import article, prose

@@ -10,9 +10,9 @@ import pytest
 from lxml import etree
 
 from contentspider.ground.errors import NotEnoughTextError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.runtime.contentspider_rules import Element, Rule, Rules
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.rules.extraction import (
     MAX_PAGES,
     _needed,

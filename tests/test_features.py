@@ -11,9 +11,9 @@ import pytest
 
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block
-from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.features._texts import DATE, PRICE
+from contentspider.page.input.page import Page
 from contentspider.page.text import text_weight, tokens
 
 LONG = "Tea is made of leaves, and of hot water; it is drunk from cups all over the world today."

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.ground.atomic import write_atomically
 from contentspider.ground.errors import StateError
-from contentspider.site.models.folder import MANIFEST, read_model, write_atomically
+from contentspider.site.models.folder import MANIFEST, read_model
 from contentspider.site.models.generations import Generations
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from lxml import etree
 
+from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter
-from contentspider.state.files.formats import PAGE_KINDS, Output, page_file, replacing
+from contentspider.state.files.formats import PAGE_KINDS, Output, page_file
 from contentspider.state.files.output import JsonLinesWriter
 
 if TYPE_CHECKING:

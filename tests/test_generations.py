@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
-import shutil
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +10,9 @@ import pytest
 from filelock import FileLock
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.page.document import Page
-from contentspider.page.overrides import OVERRIDES
-from contentspider.site.learner import SiteLearner
+from contentspider.page.input.overrides import OVERRIDES
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models import generations as module
 from contentspider.site.models.folder import MANIFEST, read_manifest, read_model
 from contentspider.site.models.generations import Generations
@@ -126,43 +123,6 @@ def test_back_from_a_rollback_is_further_back(store: ModelStore) -> None:
     assert store.read("e.org").version == models[0].version
     with pytest.raises(ContentSpiderError, match="no generation before"):
         store.rollback("e.org")
-
-
-def earlier_layout(folder: Path, model: SiteModel) -> None:
-    """Write a model as version 0.1.0 did before there were generations."""
-    folder.mkdir(parents=True)
-    weights = model.dump_weights()
-    digest = sha256(weights).hexdigest()
-    name = f"weights-{digest[:12]}.json"
-    (folder / name).write_bytes(weights)
-    manifest = model.manifest() | {"weights": name, "sha256": digest}
-    del manifest["learned_at"]
-    (folder / MANIFEST).write_text(json.dumps(manifest))
-
-
-def test_the_layout_of_earlier_versions_is_read_and_becomes_the_first_generation(
-    store: ModelStore,
-) -> None:
-    folder, model, newer = store.folder / "e.org", learned("a"), learned("a", "b")
-    earlier_layout(folder, model)
-    assert store.sites() == ["e.org"]
-    assert store.generations("e.org").present() == 0
-    loaded = store.load("e.org")
-    assert loaded is not None
-    assert loaded.version == model.version
-    store.save(newer)
-    assert store.generations("e.org").numbers() == [1, 2]
-    assert store.read("e.org").version == newer.version
-    assert not list(folder.glob("weights-*"))
-    assert "reason" not in read_manifest(store.generations("e.org").path(1))
-    store.rollback("e.org")
-    assert store.read("e.org").version == model.version
-    # one that is damaged is none
-    shutil.rmtree(folder)
-    earlier_layout(folder, model)
-    next(folder.glob("weights-*")).write_bytes(b"{}")
-    store.save(newer)
-    assert store.generations("e.org").numbers() == [1]
 
 
 def save_often(folder: Path, names: list[int], count: int) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.guess import best_guess
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from contentspider.page.about.hints import Hints
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.vote.relevance import own_hints
 
 

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.words import language
 from contentspider.page.words.language import detect_language, language_tag
-from contentspider.site.record import page_language
+from contentspider.site.models.record import page_language
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_too_little_text_tells_no_language(text: str) -> None:
 
 
 def test_a_page_that_names_its_language_is_not_guessed_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("contentspider.site.record.detect_language", lambda text: "de")
+    monkeypatch.setattr("contentspider.site.models.record.detect_language", lambda text: "de")
     named = Page.from_html(f'<html lang="en"><p>{SENTENCES["de"]}')
     silent = Page.from_html(f"<p>{SENTENCES['de']}")
     assert page_language(named, named.content.blocks) == "en"

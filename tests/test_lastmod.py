@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, Truth, has_changed_since
-from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.history import History
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 from tests.test_recrawls_due import asked, history, let_pass
@@ -113,7 +113,7 @@ def mapped(site: Site, tmp_path: Path) -> Mapped:
 
 
 def truth_of(mapped: Mapped) -> Truth:
-    known = SQLiteHistory(history(mapped), read_only=True)
+    known = History(history(mapped), read_only=True)
     (truth,) = known.lastmods.values()
     known.close()
     return truth

@@ -7,22 +7,22 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from contentspider.page.document import Page
-from contentspider.site import learner as learner_module
+from contentspider.page.input.page import Page
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
-from contentspider.site.labels import LABELS
-from contentspider.site.learner import (
+from contentspider.site.learn import learner as learner_module
+from contentspider.site.learn.learner import (
     SiteLabels,
     SiteLearner,
     _noise_texts,
     _summary,
     label_by_votes,
 )
-from contentspider.site.options import LearningOptions, OptionError
+from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.labels import LABELS
 from contentspider.site.vote.votes import vote
 from tests.sites import site_of
 

@@ -13,8 +13,8 @@ import pytest
 
 from contentspider.crawl.hold.learning import LearningError, learn_apart
 from contentspider.ground.errors import NotEnoughTextError
-from contentspider.page.document import Page
-from contentspider.site.options import LearningOptions
+from contentspider.page.input.page import Page
+from contentspider.site.learn.options import LearningOptions
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import ROOT
 from tests.sites import article

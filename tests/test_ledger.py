@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.ground.errors import StateError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.state.crawls.ledgers import open_ledger
 from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
@@ -83,7 +83,7 @@ def test_a_ledger_that_cannot_be_made_is_said_with_what_to_do(tmp_path: Path) ->
 OUT_OF_MEMORY = """
 import sys
 from pathlib import Path
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
 
@@ -122,7 +122,7 @@ def test_changes_that_sqlite_gave_up_by_itself_are_not_taken_for_committed(path:
     ledger.begin_run()
     ledger.frontier.enqueue(b"a", "http://x/a", 0, "{}")
     ledger._database._connection.execute("ROLLBACK")  # as it does if its memory is at an end
-    with pytest.raises(LedgerFullError, match="gave up"):
+    with pytest.raises(LedgerFullError, match="SQLite dropped the changes"):
         ledger.commit()
     ledger.close()
 

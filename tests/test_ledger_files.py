@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from contentspider.state.crawls.ledgers import archive, crawl_ledger, open_temporary
+import pytest
+
+from contentspider.state.crawls.ledgers import (
+    archive,
+    crawl_ledger,
+    open_history,
+    open_ledger,
+    open_temporary,
+)
+from contentspider.state.history.history import History
+from contentspider.state.ledger.database import SchemaError
 from contentspider.state.ledger.ledger import Ledger
-
-if TYPE_CHECKING:
-    import pytest
+from contentspider.state.ledger.schema import LEDGER
 
 
 def end_a_crawl(path: Path, day: int, reason: str, keep: int = 2) -> None:
@@ -69,3 +78,34 @@ def test_the_folder_of_the_ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "json")  # a project, and no scrapy.cfg in sight
     assert crawl_ledger("x") == tmp_path / ".scrapy/contentspider/x.sqlite"
     assert list(tmp_path.iterdir()) == []
+
+
+def set_version(path: Path, version: int) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.parametrize("version", [LEDGER.version - 1, LEDGER.version + 1])
+def test_a_ledger_of_another_version_is_set_aside(
+    path: Path, version: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    Ledger(path).close()
+    set_version(path, version)
+    with pytest.raises(SchemaError, match=rf"schema {version}; this one knows {LEDGER.version}\)"):
+        Ledger(path, read_only=True)
+    before = path.read_bytes()
+    assert open_ledger(path) is None
+    assert path.with_name(path.name + ".broken").read_bytes() == before
+    (warning,) = caplog.messages
+    assert "another version of contentspider" in warning
+    assert f"set aside as {path.name}.broken and the crawl starts anew" in warning
+
+
+def test_a_history_of_another_version_is_refused_and_left(path: Path) -> None:
+    History(path).close()
+    set_version(path, 99)
+    before = path.read_bytes()
+    with pytest.raises(SchemaError, match="schema 99"):
+        open_history(path, 1_000)
+    assert path.read_bytes() == before
+    assert {entry.name for entry in path.parent.iterdir()} <= {path.name, path.name + ".lock"}

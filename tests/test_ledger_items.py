@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.state.ledger.ledger import Ledger
 from tests.ledgers import killed
 from tests.test_storage import HTML, Article

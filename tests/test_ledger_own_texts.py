@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.site.sample import sample_order
-from contentspider.state.history.history import SQLiteHistory
-from contentspider.state.history.own_texts import OwnAnswer
+from contentspider.state.history.history import History
 from contentspider.state.ledger import pages as pages_module
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.pages import SQLitePages
+from contentspider.state.ledger.own_texts import OwnAnswer
+from contentspider.state.ledger.pages import PageSample
 from tests.ledgers import killed
 from tests.test_storage import HTML
 
@@ -89,7 +89,7 @@ def test_a_damaged_own_text_is_left_out(
 
 
 def test_a_history_has_the_answers_of_the_last_crawl_of_each_site(path: Path) -> None:
-    history = SQLiteHistory(path)
+    history = History(path)
     answer = OwnAnswer("e.org", FEED, '"a"', "", (own(1), own(2)))
     other = OwnAnswer("f.org", "http://f.org/feed")
     history.own_answers.replace([answer, OwnAnswer("e.org", "http://e.org/old"), other])
@@ -104,14 +104,14 @@ def test_a_history_has_the_answers_of_the_last_crawl_of_each_site(path: Path) ->
 
 
 def test_pages_with_an_own_text_are_kept_before_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages_module, "TOLD_PAGES", 3)
+    monkeypatch.setattr(pages_module, "PAGES_WITH_TEXT", 3)
     every = [f"http://e.org/{number}" for number in range(40)]
     told = {address for address in every if address.endswith(("7", "8"))}
     first = sorted(told, key=sample_order)[:3]
     others = sorted((one for one in every if one not in first), key=sample_order)[:7]
     for seed in range(4):
         database = Database(None)
-        pages = SQLitePages(database, site_pages=10, all_pages=100)
+        pages = PageSample(database, site_pages=10, all_pages=100)
         random.Random(seed).shuffle(every)
         for address in every * 2:
             pages.offer("e.org", Page.from_html(HTML, address), address in told)
@@ -119,10 +119,10 @@ def test_pages_with_an_own_text_are_kept_before_all_others(monkeypatch: pytest.M
 
 
 def test_a_page_whose_own_text_comes_later_is_kept_once() -> None:
-    pages = SQLitePages(Database(None), site_pages=2)
+    pages = PageSample(Database(None), site_pages=2)
     last = max((f"http://e.org/{number}" for number in range(9)), key=sample_order)
     pages.offer("e.org", Page.from_html(HTML, last))
-    pages.offer("e.org", Page.from_html(HTML, last), told=True)
+    pages.offer("e.org", Page.from_html(HTML, last), has_own_text=True)
     assert [page.url for page in pages.sample("e.org")] == [last]
     for number in range(9):
         pages.offer("e.org", Page.from_html(HTML, f"http://e.org/{number}"))

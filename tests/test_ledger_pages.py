@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.sample import sample_order
 from contentspider.state.ledger.database import Database
-from contentspider.state.ledger.pages import SQLitePages
+from contentspider.state.ledger.pages import PageSample
 from tests.test_storage import HTML
 
 if TYPE_CHECKING:
@@ -22,18 +22,18 @@ def test_kept_pages_are_those_of_the_smallest_hash_whatever_their_order(path: Pa
     }
     for seed in range(3):
         database = Database(None)
-        pages = SQLitePages(database, site_pages=5, all_pages=100)
+        pages = PageSample(database, site_pages=5, all_pages=100)
         everything = [(site, address) for site in addresses for address in addresses[site]]
         random.Random(seed).shuffle(everything)
         for site, address in everything:
             pages.offer(site, Page.from_html(HTML, address))
-            pages = pages if seed else SQLitePages(database, site_pages=5, all_pages=100)
+            pages = pages if seed else PageSample(database, site_pages=5, all_pages=100)
         assert {site: [page.url for page in pages.sample(site)] for site in pages.sites()} == wanted
 
 
 def test_many_sites_share_what_is_kept(path: Path) -> None:
     database = Database(None)
-    pages = SQLitePages(database, site_pages=8, all_pages=12)
+    pages = PageSample(database, site_pages=8, all_pages=12)
     large = [f"http://large/{number}" for number in range(40)]
     for address in large:
         pages.offer("large", Page.from_html(HTML, address))

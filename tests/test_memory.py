@@ -11,7 +11,7 @@ from contentspider.page.blocks import Block, PageBlocks
 from contentspider.site.judge.svm import LinearSVM
 from contentspider.site.models.memory import outline_key, pack, page_key, unpack
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.rules import Rule
+from contentspider.site.vote.objections import Objection
 from tests.sites import prose
 from tests.test_prior import constant
 
@@ -35,7 +35,7 @@ def test_a_page_that_was_learned_from_is_as_it_was_labelled() -> None:
         texts = [block.text for page in site.contents for block in page.blocks]
         return np.array([text == wrong for text in texts])
 
-    learner = SiteLearner(rules=[Rule("one", 20.0, evidence)])
+    learner = SiteLearner(objections=[Objection("one", 20.0, evidence)])
     model = SiteModel.parse((made := learner.fit(pages)).manifest(), made.dump_weights())
     assert wrong not in model.extract(pages[3]).text
     assert prose(3, 1) in model.extract(pages[3]).text

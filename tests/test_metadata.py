@@ -3,15 +3,14 @@ from __future__ import annotations
 import json
 import random
 import time
-import zlib
 from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from contentspider.page.about.metadata import NOTHING, Metadata
-from contentspider.page.document import Page
-from contentspider.site.record import page_fields
+from contentspider.page.input.page import Page
+from contentspider.site.models.record import page_fields
 
 URL = "https://www.harbour.example/news/ferry.html"
 
@@ -246,15 +245,6 @@ def test_headings_are_those_of_the_content() -> None:
         "# Ferry",
         "### Times * prices",
     ]
-
-
-def test_authors_that_an_earlier_version_kept_as_one_text_are_read() -> None:
-    page = Page.from_html("<meta name=author content='Ada Byron'><p>text", URL)
-    record = json.loads(zlib.decompress(page.dump()))
-    assert record["metadata"]["author"] == ["Ada Byron"]
-    record["metadata"]["author"] = "Ada Byron, Bob"
-    found = Page.load(zlib.compress(json.dumps(record).encode()))
-    assert found.metadata.author == ("Ada Byron, Bob",)
 
 
 def test_metadata_survives_on_disk_and_costs_nothing_where_there_is_none() -> None:

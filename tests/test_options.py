@@ -12,7 +12,7 @@ from scrapy.settings import Settings
 from contentspider.cli import main
 from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.site.options import LearningOptions, OptionError
+from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.sample import sample_order
 
 

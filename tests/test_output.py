@@ -10,8 +10,8 @@ import pytest
 from lxml import html
 from markdown_it import MarkdownIt
 
-from contentspider.page.document import Page
 from contentspider.page.input.files import read_pages
+from contentspider.page.input.page import Page
 from contentspider.page.write.markdown import to_markdown
 from contentspider.page.write.markup import to_html
 from contentspider.page.write.output import to_text

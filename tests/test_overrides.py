@@ -12,10 +12,10 @@ import pytest
 
 from contentspider.extract import extract_paths
 from contentspider.ground.errors import ContentSpiderError, OverridesError, StateError
-from contentspider.page.document import Page
-from contentspider.page.overrides import OVERRIDES, Overrides
-from contentspider.site.alone import extract_page
-from contentspider.site.learner import SiteLearner
+from contentspider.page.input.overrides import OVERRIDES, Overrides
+from contentspider.page.input.page import Page
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run
 from tests.sites import article, prose, small_site
@@ -109,11 +109,11 @@ def test_rules_hold_for_the_addresses_of_their_pattern(url: str, rules: set[str]
         "[[rule]]\npattern = 're:/\\d{4}/|news'\nkeep = ['.year']\n"
         '[[rule]]\npattern = "*print=1"\nkeep = [".print"]'
     )
-    found = overrides.rules(url)
+    found = overrides.selectors(url)
     assert found is not None
     wanted = rules if "old" not in url else rules | {".year"}
     assert {selector.text for selector in found.keep} == wanted
-    assert overrides.rules(url) is found
+    assert overrides.selectors(url) is found
 
 
 def test_a_page_without_a_rule_is_read_as_ever() -> None:
@@ -219,7 +219,7 @@ def test_a_teaser_that_is_to_be_dropped_is(example_corpus: Path) -> None:
         ("[rule]\nkeep = []", "{}:1: 'rule' is no table; write [[rule]] above each"),
         ("rule = [1]", "{}:1: 'rule' is no table"),
         ("rule = [{keep=['p']},\n{drop=['<']}]", "{}:2: '<' is no CSS selector"),
-        ("[[rule]]\npattern = 're:('", "{}:2: the pattern 're:(' is no regular expression"),
+        ("[[rule]]\npattern = 're:('", "{}:2: the pattern 're:(' is not a valid regular"),
         ("[[rule]]\npattern = 3", "{}:2: pattern is no text"),
         ("keep = [\n'p'\n", "{}:2: no TOML: "),
         ("keep = ['p']\ndrop = 'x", "{}:2: no TOML: "),

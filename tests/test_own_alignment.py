@@ -6,7 +6,7 @@ from itertools import compress
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.own import alignment
 from contentspider.site.own.alignment import align, matched_tokens
 from contentspider.site.own.matching import address_key, by_page, stated_by
@@ -23,9 +23,9 @@ def said(html: str, text: str, title: str = "") -> tuple[list[str], list[str], s
     if found is None:
         return None
     texts = [block.text for block in page.blocks]
-    assert len(found.told) == len(found.unclear) == len(texts)
+    assert len(found.repeated) == len(found.unclear) == len(texts)
     return (
-        list(compress(texts, found.told)),
+        list(compress(texts, found.repeated)),
         list(compress(texts, found.unclear)),
         texts[found.headline] if found.headline >= 0 else "",
     )
@@ -187,7 +187,7 @@ def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -
     html = page("<ul><li>Start<li>How to make green tea</ul>", f"<h1>{TITLE}!</h1>")
     found = align(Page.from_html(html).content, OwnText("/", TEXT, "feed", TITLE))
     assert found is not None
-    assert found.told.tolist() == [False, False, False, True, True]
+    assert found.repeated.tolist() == [False, False, False, True, True]
     assert found.unclear.tolist() == [False] * 5
     assert found.headline == 2
 

@@ -8,8 +8,7 @@ import pytest
 from contentspider.site.own.evidence import Evidence, SourceReport, gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.texts import OwnText
-from tests.sites import site_of, where
-from tests.toldsite import (
+from tests.ownsite import (
     FEED,
     WORDS,
     address,
@@ -22,6 +21,7 @@ from tests.toldsite import (
     title,
     wanted,
 )
+from tests.sites import site_of, where
 
 SITE = site_of([html(number) for number in range(12)])
 PAGES = make_pages()
@@ -47,7 +47,7 @@ def told(evidence: Evidence, page: int, site=SITE) -> dict[str, list[float]]:
     """Return what is told of a page's blocks by their slots; -1 is nothing."""
     found: dict[str, list[float]] = {}
     for index in np.flatnonzero(site.pages == page):
-        value = evidence.told[index]
+        value = evidence.labels[index]
         found.setdefault(site.slots[index], []).append(-1.0 if np.isnan(value) else float(value))
     return found
 
@@ -61,8 +61,8 @@ def excerpt(number: int, words: int = 55) -> str:
 
 def test_without_own_texts_nothing_is_told() -> None:
     evidence = gathered([])
-    assert np.isnan(evidence.told).all()
-    assert (len(evidence.told), evidence.known.any()) == (len(SITE.chars), False)
+    assert np.isnan(evidence.labels).all()
+    assert (len(evidence.labels), evidence.known.any()) == (len(SITE.chars), False)
     assert (evidence.pages, evidence.whole, evidence.sources) == (frozenset(), {}, ())
 
 
@@ -154,8 +154,8 @@ def test_what_is_hidden_is_told_no_more() -> None:
     left = evidence.without(frozenset([5, 7]), SITE)
     assert (left.pages, set(left.whole), left.sources) == ({2}, {2}, evidence.sources)
     here = SITE.pages == 2
-    np.testing.assert_array_equal(left.told[here], evidence.told[here])
-    assert np.isnan(left.told[~here]).all()
+    np.testing.assert_array_equal(left.labels[here], evidence.labels[here])
+    assert np.isnan(left.labels[~here]).all()
     assert evidence.pages == {2, 5, 7}  # which is not changed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.toldsite import f1, feed, own, part, prose, voice, wanted
+from tests.ownsite import f1, feed, own, part, prose, voice, wanted
 
 
 def test_an_excerpt_whose_place_is_its_own_is_none_of_the_whole_texts_beside_it() -> None:
@@ -13,7 +13,7 @@ def test_an_excerpt_whose_place_is_its_own_is_none_of_the_whole_texts_beside_it(
     assert set(made.evidence.whole) == {0, 1, 2, 3}
     text = [slot == "body/div.sidebar/p" for slot in made.site.slots]
     rest = np.array(text) & np.isin(made.site.pages, [4, 5])
-    assert np.isnan(made.evidence.told[rest]).all()
+    assert np.isnan(made.evidence.labels[rest]).all()
 
 
 def test_a_text_without_its_beginning_and_a_wrong_excerpt_make_no_page_worse() -> None:
@@ -21,4 +21,4 @@ def test_a_text_without_its_beginning_and_a_wrong_excerpt_make_no_page_worse() -
     cut = own(7, wanted(7).removeprefix(part(7, "lead")).strip(), "json-ld text")
     box = own(2, f"{prose('box', 2, 1)} {prose('box', 2, 2)}", "feed")
     made = voice([cut, box])
-    assert f1(made, made.probabilities(made.evidence)) >= f1(made, made.unheard) - 0.002
+    assert f1(made, made.probabilities(made.evidence)) >= f1(made, made.plain_vote) - 0.002

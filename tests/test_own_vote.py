@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.own import adaptation
 from contentspider.site.own import vote as vote_module
@@ -18,8 +18,7 @@ from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import measure
 from contentspider.site.vote.votes import vote
-from tests.sites import laid_out, site_of
-from tests.toldsite import (
+from tests.ownsite import (
     PARTS,
     WORDS,
     address,
@@ -33,6 +32,7 @@ from tests.toldsite import (
     voice,
     wanted,
 )
+from tests.sites import laid_out, site_of
 
 if TYPE_CHECKING:
     from contentspider.site.own.texts import OwnText
@@ -100,7 +100,7 @@ def test_on_pages_of_no_kind_that_is_told_nothing_is_said_against_blocks() -> No
     assert found[SITE.pages == 4].tolist()[1] == 0
     # if the note is told to be content, too, the page is of a told kind
     told = evidence_of(0, 1, content=("text", "note"))
-    labels = told.told.copy()
+    labels = told.labels.copy()
     labels[SPOTS == "note"] = 1
     found = correction(SITE, FEATURES, Evidence(labels, frozenset([0, 1, 4])), EVEN)
     assert found[SITE.pages == 4][1] < -0.2
@@ -158,7 +158,7 @@ def test_what_the_judge_knows_already_is_corrected_less() -> None:
 def test_blocks_of_which_nothing_is_told_are_to_stay_as_they_are_judged() -> None:
     # on the told pages nothing is told of the box
     evidence = evidence_of(0, 1)
-    labels = np.where(SPOTS == "box", np.nan, evidence.told)
+    labels = np.where(SPOTS == "box", np.nan, evidence.labels)
     evidence = Evidence(labels, frozenset([0, 1]))
     for chance, sign in ((0.9, 1), (0.1, -1)):
         found = correction(SITE, FEATURES, evidence, np.full(len(SPOTS), chance))
@@ -199,7 +199,7 @@ def test_told_pages_decide_the_same_places_on_others() -> None:
     found = made.probabilities(made.evidence)
     assert kept(made, found) == CONTENT
     assert kept(made, found, [0, 2, 3, 5, 7, 8, 9, 10, 11]) == CONTENT
-    assert f1(made, made.unheard) < 0.8
+    assert f1(made, made.plain_vote) < 0.8
     assert f1(made, found) == 1.0
 
 
@@ -230,7 +230,7 @@ def test_the_order_of_own_texts_of_different_pages_changes_nothing() -> None:
         ordered = sorted(texts, key=lambda text: pages[int(text.url.rpartition("/")[2])])
         again = voice(ordered)
         assert again.evidence.sources == made.evidence.sources
-        np.testing.assert_array_equal(again.evidence.told, made.evidence.told)
+        np.testing.assert_array_equal(again.evidence.labels, made.evidence.labels)
         np.testing.assert_array_equal(again.probabilities(again.evidence), expected)
 
 
@@ -241,13 +241,13 @@ def test_of_too_many_blocks_nothing_is_heard(monkeypatch) -> None:
     monkeypatch.setattr(vote_module, "MAX_BLOCKS", blocks - 1)
     made = voice(feed(0, 1))
     assert not made.evidence.known.any()
-    np.testing.assert_array_equal(made.probabilities(made.evidence), made.unheard)
+    np.testing.assert_array_equal(made.probabilities(made.evidence), made.plain_vote)
 
 
 def test_what_is_told_weighs_by_the_pages_on_which_a_place_is_told(monkeypatch) -> None:
     made = voice(feed(0, 1, 2))
-    made.unheard = np.zeros_like(made.unheard)
-    monkeypatch.setattr(made, "_told_odds", lambda evidence, voted: np.full(len(voted), 4.0))
+    made.plain_vote = np.zeros_like(made.plain_vote)
+    monkeypatch.setattr(made, "_svm_odds", lambda evidence, voted: np.full(len(voted), 4.0))
     monkeypatch.setattr(made, "_vote", lambda named, unnamed: np.full(len(named), 0.5))
     found = made.probabilities(made.evidence)
     # three pages have the text, two of them comments
@@ -280,7 +280,7 @@ def test_without_a_prior_links_short_lines_and_repeated_prose_are_not_thought_co
         for n in range(2)
     ]
     pages = [Page.from_html(body, address(number)) for number, body in enumerate(bodies)]
-    found = voice([], pages, alone=True).unheard
+    found = voice([], pages, alone=True).plain_vote
     assert found.tolist() == pytest.approx([0.75, 0.4, 0.4, 0.4] * 2)
 
 
@@ -350,11 +350,11 @@ def variant(draw: random.Random) -> list[OwnText]:
 
 def test_whatever_is_told_no_page_is_kept_worse_and_nothing_is_raised() -> None:
     made = voice([])
-    base = f1(made, made.unheard)
+    base = f1(made, made.plain_vote)
     worse, whole = [], 0
     for seed in range(200):
         texts = variant(random.Random(seed))
-        evidence = gather_evidence(made.site, by_page(made.sample, texts), made.unheard)
+        evidence = gather_evidence(made.site, by_page(made.sample, texts), made.plain_vote)
         found = made.probabilities(evidence)
         assert np.isfinite(found).all()
         whole += bool(evidence.whole)
@@ -378,4 +378,4 @@ def test_sites_of_copies_and_of_nearly_empty_pages_are_heard_without_an_error() 
             made = voice(texts, pages, alone=alone)
             assert np.isfinite(made.probabilities(made.evidence)).all()
             measure(made)
-        assert len(site_of(bodies).chars) == len(made.evidence.told)
+        assert len(site_of(bodies).chars) == len(made.evidence.labels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.history import History
 from contentspider.state.history.takeover import COPIES_KEPT
 from contentspider.state.ledger.visits import Answer, Seen, Visit
 from tests.sites import article, prose
@@ -64,7 +64,7 @@ def test_a_copy_takes_the_place_of_a_page_that_is_gone(site: Site, tmp_path: Pat
 
 
 def test_copies_that_are_found_no_more_are_forgotten() -> None:
-    history = SQLiteHistory(None)
+    history = History(None)
     visit = Visit("1", "http://e.org/1", "e.org", "", "new", 1.0, "page", "", "", "", "", "")
     for number in range(COPIES_KEPT + 2):
         takeover = history.take_over(str(number), is_complete=number != 1)
@@ -72,5 +72,5 @@ def test_copies_that_are_found_no_more_are_forgotten() -> None:
         if not number:
             takeover.copy("2", "1")
         takeover.commit()
-        assert history.owner("2") == ("1" if number <= COPIES_KEPT else "")
+        assert history.original_of("2") == ("1" if number <= COPIES_KEPT else "")
     history.close()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.page.document import Page
-from contentspider.site.models.pagetype import page_type
+from contentspider.page.input.page import Page
+from contentspider.site.pagetype import page_type
 from tests.sites import prose
 
 POSTS = [prose("post", number, words=80) for number in range(4)]

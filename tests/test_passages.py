@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import MAX_HEADING_CHARS, split_text, to_passages
-from contentspider.site.record import page_fields
+from contentspider.site.models.record import page_fields
 from tests.conftest import run
 
 if TYPE_CHECKING:

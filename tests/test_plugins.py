@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from contentspider.ground.errors import StateError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.judge.classifier import CLASSIFIERS
-from contentspider.site.labels import LABELS
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.model import SiteModel
-from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.own.sources import SOURCES, Announced
 from contentspider.site.own.texts import OwnText
+from contentspider.site.vote.labels import LABELS
 from tests.conftest import ROOT, run
 from tests.sites import prose
 

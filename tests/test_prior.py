@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from contentspider.ground.errors import StateError
-from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES
+from contentspider.page.input.page import Page
 from contentspider.site.judge import prior as prior_module
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees

@@ -18,7 +18,7 @@ import pytest
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.predict import predict_site
 from contentspider.site.judge.prior import Prior
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
 from contentspider_research.training import cross_fit
 from tests.conftest import ROOT, token_f1

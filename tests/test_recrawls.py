@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.history import History
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose
 
@@ -275,7 +275,7 @@ def test_pages_beyond_the_size_of_a_history_are_known_by_their_hashes(
     recrawls.articles["/3"] = recrawls.articles["/3"].replace(prose(3, 1), prose("edited"))
     assert recrawls.crawl("-s", "CONTENTSPIDER_HISTORY_MB=0")["/3"]["change"] == "changed"
     (path,) = (tmp_path / ".scrapy/contentspider/history").glob("*.sqlite")
-    history = SQLiteHistory(path, read_only=True)
+    history = History(path, read_only=True)
     known = next(page for page in history.live() if page.url.endswith("/3"))
     assert history.stored(known.id) is None
     assert history.content(known.id, before=True)

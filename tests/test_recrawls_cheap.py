@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls

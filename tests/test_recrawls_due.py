@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.state.history.history import SQLiteHistory
+from contentspider.state.history.history import History
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
@@ -82,7 +82,7 @@ def test_what_is_not_asked_is_neither_missing_nor_gone(dues: Recrawls) -> None:
     for _ in range(4):
         dues.crawl("--due")
     assert "gone" not in dues.changes().values()
-    known = SQLiteHistory(history(dues), read_only=True)
+    known = History(history(dues), read_only=True)
     assert {page.missing for page in known.live()} == {0}
     known.close()
 
@@ -105,7 +105,7 @@ def test_visits_and_changes_are_kept_with_the_time_between_them(dues: Recrawls) 
         let_pass(dues, days, path)
     dues.articles["/1"] = dues.articles["/1"].replace(prose(1, 1), prose("edited"))
     dues.crawl()
-    known = SQLiteHistory(history(dues), read_only=True)
+    known = History(history(dues), read_only=True)
     spells = {url.removeprefix(dues.site.url): spell for url, _, spell in known.visits()}
     known.close()
     assert spells["/1"].changes == 1

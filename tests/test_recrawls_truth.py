@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.recrawl.difference import is_recut, without_recut
 from tests.sites import prose
 

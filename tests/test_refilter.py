@@ -13,8 +13,8 @@ from scrapy.settings import Settings
 from contentspider.crawl.hold.sources import SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.refilter import Refilter
-from contentspider.page.document import Page
-from contentspider.site.learner import SiteLearner
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.state.ledger.visits import Answer, Seen, Visit
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.report.render import render_report
 from contentspider.report.summary import summarise
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
 from tests.conftest import TIMEOUT, Site, run
 from tests.sites import prose, small_site
 

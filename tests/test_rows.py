@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from contentspider.page.blocks import Block
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.judge import rows
 from contentspider.site.judge.rows import Group, SlotFeatures, places, shape, text_key, weigh
-from contentspider.site.vote.slots import SlotTable
+from contentspider.site.slots import SlotTable
 
 
 def features(html: str, names: tuple[str, ...] = (), noise: tuple[str, ...] = ()) -> list[set[str]]:

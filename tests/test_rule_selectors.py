@@ -9,9 +9,9 @@ import pytest
 from cssselect import HTMLTranslator
 from lxml import html as lxml_html
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.runtime.contentspider_rules import Rules
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.rules.extraction import learn_rules
 from contentspider.site.rules.files import WRITERS, write_rules
 from tests.conftest import token_f1

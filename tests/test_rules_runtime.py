@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from contentspider.page.blocks import INLINE_TAGS, SKIPPED_TAGS
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.runtime import contentspider_rules as runtime
 from contentspider.runtime.contentspider_rules import Element, Rule, RuleError, Rules
 

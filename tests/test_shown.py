@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from contentspider.page.document import Page
-from contentspider.site.alone import extract_page
-from contentspider.site.record import page_fields
+from contentspider.page.input.page import Page
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.models.record import page_fields
 
 URL = "https://www.harbour.example/news/ferry"
 PROSE = "<p>The ferry is back, and nobody knows where it has been for all of those weeks.</p>"

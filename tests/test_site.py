@@ -15,14 +15,15 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block
-from contentspider.page.document import Page
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.site import learner as learner_module
+from contentspider.page.input.page import Page
 from contentspider.site.judge import rows as rows_module
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn import learner as learner_module
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.options import LearningOptions
+from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.clusters import cluster_slots
 from contentspider.site.vote.paper import cluster_blocks, label_like_the_paper
@@ -35,7 +36,6 @@ from contentspider.site.vote.relevance import (
     other_hints,
     own_hints,
 )
-from contentspider.site.vote.slots import SlotTable, count_names
 from tests.conftest import token_f1
 from tests.sites import prose
 
@@ -61,8 +61,8 @@ def test_both_libraries_count_the_same_subsequence() -> None:
 
 def test_pylcs_is_only_loaded_by_the_letter_of_the_paper() -> None:
     code = (
-        "import sys; from contentspider.page.document import Page; from contentspider.site.learner"
-        " import SiteLearner; SiteLearner().fit([Page.from_html('<title>Tea</title><p>Tea' * 9)]);"
+        "import sys; from contentspider import Page, SiteLearner;"
+        " SiteLearner().fit([Page.from_html('<title>Tea</title><p>Tea' * 9)]);"
         " assert 'pylcs' not in sys.modules, 'pylcs was loaded'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -7,8 +7,10 @@ import pytest
 
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import PageBlocks
-from contentspider.page.document import Page
-from contentspider.site.vote import blocks, clusters, slots, teasers
+from contentspider.page.input.page import Page
+from contentspider.site import slots
+from contentspider.site.slots import SlotTable, count_names, step_names
+from contentspider.site.vote import blocks, clusters, teasers
 from contentspider.site.vote.clusters import cluster_slots
 from contentspider.site.vote.relevance import (
     MAX_CHARS,
@@ -18,7 +20,6 @@ from contentspider.site.vote.relevance import (
     other_hints,
     own_hints,
 )
-from contentspider.site.vote.slots import SlotTable, count_names, step_names
 from contentspider.site.vote.teasers import teaser_slots
 from tests.sites import laid_out, prose, site_of
 

@@ -10,7 +10,7 @@ import pytest
 from contentspider.ground.errors import StateError
 from contentspider.page.about import stated
 from contentspider.page.about.stated import StatedText, marked_texts, plain_text, stated_texts
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 
 TEXT = "one two three four five six seven eight"
 OTHER = "nine ten eleven twelve thirteen fourteen fifteen sixteen"
@@ -221,7 +221,6 @@ def test_a_page_that_is_dumped_and_loaded_states_the_same() -> None:
         StatedText("json-ld reviewBody", OTHER),
     )
     assert Page.load(page.dump()).stated_texts == page.stated_texts
-    # a page that states nothing is as short as it was, and one of an earlier version is read
     silent = page_of()
     assert b"stated_texts" not in zlib.decompress(silent.dump())
     assert Page.load(silent.dump()).stated_texts == ()

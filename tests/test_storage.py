@@ -15,8 +15,8 @@ import scrapy
 
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.page.document import Page
-from contentspider.site.learner import SiteLearner
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.models.model import SCHEMA, SiteModel
 from contentspider.state.ledger.item_json import dump_item, load_item
 from contentspider.state.stores.models import ModelStore

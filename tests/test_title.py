@@ -5,7 +5,7 @@ import json
 import pytest
 from lxml import etree
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.title import page_title
 
 URL = "https://www.harbour-news.example/2024/05/ferry.html"

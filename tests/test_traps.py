@@ -15,7 +15,7 @@ from contentspider.crawl.spider.traps import (
     shape_of,
     without_session,
 )
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from tests.sites import prose
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from contentspider.site.vote import votes
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.rules import Rule
+from contentspider.site.vote.objections import Objection
 from contentspider.site.vote.votes import VOTERS, Voter, log_odds, vote
 from tests.sites import prose, site_of, texts_of, where
 
@@ -122,8 +122,8 @@ def test_relevance_counts_where_the_odds_are_even(contrast, odds, expected) -> N
 
 def test_of_several_rules_the_weightiest_evidence_counts() -> None:
     rules = [
-        Rule("some", 2.0, lambda site, prior: array(1, 0.5, 0, 0, 0, 0)),
-        Rule("other", 1.5, lambda site, prior: np.array([True, True] + [False] * 4)),
+        Objection("some", 2.0, lambda site, prior: array(1, 0.5, 0, 0, 0, 0)),
+        Objection("other", 1.5, lambda site, prior: np.array([True, True] + [False] * 4)),
     ]
     against = votes.strongest_evidence(two_pages(), PRIOR, rules)
     assert against.tolist() == [2, 1.5, 0, 0, 0, 0]
@@ -133,13 +133,13 @@ def test_a_rule_and_a_voter_of_a_users_own_take_part() -> None:
     site = two_pages()
     menu = where(site, lambda slot: "menu" in slot)
     for share, shift in ((1.0, 6.0), (0.5, 3.0)):
-        rule = Rule("menus", 6.0, lambda site, prior, share=share: menu * share)
-        free = vote(site, PRIOR, PRIOR, rules=())
-        ruled = vote(site, PRIOR, PRIOR, rules=(rule,))
+        rule = Objection("menus", 6.0, lambda site, prior, share=share: menu * share)
+        free = vote(site, PRIOR, PRIOR, objections=())
+        ruled = vote(site, PRIOR, PRIOR, objections=(rule,))
         odds = np.log(free / (1 - free)) - np.log(ruled / (1 - ruled))
         assert odds == pytest.approx(np.where(menu, shift, 0), abs=1e-3)
     loud = Voter("loud", 1e9, lambda site, prior: menu * 0.98 + 0.01)
-    heard = vote(site, PRIOR, PRIOR, voters=(*VOTERS, loud), rules=())
+    heard = vote(site, PRIOR, PRIOR, voters=(*VOTERS, loud), objections=())
     assert ((heard > 0.5) == menu).all()
 
 
@@ -177,7 +177,7 @@ def settled(bodies: list[str], label_odds: float = 0.0, beside: float = 3.0, ove
     site = site_of(bodies)
     label = where(site, lambda slot: "label" in slot)
     odds = np.where(label, label_odds, beside)
-    return votes.settle_labels(site, odds, label & overruled)[label][0]
+    return votes.adjust_short_texts(site, odds, label & overruled)[label][0]
 
 
 @pytest.mark.parametrize("beside", [3.0, -3.0])
@@ -231,8 +231,8 @@ def test_a_constant_of_half_of_the_pages_is_none() -> None:
 def test_a_page_that_the_vote_would_empty_is_judged_by_itself() -> None:
     site = site_of([f"<h1>{n}</h1><p>{prose(n)}</p><p>{prose(n, 2)}</p>" for n in range(6)])
     prior = np.where(where(site, lambda slot: slot.endswith("/p")), 0.9, 0.1).astype(np.float32)
-    everything = Rule("everything", 6.0, lambda site, prior: site.pages == 3)
-    voted = vote(site, prior, prior, rules=(everything,))
+    everything = Objection("everything", 6.0, lambda site, prior: site.pages == 3)
+    voted = vote(site, prior, prior, objections=(everything,))
     third = site.pages == 3
     assert voted[third] == pytest.approx(prior[third], abs=1e-5)
     assert ((voted > 0.5) == (prior > 0.5)).all()
@@ -295,7 +295,7 @@ def test_articles_that_exist_several_times_are_kept(pages, copies) -> None:
 
 
 def test_a_site_of_pages_without_blocks_is_gathered() -> None:
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
     empty = Page.from_html("")
     site = gather([empty.content], [empty.hints])
@@ -303,19 +303,19 @@ def test_a_site_of_pages_without_blocks_is_gathered() -> None:
 
 
 def test_a_learner_takes_other_rules_and_voters() -> None:
-    from contentspider.page.document import Page
-    from contentspider.site.learner import SiteLearner
-    from contentspider.site.vote.rules import RULES
+    from contentspider.page.input.page import Page
+    from contentspider.site.learn.learner import SiteLearner
+    from contentspider.site.vote.objections import OBJECTIONS
 
     pages = [Page.from_html(article(number), f"/{number}") for number in range(6)]
-    headings = Rule("no_headings", 20.0, lambda site, prior: site.headings)
+    headings = Objection("no_headings", 20.0, lambda site, prior: site.headings)
     texts = [
-        SiteLearner(rules=rules).fit(pages).extract(pages[0]).text
-        for rules in (RULES, (*RULES, headings))
+        SiteLearner(objections=rules).fit(pages).extract(pages[0]).text
+        for rules in (OBJECTIONS, (*OBJECTIONS, headings))
     ]
     assert ["Story 0" in text for text in texts] == [True, False]
     everything = Voter("all", 1.0, lambda site, prior: np.full(len(prior), 0.99, dtype=np.float32))
-    kept = SiteLearner(voters=(everything,), rules=()).fit(pages).extract(pages[0]).kept
+    kept = SiteLearner(voters=(everything,), objections=()).fit(pages).extract(pages[0]).kept
     assert kept.all()
 
 
@@ -325,7 +325,7 @@ def test_the_vote_is_the_voters_and_relevance_less_the_evidence() -> None:
     odds = votes.mean_odds(site, PRIOR, VOTERS)
     odds = odds + votes.relevance_odds(site, odds)
     expected = 1 / (1 + np.exp(-odds))
-    assert vote(site, PRIOR, PRIOR, rules=()) == pytest.approx(expected, abs=1e-5)
+    assert vote(site, PRIOR, PRIOR, objections=()) == pytest.approx(expected, abs=1e-5)
     assert vote(site, PRIOR, PRIOR).dtype == np.float32
 
 
@@ -333,12 +333,12 @@ def test_any_evidence_keeps_a_label_from_following_its_company() -> None:
     site = site_of(labelled("Ingredients", having=5))
     label = where(site, lambda slot: "label" in slot)
     prior = np.where(label, 0.5, 0.9).astype(np.float32)
-    weak = Rule("weak", 0.5, lambda site, prior: label)
+    weak = Objection("weak", 0.5, lambda site, prior: label)
     odds = votes.mean_odds(site, prior, VOTERS)
     odds = odds + votes.relevance_odds(site, odds) - 0.5 * label
-    found = vote(site, prior, prior, rules=(weak,))
+    found = vote(site, prior, prior, objections=(weak,))
     assert found[label] == pytest.approx(1 / (1 + np.exp(-odds[label])), abs=1e-5)
-    free = vote(site, prior, prior, rules=())[label][0]
+    free = vote(site, prior, prior, objections=())[label][0]
     assert np.log(free / (1 - free)) - (odds[label][0] + 0.5) == pytest.approx(
         -lenient(10) + 1.5 * np.tanh(odds[~label][0] / 2), abs=0.1
     )

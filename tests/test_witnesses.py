@@ -8,7 +8,7 @@ import pytest
 
 from contentspider.crawl.queue.outage import FAILURES, MAX_FAILURES, Hosts
 from contentspider.state.crawls.outcome import Outcome
-from contentspider.state.ledger.frontier import SQLiteFrontier
+from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import Site, run
 from tests.sites import article
@@ -91,7 +91,7 @@ def test_a_pause_too_long_to_wait_for_is_believed_from_a_witness(
 def test_witnesses_are_pages_of_the_host_that_were_read() -> None:
     ledger = Ledger(None)
     frontier = ledger.frontier
-    assert isinstance(frontier, SQLiteFrontier)
+    assert isinstance(frontier, Frontier)
     states = {"robots.txt": "fetched", "map.xml": "fetched", "bad": "failed", "a": "released"}
     for host in ("x", "y"):
         for name, state in states.items():

@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.site.labels import LABELS
+from contentspider.site.vote.labels import LABELS
 from contentspider.state.files.formats import PAGE_KINDS
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from contentspider.site.options import LearningOptions
+    from contentspider.site.learn.options import LearningOptions
 
     Group: TypeAlias = argparse._ArgumentGroup
     Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -150,7 +150,7 @@ def add_learning_options(parser: argparse.ArgumentParser, features: str = "slots
 
 def chosen_learning(options: argparse.Namespace) -> LearningOptions:
     """Return how sites are learned, by the command's options."""
-    from contentspider.site.options import LearningOptions, OptionError
+    from contentspider.site.learn.options import LearningOptions, OptionError
 
     try:
         return LearningOptions(

@@ -88,12 +88,12 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 def _changes(options: argparse.Namespace) -> int:
+    from contentspider.ground.atomic import replacing
     from contentspider.state.crawls.export import find_history
-    from contentspider.state.files.formats import replacing
-    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.history import History
 
     path = find_history(options.crawl, options.state_dir or "")
-    history = SQLiteHistory(path, read_only=True)
+    history = History(path, read_only=True)
 
     def records() -> Iterator[dict[str, Any]]:
         for record in history.changes(*options.since):
@@ -119,15 +119,15 @@ def _changes(options: argparse.Namespace) -> int:
 
 def _diff(options: argparse.Namespace) -> int:
     from contentspider.recrawl.difference import diff_lines
-    from contentspider.site.record import page_id
+    from contentspider.site.models.record import page_id
     from contentspider.state.crawls.export import find_history, histories
-    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.history import History
 
     state_dir = options.state_dir or ""
     paths = [find_history(options.crawl, state_dir)] if options.crawl else histories(state_dir)
     wanted = page_id(options.url)
     for path in paths:
-        history = SQLiteHistory(path, read_only=True)
+        history = History(path, read_only=True)
         try:
             known = history.page(wanted)
             if known is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from contentspider.crawl.hold.items import FieldMap
 from contentspider.crawl.setting_type import SettingError
 from contentspider.crawl.settings import DEFAULTS, PREFIX, SETTINGS
-from contentspider.site.options import LearningOptions, OptionError
+from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.state.stores.remote import RemoteError, check_url, is_url
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 
 class CorpusError(ContentSpiderError):

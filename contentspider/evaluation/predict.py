@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 from contentspider.evaluation.serve import SiteServer
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.jsonlines import json_lines
-from contentspider.site.alone import extract_page
-from contentspider.site.labels import VOTES
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.alone import extract_page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.vote.labels import VOTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from contentspider.evaluation.corpora import Corpus
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.judge.prior import Prior
-    from contentspider.site.options import LearningOptions
+    from contentspider.site.learn.options import LearningOptions
 
 logger = logging.getLogger(__name__)
 

@@ -1,3 +1,3 @@
-"""What every room stands on: errors, addresses, plug-ins, lines of text."""
+"""What every other part uses: errors, addresses, plug-ins, atomic files."""
 
 __version__ = "0.1.0"

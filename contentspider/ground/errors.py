@@ -2,25 +2,23 @@
 
 
 class ContentSpiderError(Exception):
-    """Base of all errors of contentspider; its message says what happened, where, and what to
-    do.
-    """
+    """Base of all errors of contentspider; the message says what happened and what to do."""
 
 
 class StateError(ContentSpiderError):
     """A file that contentspider wrote (a model, a prior, held pages) cannot be used.
 
-    Raised by the stores; who opens them sets the file aside, warns once, and goes on without it.
+    Callers of the stores set the file aside, warn once, and go on without it.
     """
 
 
 class OverridesError(ContentSpiderError):
     """A site's corrections (``overrides.toml``) cannot be used; the message names file and line.
 
-    A command ends with it; a crawl that meets it on its way goes on without the site's corrections,
-    and counts as incomplete.
+    It ends a command. A running crawl goes on without the site's corrections and counts as
+    incomplete.
     """
 
 
 class NotEnoughTextError(ContentSpiderError):
-    """The pages given to a learner hold no text at all, so that there is nothing to learn from."""
+    """The pages given to a learner have no text to learn from."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line that is not blank, with its number from 1; OSError if it cannot be read.
+    """Yield each line that is not blank, with its number from 1; ``.gz`` files are unpacked.
 
     A line ends at a line feed only: texts hold U+2028 and other characters at which Python splits
-    lines.
+    lines. Raises OSError or EOFError if the file cannot be read.
     """
-    with path.open("rb") as lines:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 yield number, line

@@ -1,4 +1,4 @@
-"""Patterns of addresses, as people write them to say which pages they mean."""
+"""Patterns of addresses, as users write them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ REGEX_MARK = "re:"
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
-    r"""Return the regular expression that searches an address for a pattern.
+    r"""Return the regular expression of a pattern, to search an address with.
 
-    ``re:`` marks a regular expression. Else ``*`` stands for any characters, and the pattern is the
-    whole address, or, if it starts with ``/``, path and query.
+    ``re:`` marks a regular expression. Otherwise ``*`` stands for any characters, and the pattern
+    must match the whole address, or path and query if it starts with ``/``.
 
     >>> bool(compile_pattern("/news/*").search("https://e.org/news/1?print=1"))
     True
@@ -30,6 +30,6 @@ def compile_pattern(text: str) -> re.Pattern[str]:
         return re.compile(("^[^:/]+://[^/?]*" if text.startswith("/") else "^") + glob)
     except re.error as error:
         raise ContentSpiderError(
-            f"the pattern {text!r} is no regular expression ({error}); mend it, or leave out"
-            f" {REGEX_MARK!r}, where * stands for any characters"
+            f"the pattern {text!r} is not a valid regular expression ({error}); correct it, or"
+            f" leave out {REGEX_MARK!r} to use * for any characters"
         ) from error

@@ -1,7 +1,7 @@
-"""What is known by name: parts that come with contentspider, and those that other packages add.
+"""Parts that are chosen by name: those of contentspider, and those that other packages add.
 
 A package adds one with an entry point in its ``pyproject.toml`` (docs/extending.md). Names in
-options and in models lead to installed packages only, never to a module that a file names.
+options and models refer to installed packages only, never to a module that a file names.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class PlugIns(Generic[Part]):
         return [*self.shipped, *sorted(others - set(self.shipped))]
 
     def check(self, name: str) -> None:
-        """Raise LookupError, which says what is known, if nothing has this *name*."""
-        # Reading what is installed takes some ms: it is not needed for what is shipped.
+        """Raise LookupError, which lists the known names, if this *name* is unknown."""
+        # Looking up entry points takes some ms: shipped parts do not need it.
         if name not in self.shipped and name not in self.names():
             raise LookupError(
                 f"{name!r} is unknown; use one of {', '.join(map(repr, self.names()))}, or install"
@@ -46,7 +46,7 @@ class PlugIns(Generic[Part]):
             )
 
     def load(self, name: str) -> Part:
-        """Return the part of this *name*; raises LookupError if there is none."""
+        """Return the part with this *name*; raises LookupError if there is none."""
         self.check(name)
         if value := self.shipped.get(name):
             return cast("Part", EntryPoint(name, value, self.group).load())

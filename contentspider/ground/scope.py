@@ -1,6 +1,4 @@
-"""What a crawl was asked for: which addresses belong to it, and the name that tells it from other
-crawls of the site.
-"""
+"""The scope of a crawl: which addresses belong to it, and the crawl's name."""
 
 from __future__ import annotations
 
@@ -29,11 +27,11 @@ class Scope:
     *scope* says how far it may go from its *starts*: ``domain`` (the site, as *keys* tells sites
     apart: by default the registered domain), ``subdomains`` (the starts' hosts and what is below
     them), ``host`` (the starts' hosts), or ``path`` (the starts' hosts, below the starts' paths).
-    ``www.`` is no host of its own. *include* and *exclude* are patterns
+    A leading ``www.`` is ignored. *include* and *exclude* are patterns
     (`contentspider.ground.patterns`): an address must match one of *include*, if there are any, and
     none of *exclude*.
 
-    Raises `ContentSpiderError` if the scope is unknown or a pattern is none.
+    Raises `ContentSpiderError` if the scope is unknown or a pattern is invalid.
     """
 
     def __init__(
@@ -59,10 +57,9 @@ class Scope:
             self.widen(address)
 
     def widen(self, address: str, moved_from: str = "") -> None:
-        """Let the site of an address belong to the crawl, too: a start, or where one has moved.
+        """Add the site of an address to the crawl: a start, or where a start has moved.
 
-        A start that moved to its host's front page does not open the whole host to a crawl of a
-        path.
+        A start that moved to its host's front page does not widen a crawl of a path to the host.
         """
         host, path = self._host(address), folder_of(address)
         is_front = moved_from and path == "/" and host == self._host(moved_from)
@@ -82,7 +79,7 @@ class Scope:
                 return self._keys.key(address) in self._sites
             host = self._host(address)
         except ValueError:
-            return False  # no address at all, such as http://[x
+            return False  # not an address, such as http://[x
         if self.scope == "subdomains":
             return any(host == site or host.endswith("." + site) for site in self._sites)
         return host in self._sites
@@ -115,22 +112,22 @@ class Scope:
         if host is None:
             if len(self._hosts) > 10_000:
                 self._hosts.clear()
-            host = self._hosts[netloc] = host_of(address)
+            host = self._hosts[netloc] = site_host(address)
         return host
 
 
-def host_of(address: str) -> str:
-    """Return the host of an address and its port unless it is the usual one, without ``www.``.
+def site_host(address: str) -> str:
+    """Return the host of an address and its port unless it is the default, without ``www.``.
 
-    >>> host_of("https://me:secret@WWW.Example.org:443/x"), host_of("http://127.0.0.1:8000")
+    >>> site_host("https://me:secret@WWW.Example.org:443/x"), site_host("http://127.0.0.1:8000")
     ('example.org', '127.0.0.1:8000')
     """
     return urlsplit(clean_address(address)).netloc.lower().removeprefix("www.")
 
 
 def folder_of(address: str) -> str:
-    """Return the path that the pages of a crawl by path are below: that of the address, without the
-    name of a file.
+    """Return the folder of an address, below which a crawl by path stays: its path without a file
+    name.
 
     >>> [folder_of("https://e.org" + path) for path in ("", "/docs", "/docs/", "/docs/index.html")]
     ['/', '/docs', '/docs/', '/docs/']
@@ -146,11 +143,11 @@ def crawl_name(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
 ) -> str:
-    """Return the name of the crawl of some addresses: the same for the same that is asked for.
+    """Return the name of a crawl of these addresses: equal arguments give equal names.
 
-    That is the hosts; a crawl that does not begin at its hosts' front pages, or has another scope
-    or patterns, is told from others by a word and a digest. It is safe as the name of a file, and
-    holds no password. Raises `ContentSpiderError` if what is asked for cannot be.
+    It is made of the hosts. If the crawl does not start at their front pages, or has another scope
+    or patterns, a word and a digest are added. It is safe as a file name and holds no password.
+    Raises `ContentSpiderError` if the scope or a pattern is invalid.
 
     >>> crawl_name(["https://www.example.org/"]), crawl_name(["example.org/docs/"])
     ('example.org', 'example.org-docs-ae30f90d')
@@ -159,14 +156,14 @@ def crawl_name(
     include, exclude = sorted(set(include)), sorted(set(exclude))
     keys = SiteKeys("host")
     Scope(starts, keys, scope, include, exclude)
-    places = [(host_of(start), _after_host(start)) for start in starts]
+    places = [(site_host(start), _after_host(start)) for start in starts]
     name, digest = "+".join(dict.fromkeys(keys.key("//" + host) for host, _ in places)), ""
     if scope != "domain" or include or exclude or any(path != "/" for _, path in places):
         words = re.findall(r"\w+", ("" if scope == "domain" else scope) + places[0][1], re.ASCII)
         name += "-".join(["", *words])[: MAX_SLUG_CHARS + 1].rstrip("-")
         asked = repr((places, scope, include, exclude))
         digest = sha256(asked.encode("utf-8", "replace")).hexdigest()[:DIGEST_CHARS]
-    if len(name) > MAX_NAME_CHARS:  # what is cut off still tells crawls apart
+    if len(name) > MAX_NAME_CHARS:  # the cut-off part still makes a difference
         digest += sha256(name.encode()).hexdigest()[:12]
     return f"{name[:MAX_NAME_CHARS]}-{digest}" if digest else name
 

@@ -1,4 +1,4 @@
-"""What belongs to one site: the registered domain, or the host."""
+"""Which site an address belongs to: by its registered domain, or its host."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SITE_BY = ("domain", "host")
 
 @cache
 def _extractor() -> tldextract.TLDExtract:
-    """Return what knows the public suffixes, read once a process."""
+    """Return the extractor with the list of public suffixes, read once a process."""
     extractor = tldextract.TLDExtract(
         suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
     )
-    extractor("example.org")  # it reads its list when it is asked first: not while a page waits
+    extractor("example.org")  # it reads its list at the first call
     return extractor
 
 
@@ -25,8 +25,8 @@ class SiteKeys:
     """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000`` where there is
     no domain.
 
-    The list of public suffixes is the one that tldextract ships: nothing is fetched. Its private
-    part counts: the sites that a host such as github.io gives to its users are sites of their own.
+    The list of public suffixes is the one that tldextract ships: nothing is downloaded. Its private
+    part counts: each user's site on a host such as github.io is a site of its own.
     """
 
     def __init__(self, by: str = "domain") -> None:
@@ -56,7 +56,7 @@ class SiteKeys:
         name = self._extract(host).top_domain_under_public_suffix or host if self._extract else host
         if port and port not in ("80", "443"):
             name += "-" + port
-        with suppress(UnicodeError):  # as requests name it: müller.de is xn--mller-kva.de
+        with suppress(UnicodeError):  # as in requests: müller.de is xn--mller-kva.de
             name = name.encode("idna").decode()
         safe = "".join(
             character if character.isalnum() or character in ".-" else "_" for character in name

@@ -1,13 +1,11 @@
-"""Text of strangers on its way to a terminal or a log: without what would steer the terminal, and
-without passwords.
-"""
+"""Untrusted text for a terminal or a log, without control characters and passwords."""
 
 from __future__ import annotations
 
 import logging
 import re
 
-# What steers a terminal, or turns the direction of what follows: all but tab and line feed.
+# Control characters but tab and line feed, and marks that change the direction of text.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 CREDENTIALS = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 

@@ -7,7 +7,7 @@ import logging
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from contentspider.state.files.formats import replacing
+from contentspider.ground.atomic import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from contentspider.index.engine import EngineError, connect, shown
 from contentspider.index.retries import Retries
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync
-from contentspider.state.history.documents import SQLiteDocuments
+from contentspider.state.history.entries import Entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +43,7 @@ def _syncing(
     history: Path, url: str, limits: Limits, tell: Callable[[int, int], object]
 ) -> Iterator[Sync]:
     with _alone(history), opened(url, True, limits.patience) as (engine, identity):
-        documents = SQLiteDocuments(history)
+        documents = Entries(history)
         try:
             yield Sync(documents, engine, url, identity, Cursors(history), limits, tell)
         finally:
@@ -108,7 +108,7 @@ def rebuild(
         with engine.rebuild() as (fresh, identity):
             for history in histories:
                 with _alone(history):
-                    documents = SQLiteDocuments(history)
+                    documents = Entries(history)
                     try:
                         new = Sync(documents, fresh, url, identity, Cursors(history), limits, tell)
                         reports.append(new.run())

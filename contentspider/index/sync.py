@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.times import now
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import EngineDownError, EngineError, Refused, shown
 from contentspider.index.retries import Retries
-from contentspider.state.ledger.runs import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from contentspider.index.cursors import Cursor, Cursors
     from contentspider.index.engine import Engine
-    from contentspider.state.history.documents import Entry, SQLiteDocuments
+    from contentspider.state.history.entries import Entries, Entry
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Sync:
 
     def __init__(
         self,
-        documents: SQLiteDocuments,
+        documents: Entries,
         engine: Engine,
         url: str,
         identity: str,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
@@ -27,8 +27,6 @@ except (ImportError, ValueError) as error:  # ValueError: lxml's objects have an
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-
-    from contentspider.page.context import Around
 
     # Its kind, what it is about, its text, and how many elements stand before it.
     HintElement = tuple[str, str, str, int]
@@ -101,6 +99,18 @@ MAX_PATH_CHARS = 3_000
 MAX_IMAGES = 1_000
 
 
+class Surroundings(NamedTuple):
+    """What surrounds an element: the tags of HTML *above*, *beside* and *below* it (its children);
+    how many words its own text nodes have; whether its only child is an ``a``.
+    """
+
+    above: frozenset[str]
+    beside: frozenset[str]
+    below: frozenset[str]
+    own_words: int
+    is_link: bool
+
+
 @dataclass(slots=True, repr=False)
 class PageBlocks:
     """All blocks of a page with the tree of the elements that contain them.
@@ -125,7 +135,7 @@ class PageBlocks:
     attributes: list[list[tuple[str, str]]] = field(default_factory=list)
     visuals: list[dict[str, str]] = field(default_factory=list)
     base: str = ""
-    around: list[Around] = field(default_factory=list)
+    around: list[Surroundings] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return f"<PageBlocks: {len(self.blocks)} blocks in {len(self.tags)} elements>"

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from contentspider.page.blocks import Block, PageBlocks
-from contentspider.page.context import Around
+from contentspider.page.blocks import Block, PageBlocks, Surroundings
 
 
 def to_record(content: PageBlocks) -> dict[str, Any]:
@@ -93,9 +92,9 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         visuals=record["visuals"],
         base=record["base"],
         around=[
-            Around(frozenset(above), frozenset(beside), frozenset(below), own_words, is_link)
-            for above, beside, below, own_words, is_link in record.get("around", ())
-        ],  # an earlier version had none
+            Surroundings(frozenset(above), frozenset(beside), frozenset(below), own_words, is_link)
+            for above, beside, below, own_words, is_link in record["around"]
+        ],
     )
     spans: dict[int, list[tuple[int, int, str]]] = {}
     flat = iter(record["spans"])

@@ -1,5 +1,5 @@
 """Counters in the main content (posts of an author, views, days since): which of a site's places
-hold one only the site can tell, since the number there is another on most pages at each visit.
+hold one only the site shows, since the number there is another on most pages at each visit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # A counter's line is short, and its numbers are whole and no prices.
 MAX_CHARS = 80

@@ -12,7 +12,7 @@ from rapidfuzz.distance import Indel
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # Of longer texts the paragraphs are compared: words would take minutes.
 MAX_WORDS = 20_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from contentspider.site.models.reference import MIN_CHARS, is_empty, main_slot
 
 if TYPE_CHECKING:
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 # A page is strange to a model if more than this share of its prose stands where the model has seen
@@ -73,8 +73,8 @@ class Drift:
         """Count a page whose places the model knows, and tell whether the model makes of it what it
         makes of no other: it is empty, or, once that is the rule, less sure.
         """
-        usual = self._model.usual
-        if usual is None:
+        baseline = self._model.baseline
+        if baseline is None:
             return False
         found = self._model.extract(page)
         slot, chars = main_slot(page, self._model.slot_of)
@@ -83,18 +83,18 @@ class Drift:
             insort(self._confidences, found.confidence)
         if is_empty(page, found.probabilities.tolist(), chars):
             self._empty[slot] += 1
-            return usual.empty.get(slot, 0.0) < 1 - MOST
-        return self.is_unsure and found.confidence < usual.confidence - LESS_SURE
+            return baseline.empty.get(slot, 0.0) < 1 - MOST
+        return self.is_unsure and found.confidence < baseline.confidence - LESS_SURE
 
     @property
     def emptied(self) -> tuple[str, int]:
         """Return the main slot at which more pages come out empty than usual, and how many more;
         none if that is not the rule there.
         """
-        usual = self._model.usual
+        baseline = self._model.baseline
         found = ("", 0)
         for slot, count in self._empty.items():
-            share = usual.empty.get(slot, 0.0) if usual is not None else 0.0
+            share = baseline.empty.get(slot, 0.0) if baseline is not None else 0.0
             more = int(count - share * self._at[slot])
             if more > max(found[1], MOST * self._at[slot]):
                 found = (slot, more)
@@ -103,10 +103,10 @@ class Drift:
     @property
     def is_unsure(self) -> bool:
         """Tell whether the model is less sure of most pages than of those that it learned from."""
-        usual = self._model.usual
-        if usual is None or len(self._confidences) < ENOUGH:
+        baseline = self._model.baseline
+        if baseline is None or len(self._confidences) < ENOUGH:
             return False
-        return self._median() <= usual.confidence - LESS_SURE
+        return self._median() <= baseline.confidence - LESS_SURE
 
     def _median(self) -> float:
         return self._confidences[len(self._confidences) // 2]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Set as AbstractSet
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # Of what is kept of a page so much must be said by the site's error page.
 SAID = 0.6

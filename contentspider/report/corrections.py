@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from contentspider.page.document import Page
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
+    from contentspider.page.input.page import Page
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,13 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.files import read_pages
 from contentspider.page.input.rendered import read_rendered
 from contentspider.report.summary import summarise
-from contentspider.site.learner import SiteLearner
-from contentspider.site.options import LearningOptions
-from contentspider.state.files.formats import replacing
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.stores.models import ModelStore
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from contentspider.page.document import Page
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
+    from contentspider.page.input.page import Page
     from contentspider.report.summary import SiteReport
 
 

@@ -17,10 +17,10 @@ from contentspider.site.vote.blocks import TEMPLATE_SHARE, gather, group_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.page.document import Page
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
+    from contentspider.page.input.page import Page
     from contentspider.report.corrections import RuleEffect
-    from contentspider.site.learner import SiteLearner
+    from contentspider.site.learn.learner import SiteLearner
     from contentspider.site.models.model import SiteModel
 
 MAX_CLUSTERS = 200

@@ -20,6 +20,7 @@ from contentspider.crawl.hold.overrides import check_overrides
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.headers import ANONYMOUS
 from contentspider.crawl.spider.spider import SiteSpider
+from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name, with_scheme
 from contentspider.ground.sites import SiteKeys
@@ -31,7 +32,7 @@ from contentspider.state.crawls.ending import Ending
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.ledgers import crawl_ledger, state_folder
 from contentspider.state.crawls.outcome import Left, Outcome, decide
-from contentspider.state.files.formats import STDOUT, Output, replacing
+from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
 from contentspider.state.ledger.database import LedgerBusyError, is_in_use
 from contentspider.state.ledger.ledger import Ledger

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from contentspider.page.blocks import Block
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # What stands between an article's title and its site's name.
 SEPARATOR = re.compile(r"\s+(?:[|\-–—·•»«~/>←→]|:{2,}|-{2,3})\s+|\s*[|»]\s*")
@@ -96,9 +96,7 @@ def _opening(headings: Iterable[tuple[str, Block]], parts: Sequence[str]) -> Blo
 
 
 def _inside(
-    own: Sequence[tuple[str, Block]],
-    parts: Sequence[str],
-    headings: Sequence[tuple[str, Block]],
+    own: Sequence[tuple[str, Block]], parts: Sequence[str], headings: Sequence[tuple[str, Block]]
 ) -> Block | None:
     """Return the ``h1`` that is a part of the title, or that the title shortens."""
     whole, opening = title_key("".join(parts)), title_key(parts[0])

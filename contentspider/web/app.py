@@ -10,7 +10,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import EngineDownError, EngineError, Query, connect
 from contentspider.index.found import shown_results
 from contentspider.index.schema import FACETS
-from contentspider.state.history.documents import SQLiteDocuments
+from contentspider.state.history.entries import Entries
 
 try:
     from jinja2 import Environment, PackageLoader
@@ -287,7 +287,7 @@ def last_crawl(history: Path) -> dict[str, Any] | None:
     read.
     """
     try:
-        documents = SQLiteDocuments(history)
+        documents = Entries(history)
     except ContentSpiderError:
         return None
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider_research.features.announced import HEADERS, announces_noise, noise_sections
 
 

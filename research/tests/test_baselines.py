@@ -13,7 +13,7 @@ from researching import run
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from contentspider_research.baselines import BASELINES, comparison, new_baseline
 from contentspider_research.baselines.bte import BTE, largest_runs

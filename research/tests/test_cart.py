@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from contentspider.evaluation.corpora import GoldPage
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider_research.experiments.cart import cart_tables, count, grow, judge
 from contentspider_research.experiments.elementtypes import COLUMN, COLUMNS, Elements, read_elements
 from contentspider_research.experiments.experiments import ExperimentSite

@@ -11,18 +11,18 @@ import pytest
 from researching import run
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.input.rendered import read_rendered
 from contentspider.site.judge.featuresets import (
     SiteFeatures,
     needs_attributes,
     parse_feature_sets,
 )
-from contentspider.site.learner import SiteLearner
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
-from contentspider.site.options import LearningOptions
 from contentspider.site.scores import text_score
-from contentspider.site.vote.slots import SlotTable
+from contentspider.site.slots import SlotTable
 from contentspider_research import EXPERIMENTS
 from contentspider_research.experiments.experiments import load_sites, per_site
 from contentspider_research.features.sets import ALL_SETS, FEATURE_SETS, spelled_out

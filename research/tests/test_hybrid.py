@@ -10,7 +10,7 @@ import pytest
 
 from contentspider.evaluation.corpora import GoldPage
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider_research.experiments.experiments import ExperimentSite, owner_folds
 from contentspider_research.experiments.hybrid import (
     BY_TAG,

@@ -10,10 +10,10 @@ import pytest
 from researching import run
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.input.rendered import rendered_page
 from contentspider.site.judge.featuresets import SiteFeatures
-from contentspider.site.vote.slots import SlotTable
+from contentspider.site.slots import SlotTable
 from contentspider_research.experiments.experiments import (
     load_sites,
     measure,

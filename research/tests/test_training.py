@@ -13,8 +13,8 @@ import pytest
 from contentspider.evaluation.corpora import CorpusError, find_corpora
 from contentspider.evaluation.predict import predict_site
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.own import alignment
 from contentspider_research import training
 from contentspider_research.training import (

@@ -13,7 +13,7 @@ from contentspider.ground.terminal import printable
 if TYPE_CHECKING:
     import argparse
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 
@@ -63,7 +63,7 @@ def known_site(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
     Where a folder or a crawl has no model, one is learned from its pages.
     """
     from contentspider.crawl.sharing import open_models
-    from contentspider.site.learner import SiteLearner
+    from contentspider.site.learn.learner import SiteLearner
 
     store = open_models(options.models, options.state_dir or "")
     source, state_dir = str(options.source), options.state_dir or ""
@@ -110,8 +110,8 @@ def model_for(options: argparse.Namespace, site: str, files: list[Path]) -> Site
     is learned from them, if there is none.
     """
     from contentspider.crawl.sharing import open_models
-    from contentspider.page.document import Page
-    from contentspider.site.learner import SiteLearner
+    from contentspider.page.input.page import Page
+    from contentspider.site.learn.learner import SiteLearner
 
     store = open_models(options.models, options.state_dir or "")
     name = options.source.resolve().name

@@ -147,9 +147,7 @@ def _list(store: ModelStore, options: argparse.Namespace) -> None:
         return
     generations = store.generations(options.site)
     if not generations.numbers():
-        model = _read(store, options.site)
-        print(f"*    model {model.version}, {model.pages} pages, of an earlier version")
-        return
+        _read(store, options.site)  # raises an error that says what there is
     present = generations.present()
     print(f"  {'':>4}  {'model':12}  {'learned at':25}  {'pages':>5}  why")
     for number in generations.numbers():
@@ -199,7 +197,7 @@ def _show(store: ModelStore, options: argparse.Namespace) -> None:
 
 
 def _explain(store: ModelStore, options: argparse.Namespace) -> None:
-    from contentspider.site.models.explanation import explain_model
+    from contentspider.site.rules.explanation import explain_model
 
     model = _read(store, options.site, options.generation)
     found = explain_model(model, kept_pages(options.site, options.state_dir or ""))

@@ -97,9 +97,9 @@ def _rules(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
+    from contentspider.ground.atomic import replacing
     from contentspider.site.rules.extraction import learn_rules, rules_of_manifest
     from contentspider.site.rules.files import write_rules
-    from contentspider.state.files.formats import replacing
 
     model, pages = known_site(options)
     if pages:
@@ -140,7 +140,7 @@ def _learned_from(rules: Rules, pages: int) -> str:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.runtime.contentspider_rules import Rules
     from contentspider.site.scores import text_score
 
@@ -175,8 +175,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _apply(options: argparse.Namespace) -> int:
+    from contentspider.ground.atomic import replacing
     from contentspider.runtime.contentspider_rules import Rules
-    from contentspider.state.files.formats import replacing
 
     rules = Rules.load(options.rules)
     files = html_paths(options.paths)

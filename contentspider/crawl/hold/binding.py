@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 PAGE_META_KEY = "contentspider_page"
 BINDINGS_META_KEY = "contentspider_bindings"

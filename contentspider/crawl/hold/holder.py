@@ -21,7 +21,7 @@ from contentspider.crawl.queue.keeper import Keeper
 from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.judge.prior import Prior
-from contentspider.site.labels import VOTES
+from contentspider.site.vote.labels import VOTES
 from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:

@@ -22,13 +22,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.options import LearningOptions
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 NOT_ENOUGH_TEXT = 3
@@ -151,7 +151,7 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
 
 def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[float | None]:
     """Return how well a new model does on its pages, and how well the one before it (`_score`)."""
-    from contentspider.site.learner import SiteLearner
+    from contentspider.site.learn.learner import SiteLearner
     from contentspider.site.models.model import SiteModel
 
     try:
@@ -197,7 +197,7 @@ def main() -> int:
     sys.stdout = sys.stderr  # what a library prints is no model
     _end_with_parent()
     logging.basicConfig(level=logging.WARNING)
-    from contentspider.site.learner import SiteLearner
+    from contentspider.site.learn.learner import SiteLearner
 
     task = json.loads(sys.argv[1])
     try:

@@ -30,8 +30,8 @@ from contentspider.crawl.revisits.visit_log import (
 )
 from contentspider.crawl.sharing import open_models
 from contentspider.page.blocks import new_walker
-from contentspider.page.document import Page
 from contentspider.page.input.body import is_binary
+from contentspider.page.input.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.options import CrawlOptions
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
     from contentspider.state.stores.models import ModelStore
 
 logger = logging.getLogger(__name__)

@@ -16,15 +16,15 @@ from contentspider.crawl.hold.sources import SiteState, Source
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.recorder import Passing, UnchangedItem, passing
 from contentspider.site.models.counts import outline
-from contentspider.site.record import add_told, page_fields
+from contentspider.site.models.record import add_own_text, page_fields
 from contentspider.state.history.takeover import UNCHANGED
 from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from contentspider.page.document import Page
-    from contentspider.site.models.model import Extraction
+    from contentspider.page.input.page import Page
+    from contentspider.site.models.record import Extraction
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ class ContentPipeline:
             keeper.fail(error)
             return
         if own is not None:
-            add_told(values, own)
+            add_own_text(values, own)
 
     def _compare(
         self, values: dict[str, object], page: Page, row: int | None, state: SiteState

@@ -10,7 +10,7 @@ from contentspider.recrawl.drift import Drift
 if TYPE_CHECKING:
     import asyncio
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 # A site of more pages than this is learned before all of them have come, if it is known so well by

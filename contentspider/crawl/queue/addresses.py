@@ -9,7 +9,7 @@ from scrapy import signals
 
 from contentspider.crawl.queue.engine import in_progress
 from contentspider.crawl.queue.outage import Transient
-from contentspider.state.ledger.schema import host_of
+from contentspider.ground.addresses import host_of
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -12,8 +12,8 @@ from contentspider.crawl.queue.addresses import ROW_META_KEY
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.outage import NO_SERVER, TOO_MANY_REQUESTS, UNAVAILABLE, retry_after
 from contentspider.crawl.spider.robots import RobotsUnreadError
+from contentspider.ground.addresses import host_of
 from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.schema import host_of
 
 if TYPE_CHECKING:
     from scrapy import Request

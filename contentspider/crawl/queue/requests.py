@@ -14,7 +14,7 @@ from w3lib.http import basic_auth_header
 
 from contentspider.crawl.hold.binding import Unbound
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
 
 if TYPE_CHECKING:

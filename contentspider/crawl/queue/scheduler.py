@@ -18,10 +18,10 @@ from contentspider.crawl.queue.engine import wake
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
 from contentspider.crawl.revisits.visit_log import redirect_reason
+from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.frontier import MAX_DEATHS
-from contentspider.state.ledger.schema import host_of
 
 if TYPE_CHECKING:
     from scrapy import Spider

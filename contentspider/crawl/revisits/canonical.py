@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from contentspider.state.history.takeover import LIVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contentspider.page.document import Page
-    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.page.input.page import Page
+    from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.ledger import Ledger
 
@@ -32,7 +32,7 @@ class Owners:
     """
 
     def __init__(
-        self, ledger: Ledger, history: SQLiteHistory, content_of: Callable[[Page, str], str]
+        self, ledger: Ledger, history: History, content_of: Callable[[Page, str], str]
     ) -> None:
         self._ledger = ledger
         self._history = history
@@ -45,7 +45,7 @@ class Owners:
         own = page_id(url)
         if self._is_known(own):
             return ""
-        owner = self._history.owner(own, text_hash(page), site)
+        owner = self._history.original_of(own, text_hash(page), site)
         return "" if not owner or self._ledger.visits.has(owner) else owner
 
     def copied(self, page: Page, url: str, site: str) -> str:
@@ -53,7 +53,7 @@ class Owners:
         if there is none.
         """
         own = page_id(url)
-        owner = "" if self._is_known(own) else self._history.owner(own)
+        owner = "" if self._is_known(own) else self._history.original_of(own)
         if not owner or not self._ledger.visits.has(owner):
             return ""
         now = self._content_of(page, site)

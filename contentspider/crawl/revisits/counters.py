@@ -14,7 +14,7 @@ from contentspider.state.history.takeover import BY_MODEL, BY_PAGE, CHANGED, UNC
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.state.ledger.ledger import Ledger
     from contentspider.state.ledger.visits import Seen
 

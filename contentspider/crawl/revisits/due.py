@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.ground.times import days_between, now
 from contentspider.recrawl.intervals import Bounds, intervals
-from contentspider.state.ledger.runs import days_between, now
 
 if TYPE_CHECKING:
     from contentspider.crawl.options import CrawlOptions
-    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.history import History
 
 
-def due_pages(history: SQLiteHistory, options: CrawlOptions) -> list[str]:
+def due_pages(history: History, options: CrawlOptions) -> list[str]:
     """Return the addresses of the live pages whose next visit is due, the most overdue first: those
     that wait for the largest multiple of their interval.
 

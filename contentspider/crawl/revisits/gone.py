@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
 from contentspider.crawl.spider.guard import OFFSITE
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
 from contentspider.state.history.takeover import MOVED, NEW
 
 if TYPE_CHECKING:
     from contentspider.crawl.options import CrawlOptions
     from contentspider.state.crawls.ending import Ending
-    from contentspider.state.history.history import Known, SQLiteHistory
+    from contentspider.state.history.history import History
+    from contentspider.state.history.known import KnownPage
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.frontier import Address
     from contentspider.state.ledger.ledger import Ledger
@@ -40,7 +41,7 @@ FEW = 5
 class Move:
     """A known page that is at the address of another one now, and how that was said."""
 
-    known: Known
+    known: KnownPage
     id: str
     url: str
     reason: str
@@ -50,7 +51,7 @@ class Losses:
     """Judges the known pages that a crawl, which ended so, did not find again."""
 
     def __init__(
-        self, history: SQLiteHistory, ledger: Ledger, options: CrawlOptions, ending: Ending
+        self, history: History, ledger: Ledger, options: CrawlOptions, ending: Ending
     ) -> None:
         self._ledger = ledger
         self._options = options
@@ -72,7 +73,7 @@ class Losses:
             else []
         )
 
-    def _is_unseen(self, known: Known) -> bool:
+    def _is_unseen(self, known: KnownPage) -> bool:
         if self._ledger.visits.has(known.id):
             return False
         # A crawl of pages that are due says nothing of those that it did not ask.
@@ -146,14 +147,14 @@ class Losses:
             self._say_refused(lost)
             counts["refused"], lost = len(lost), []
         for known, reason in lost:
-            takeover.lose(known, reason)
+            takeover.mark_gone(known, reason)
             counts["gone"] += 1
         if self.is_complete:
             for page in self._ledger.visits.orphans():
                 takeover.miss(page)
         return counts
 
-    def _lost(self, known: Known) -> str:
+    def _lost(self, known: KnownPage) -> str:
         """Return why a page is gone; empty if it may not be."""
         address = self._ledger.frontier.find(known.url)
         if address is None:
@@ -172,7 +173,7 @@ class Losses:
             return f"{how} to {target.url}"
         return ""
 
-    def _say_refused(self, lost: list[tuple[Known, str]]) -> None:
+    def _say_refused(self, lost: list[tuple[KnownPage, str]]) -> None:
         logger.error(
             "%d of the %d known pages would be gone (more than CONTENTSPIDER_MAX_GONE_SHARE=%g):"
             " none is taken to be. If the site has lost them, crawl with --force"

@@ -8,16 +8,15 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.lastmod import Truth, has_changed_since
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from contentspider.state.history.takeover import BY_PAGE, CHANGED, LIVE, UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.protocols import Visits
-    from contentspider.state.ledger.visits import Visit
+    from contentspider.state.ledger.visits import Visit, Visits
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +30,7 @@ class Lastmods:
     with the crawl's *visits*.
     """
 
-    def __init__(self, history: SQLiteHistory, visits: Visits) -> None:
+    def __init__(self, history: History, visits: Visits) -> None:
         self._history = history
         self._visits = visits
         self._truths = dict(history.lastmods)

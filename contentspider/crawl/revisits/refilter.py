@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import change_ratio
-from contentspider.site.record import UNFILTERED, page_fields, refilled
+from contentspider.site.models.record import UNFILTERED, page_fields, refilled
 from contentspider.state.history.takeover import BY_MODEL, CHANGED, UNCHANGED
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.hold.sources import SiteState
     from contentspider.crawl.options import CrawlOptions
-    from contentspider.state.history.history import SQLiteHistory
+    from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.visits import Seen
 
@@ -29,7 +29,7 @@ class Refilter:
     """Filters pages of a *history* by the models that *states* have at the end of a crawl."""
 
     def __init__(
-        self, history: SQLiteHistory, states: Mapping[str, SiteState], options: CrawlOptions
+        self, history: History, states: Mapping[str, SiteState], options: CrawlOptions
     ) -> None:
         self._history = history
         self._states = {key: state for key, state in states.items() if state.model is not None}

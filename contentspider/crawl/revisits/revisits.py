@@ -25,7 +25,7 @@ from contentspider.recrawl.difference import (
     without_recut,
 )
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
-from contentspider.site.record import UNFILTERED, page_id
+from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.history.takeover import (
     BY_MODEL,
@@ -44,9 +44,10 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.hold.sources import SiteState
     from contentspider.crawl.options import CrawlOptions
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.state.crawls.ending import Ending
-    from contentspider.state.history.history import Known, SQLiteHistory
+    from contentspider.state.history.history import History
+    from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.ledger import Ledger
     from contentspider.state.ledger.visits import Seen
 
@@ -68,7 +69,7 @@ class Revisits:
     def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
         self._ledger = ledger
         self._options = options
-        self._history: SQLiteHistory = open_history(path, options.history_mb * 1_000_000)
+        self._history: History = open_history(path, options.history_mb * 1_000_000)
         self.is_first = not self._history.live_count()
         if ledger.runs.fact(CRAWL_FACT) is None:
             ledger.runs.set_fact(CRAWL_FACT, uuid.uuid4().hex)
@@ -149,7 +150,7 @@ class Revisits:
         }
 
     def _difference(
-        self, base: Known, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
+        self, base: KnownPage, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
     ) -> Difference:
         """Return how a page differs from what is known of it."""
         content = fields["content"]
@@ -184,7 +185,7 @@ class Revisits:
 
     def _is_recut(
         self,
-        base: Known,
+        base: KnownPage,
         before: str,
         fields: Mapping[str, Any],
         page: Page,
@@ -202,7 +203,7 @@ class Revisits:
                 return True
         return is_recut(old, before, page, fields["content"])
 
-    def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[Known | None, str]:
+    def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
         """Return the known page that permanently redirected to this one, or had its address and
         now names another canonical one, and which of these it was.
         """
@@ -217,7 +218,7 @@ class Revisits:
 
     # Pages that do not
 
-    def conditional(self, url: str, site: str) -> Known | None:
+    def conditional(self, url: str, site: str) -> KnownPage | None:
         """Return what is known of the page at an address that may be asked for only if it has
         changed: it has validators, all of it is kept, and its server is to be believed.
         """
@@ -307,7 +308,7 @@ class Revisits:
         known = self._history.page(page_id(url))
         if known is not None and known.state in (LIVE, MOVED):
             return True
-        return bool(self._history.owner(page_id(url)))
+        return bool(self._history.original_of(page_id(url)))
 
     def unseen(self) -> Iterator[str]:
         """Yield the addresses of known pages that have not come in this crawl, but those that were
@@ -346,8 +347,8 @@ class Revisits:
             for place in places:
                 takeover.count(site, place)
         for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
-            is_settled, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
-            seen = replace(seen, is_settled=is_settled, item=item)
+            is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
+            seen = replace(seen, is_item_known=is_item_known, item=item)
             found = without_counters(refilter.visit(seen), counters)
             visit = takeover.take(losses.as_moved(found, moves))
             self.lastmods.judge(visit)
@@ -374,7 +375,7 @@ class Revisits:
         self._history.close()
 
 
-def _is_live(known: Known | None) -> bool:
+def _is_live(known: KnownPage | None) -> bool:
     return known is not None and known.state == LIVE
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.hold.holder import Holder
     from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 ORPHAN_META_KEY = "contentspider_orphan"
 # The id of the page that was asked for if it has changed; that it is asked for all the same.

@@ -23,7 +23,7 @@ from contentspider.crawl.spider.sitemaps import (
     SITEMAP_DEPTH,
     read_sitemap,
 )
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
 from contentspider.state.ledger.database import LedgerFullError
 

@@ -14,14 +14,14 @@ from w3lib.url import canonicalize_url
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.revisits.canonical import MIN_TEXT_CHARS
 from contentspider.ground.addresses import clean_address
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 

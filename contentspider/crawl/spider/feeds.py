@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from contentspider.state.ledger.schema import host_of
+from contentspider.ground.addresses import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

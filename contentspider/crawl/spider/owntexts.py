@@ -16,8 +16,8 @@ from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.revisits.conditional import ASKING
 from contentspider.ground.addresses import absolute
 from contentspider.site.own.sources import SOURCES, Announced
-from contentspider.state.history.own_texts import OwnAnswer
 from contentspider.state.ledger.database import LedgerFullError
+from contentspider.state.ledger.own_texts import OwnAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -53,7 +53,7 @@ from contentspider.ground.addresses import clean_address
 from contentspider.ground.scope import Scope, crawl_name, several, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.page.input.pdf import can_read, is_pdf
-from contentspider.site.record import page_id
+from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 

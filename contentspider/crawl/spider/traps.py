@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 

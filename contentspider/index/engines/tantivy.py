@@ -32,6 +32,7 @@ try:
 except ImportError as error:
     raise missing("tantivy", "tantivy") from error
 
+from contentspider.ground.atomic import write_atomically
 from contentspider.index.engines.tantivy_terms import (
     ANALYZER,
     SCHEMA,
@@ -41,7 +42,6 @@ from contentspider.index.engines.tantivy_terms import (
     to_stored,
     to_tantivy,
 )
-from contentspider.site.models.folder import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

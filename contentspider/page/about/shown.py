@@ -32,7 +32,7 @@ MIN_KEY_CHARS = 8
 
 DATE_STEP = re.compile(
     r"(?<![a-z])(?:date|datum|fecha|data|time|published?|pubdate|posted|dateline|byline)(?![a-z])"
-    r"|(?:post|entry|article|news|page)[-_]?(?:meta|info|details)|[a-z]Date(?![a-z])",
+    r"|(?:post|entry|article|news|page)[-_]?(?:meta|info|details)|[a-z]Date(?![a-z])"
 )
 
 CHANGED = re.compile(

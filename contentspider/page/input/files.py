@@ -7,14 +7,14 @@ import re
 from typing import TYPE_CHECKING
 
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
-from contentspider.page.document import Page
 from contentspider.page.input.body import is_binary
+from contentspider.page.input.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
 
 logger = logging.getLogger(__name__)
 

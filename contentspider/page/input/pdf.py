@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 

@@ -8,14 +8,14 @@ box (``bound``). It may bring the text that is its content (``gold``).
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.jsonlines import json_lines
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block, PageBlocks, clean_text, element_key
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,16 +33,9 @@ def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
     """Yield the pages as `read_rendered` does, each with the gold text that its record brings."""
     number = 1
     try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8")
-        ) as lines:
-            for line in lines:
-                if line.strip():
-                    record = json.loads(line)
-                    yield rendered_page(record), record.get("gold")
-                number += 1
+        for number, line in json_lines(path):  # noqa: B007 - the error names it
+            record = json.loads(line)
+            yield rendered_page(record), record.get("gold")
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         raise ContentSpiderError(
             f"{path}:{number}: not a rendered page ({error!r}); see"

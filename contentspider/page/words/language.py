@@ -14,65 +14,19 @@ if TYPE_CHECKING:
 
 MAX_TAG_CHARS = 35
 # What pages write where a tag belongs: names of languages, and codes of countries.
-NAMES = {
-    "arabic": "ar",
-    "bulgarian": "bg",
-    "català": "ca",
-    "catalan": "ca",
-    "chinese": "zh",
-    "cn": "zh",
-    "croatian": "hr",
-    "czech": "cs",
-    "cz": "cs",
-    "danish": "da",
-    "dansk": "da",
-    "deutsch": "de",
-    "dk": "da",
-    "dutch": "nl",
-    "english": "en",
-    "español": "es",
-    "espanol": "es",
-    "finnish": "fi",
-    "français": "fr",
-    "francais": "fr",
-    "french": "fr",
-    "german": "de",
-    "greek": "el",
-    "hebrew": "he",
-    "hindi": "hi",
-    "hungarian": "hu",
-    "indonesian": "id",
-    "italian": "it",
-    "italiano": "it",
-    "japanese": "ja",
-    "jp": "ja",
-    "korean": "ko",
-    "magyar": "hu",
-    "nederlands": "nl",
-    "norwegian": "no",
-    "persian": "fa",
-    "polish": "pl",
-    "polski": "pl",
-    "portuguese": "pt",
-    "português": "pt",
-    "portugues": "pt",
-    "romanian": "ro",
-    "russian": "ru",
-    "русский": "ru",
-    "spanish": "es",
-    "suomi": "fi",
-    "svenska": "sv",
-    "swedish": "sv",
-    "thai": "th",
-    "turkish": "tr",
-    "türkçe": "tr",
-    "ua": "uk",
-    "ukrainian": "uk",
-    "vietnamese": "vi",
-    "日本語": "ja",
-    "中文": "zh",
-    "한국어": "ko",
-}
+NAMES = dict(
+    pair.split("=")
+    for pair in (
+        "arabic=ar bulgarian=bg català=ca catalan=ca chinese=zh cn=zh croatian=hr czech=cs cz=cs"
+        " danish=da dansk=da deutsch=de dk=da dutch=nl english=en español=es espanol=es"
+        " finnish=fi français=fr francais=fr french=fr german=de greek=el hebrew=he hindi=hi"
+        " hungarian=hu indonesian=id italian=it italiano=it japanese=ja jp=ja korean=ko magyar=hu"
+        " nederlands=nl norwegian=no persian=fa polish=pl polski=pl portuguese=pt português=pt"
+        " portugues=pt romanian=ro russian=ru русский=ru spanish=es suomi=fi svenska=sv"
+        " swedish=sv thai=th turkish=tr türkçe=tr ua=uk ukrainian=uk vietnamese=vi 日本語=ja"
+        " 中文=zh 한국어=ko"
+    ).split()
+)
 NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
 
 # A language is told from this much text: more costs time (a millisecond a thousand characters) and

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 SCHEMA = 1
 # What makes a block a comment to the prior. In a forum the same names stand on what the page is
@@ -57,7 +57,7 @@ class Prior:
     pages are of kinds that sites rarely show, shops and services above all; sites show a kind of
     page in many templates and languages. *digest* is a short name of the contents.
 
-    >>> from contentspider.page.document import Page
+    >>> from contentspider.page.input.page import Page
     >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
     >>> named, unnamed = Prior.shipped().judge([page])
     >>> bool(named[0] < named[1])

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from contentspider.page.text import SENTENCE_END
 from contentspider.page.words.names import step_tag
-from contentspider.site.vote.slots import step_names
+from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from contentspider.page.blocks import Block, PageBlocks
-    from contentspider.site.vote.slots import SlotTable
+    from contentspider.site.slots import SlotTable
 
     Feature = tuple[str, ...]
     Row = list["Group"]

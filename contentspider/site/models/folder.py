@@ -2,14 +2,12 @@
 
 Both are JSON. A crash leaves the old or the new model, never a mixture. The folder of a site has
 the manifest of its present model, whose weights are in one of its
-`contentspider.site.models.generations`; each of these is such a folder by itself, and so are those
-of earlier versions.
+`contentspider.site.models.generations`; each of these is such a folder by itself.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -24,21 +22,6 @@ WEIGHTS = "weights.json"
 GENERATIONS = "generations"
 # What a manifest may name: a file beside it, or in the folder of a generation.
 INSIDE = re.compile(rf"(?:{GENERATIONS}/[0-9]+/)?[^/\\\0]+")
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write *data* to *path* so that a reader, or a crash, sees the old file or the whole new
-    one.
-    """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def dump_manifest(manifest: dict[str, object]) -> bytes:

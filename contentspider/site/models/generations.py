@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import errno
 import shutil
-from datetime import datetime, timezone
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from contentspider.ground.atomic import write_atomically
 from contentspider.ground.errors import StateError
+from contentspider.ground.times import now
 from contentspider.site.models.folder import (
     GENERATIONS,
     MANIFEST,
@@ -23,7 +24,6 @@ from contentspider.site.models.folder import (
     dump_manifest,
     read_manifest,
     read_model,
-    write_atomically,
 )
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ class Generations:
         return self._root / str(number)
 
     def present(self) -> int:
-        """Return the number of the present generation, 0 if there is none, or it is of an earlier
-        version.
-        """
+        """Return the number of the present generation, 0 if there is none."""
         try:
             number = read_manifest(self.folder).get("generation")
         except (FileNotFoundError, StateError):
@@ -109,12 +107,11 @@ class Generations:
         digest = sha256(weights).hexdigest()
         try:
             with self.lock():
-                self._adopt()
                 if self._has({**manifest, "sha256": digest}):
                     return self.present()
                 number = max(self.numbers(), default=0) + 1
                 reason = reason or (RELEARN if number > 1 else FIRST)
-                learned = manifest.get("learned_at") or _now()
+                learned = manifest.get("learned_at") or now()
                 noted = {"generation": number, "learned_at": learned, "reason": reason}
                 if rolled_back_to:
                     noted["rolled_back_to"] = rolled_back_to
@@ -133,18 +130,6 @@ class Generations:
             return _of_model(read_model(self.folder)[0]) == _of_model(manifest)
         except (FileNotFoundError, StateError):
             return False
-
-    def _adopt(self) -> None:
-        """Make a generation of a present model that an earlier version has saved."""
-        try:
-            manifest, weights = read_model(self.folder)
-        except (FileNotFoundError, StateError):
-            return
-        if "generation" not in manifest:
-            number = max(self.numbers(), default=0) + 1
-            noted = {"generation": number, **_of_model(manifest)}
-            self._write(number, noted, weights, str(manifest["sha256"]))
-            self._switch(number)
 
     def _write(self, number: int, manifest: dict[str, object], weights: bytes, digest: str) -> None:
         """Write a generation, which is there when it is whole."""
@@ -168,8 +153,6 @@ class Generations:
         for number in self.numbers()[:-keep]:
             self.path(number).rename(self._root / f".{number}.partial")
         self._clear()
-        for path in self.folder.glob("weights-*.json"):  # of an earlier version
-            path.unlink(missing_ok=True)
 
     def _clear(self) -> None:
         """Delete what is no generation any more, or was to be one when its writer was killed."""
@@ -179,7 +162,3 @@ class Generations:
 
 def _of_model(manifest: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in manifest.items() if name not in OF_GENERATION}
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
-from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,25 +12,21 @@ import numpy as np
 
 from contentspider.ground.errors import StateError
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.page.write.markdown import to_markdown
-from contentspider.page.write.markup import to_html
-from contentspider.page.write.output import to_text
 from contentspider.site.guess import mean_of_odds
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.judge.prior import Prior
-from contentspider.site.labels import VOTES
 from contentspider.site.models.counts import count_prose, kept_chars, sureness
 from contentspider.site.models.folder import read_model
 from contentspider.site.models.generations import Generations
 from contentspider.site.models.memory import OUTLINE_BYTES, outline_key, page_key, unpack
-from contentspider.site.models.pagetype import page_type
-from contentspider.site.models.reference import Usual
+from contentspider.site.models.record import Extraction
+from contentspider.site.models.reference import Baseline
 from contentspider.site.models.summary import SlotSummary
 from contentspider.site.own.quality import Quality
-from contentspider.site.record import page_fields, page_language
-from contentspider.site.title import page_title
-from contentspider.site.vote.slots import SlotTable
+from contentspider.site.pagetype import page_type
+from contentspider.site.slots import SlotTable
+from contentspider.site.vote.labels import VOTES
 
 if TYPE_CHECKING:
     import os
@@ -39,8 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.blocks import Block
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.judge.classifier import Classifier
 
 SCHEMA = 4
@@ -57,77 +51,6 @@ UNSEEN_SHARE = 0.5
 MAX_PATHS = 20_000
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Extraction:
-    """What a model makes of a page.
-
-    *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
-    *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
-    *page_type* is article, listing, form or other. *site* and *model_version* name the model.
-    *by_prior* says that the model knows too little of such a page: the general prior had a say;
-    *is_guess*, that even so the prior was sure of none of it (`contentspider.site.guess`).
-
-    >>> from contentspider import Page, SiteLearner
-    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
-    >>> page = Page.from_html(html * 3, "/tea")
-    >>> extraction = SiteLearner("example.org").fit([page]).extract(page)
-    >>> extraction.title, extraction.kept.tolist()[:2]
-    ('Tea', [False, True])
-    >>> extraction.to_dict()["url"]
-    '/tea'
-    """
-
-    page: Page
-    kept: NDArray[np.bool_]
-    probabilities: NDArray[np.float32]
-    confidence: float
-    page_type: str
-    site: str
-    model_version: str
-    by_prior: bool = False
-    is_guess: bool = False
-
-    @property
-    def blocks(self) -> list[Block]:
-        """Return the kept blocks in reading order."""
-        return list(compress(self.page.content.blocks, self.kept.tolist()))
-
-    @property
-    def title(self) -> str:
-        """Return the page's title without the site's name."""
-        return page_title(self.page)
-
-    @property
-    def language(self) -> str:
-        """Return the page's language as a tag of BCP 47, empty if it cannot be told."""
-        return page_language(self.page, self.blocks)
-
-    @property
-    def text(self) -> str:
-        """Return the kept text, one block a line."""
-        return to_text(self.blocks)
-
-    @property
-    def markdown(self) -> str:
-        """Return the kept blocks as Markdown."""
-        return to_markdown(self.blocks, self.page.base)
-
-    @property
-    def html(self) -> str:
-        """Return the kept blocks as HTML, without the page's template."""
-        return to_html(self.blocks, self.page.base)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the fields of `ContentItem` (docs/items.md) as JSON values."""
-        return page_fields(self.page, self.site, self, self.model_version)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Extraction of {self.page.url!r}: {self.page_type}, {int(self.kept.sum())} of"
-            f" {len(self.kept)} blocks kept, confidence {self.confidence:.2f}>"
-        )
-
-
 @dataclass(slots=True, repr=False)
 class SiteModel:
     """What was learned of a site; `extract` filters a page with it.
@@ -137,9 +60,9 @@ class SiteModel:
     entries, *features* the feature sets that the classifier decides by. *decided* is what was
     decided on the pages that it was learned from (`contentspider.site.models.memory`); *judge* is
     the prior that judges pages of which the model knows too little (None: the shipped one); *prior*
-    is the digest of the one that labelled those it was learned from, *usual* what is usual of these
-    (None: it is not known), *quality* how good it is, measured or predicted (None: neither).
-    *learned_at* is when, ISO 8601.
+    is the digest of the one that labelled those it was learned from, *baseline* what later pages
+    are compared with (None: it is not known), *quality* how good it is, measured or predicted
+    (None: neither). *learned_at* is when, ISO 8601.
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -162,7 +85,7 @@ class SiteModel:
     teasers: frozenset[str] = frozenset()
     decided: dict[str, str] = field(default_factory=dict)
     judge: Prior | None = None
-    usual: Usual | None = field(default=None, compare=False)
+    baseline: Baseline | None = field(default=None, compare=False)
     quality: Quality | None = field(default=None, compare=False)
     learned_at: str = field(default="", compare=False)
     _table: SlotTable = field(init=False)
@@ -300,15 +223,7 @@ class SiteModel:
         seen = None if is_strange else self._seen()
         confidence = sureness(page.content, probabilities.tolist(), seen, self._is_seen)
         return Extraction(
-            page,
-            kept,
-            probabilities,
-            confidence,
-            kind,
-            self.site,
-            self.version,
-            by_prior,
-            is_guess,
+            page, kept, probabilities, confidence, kind, self.site, self.version, by_prior, is_guess
         )
 
     def dump_weights(self) -> bytes:
@@ -335,7 +250,7 @@ class SiteModel:
             "pages": self.pages,
             "prior": self.prior,
             "learned_at": self.learned_at,
-            "usual": asdict(self.usual) if self.usual is not None else None,
+            "baseline": asdict(self.baseline) if self.baseline is not None else None,
             "quality": self.quality.to_record() if self.quality is not None else None,
             "summary": [asdict(slot) for slot in self.summary],
         }
@@ -368,10 +283,10 @@ class SiteModel:
                 classifier=CLASSIFIERS.load(name).load(record["classifier"]),
                 classifier_name=name,
                 summary=[SlotSummary.parse(slot) for slot in summary],
-                prior=str(manifest.get("prior", "")),
-                learned_at=str(manifest.get("learned_at", "")),
-                usual=Usual.parse(manifest["usual"]) if manifest.get("usual") else None,
-                quality=Quality.parse(manifest["quality"]) if manifest.get("quality") else None,
+                prior=str(manifest["prior"]),
+                learned_at=str(manifest["learned_at"]),
+                baseline=Baseline.parse(manifest["baseline"]) if manifest["baseline"] else None,
+                quality=Quality.parse(manifest["quality"]) if manifest["quality"] else None,
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
                 decided=decided,

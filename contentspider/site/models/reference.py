@@ -1,4 +1,4 @@
-"""What is usual of the pages that a model was learned from, against which later ones are held."""
+"""The baseline of a model: how its own pages come out, with which later ones are compared."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from contentspider.site.models.counts import kept_chars, sureness
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # Of pages with less prose, in characters, nothing is said.
 MIN_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Usual:
+class Baseline:
     """The median *confidence* of a classifier on the pages that it learned from, and the share of
     pages that come out *empty* by their main slot, where most of their prose stands (0 if it is not
     named).
@@ -32,8 +32,8 @@ class Usual:
     @classmethod
     def of(
         cls, decided: Iterable[tuple[Page, list[float]]], slot_of: Callable[[str], str]
-    ) -> Usual:
-        """Return what is usual of pages, each with the probabilities of its blocks."""
+    ) -> Baseline:
+        """Return the baseline of pages, each with the probabilities of its blocks."""
         pages: Counter[str] = Counter()
         empty: Counter[str] = Counter()
         confidences = []
@@ -47,7 +47,7 @@ class Usual:
         return cls(round(median(confidences), 4), shares)
 
     @classmethod
-    def parse(cls, record: Any) -> Usual:
+    def parse(cls, record: Any) -> Baseline:
         """Return what `dataclasses.asdict` made a record of; raises ValueError and its like."""
         empty = {str(slot): float(share) for slot, share in record["empty"].items()}
         return cls(float(record["confidence"]), empty)

@@ -1,5 +1,5 @@
-"""What a site publishes of its own pages outside of its template, and what it tells of them.
+"""Own texts: what a site publishes of its own pages outside of its template.
 
-A feed, an answer of the content system or a search index spell out the text of pages: own texts
-(`texts`), read by sources (`sources`). Against the blocks of a page they tell which are content.
+A feed, an answer of the content system or a search index have the text of pages (`texts`), read by
+sources (`sources`). Compared with the blocks of a page they show which are content.
 """

@@ -1,8 +1,9 @@
-"""The judge of blocks adapted to one site, by what the site tells of its own pages.
+"""The judge of blocks adapted to one site, by the site's own texts.
 
-The prior was trained on other sites. What is strange about this one is learned from the told
-blocks: a linear correction of the prior's log odds by the same features (logistic regression with
-the log odds as offset), which is nothing where nothing is told. Without a prior it is the judge.
+The prior was trained on other sites. What is special about this one is learned from the blocks that
+own texts label: a linear correction of the prior's log odds by the same features (logistic
+regression with the log odds as offset). It is 0 where nothing is labelled. Without a prior it is
+the judge.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 # What a weight of the correction costs: 1 to 20 measure alike (docs/results.md).
 PENALTY = 5.0
 INTERCEPT_PENALTY = 0.05
-# Pages that must be told of for half of the correction to hold: one tells little, ten most.
+# Pages with labels after which half of the correction counts: one shows little, ten show most.
 TRUSTED_PAGES = 1.0
 MAX_STEPS = 50
-# What a block of a told page counts of which nothing is told, and which is judged as before.
+# The weight of a block without a label on a page with labels: it keeps its judgement.
 UNKNOWN_WEIGHT = 0.3
 
 
@@ -40,23 +41,23 @@ def correction(
     judged: Floats | None = None,
     odds: Floats | float = 0.0,
 ) -> Floats:
-    """Return what is to be added to the log *odds* of each block by what the site tells.
+    """Return what the labels of *evidence* add to the log *odds* of each block.
 
-    *features* has a row a block. It is 0 everywhere if content is not told from the rest. On pages
-    of no kind that is told of, it speaks for blocks, never against them; and on those that are,
-    blocks of which nothing is told are to stay what they are *judged* to be. None: there is no
-    judge, and what is returned is all that is known, of every page.
+    *features* has a row a block. It is 0 everywhere unless both content and noise are labelled. On
+    pages unlike those with labels it is never negative. Blocks without a label on pages with labels
+    are to stay what they are *judged* to be. None: there is no judge, and the result is all that is
+    known, of every page.
     """
     known = evidence.known
-    content = evidence.told[known] > 0.5
+    content = evidence.labels[known] > 0.5
     if content.all() or not content.any():
         return np.zeros(len(features))
     rows = _standardised(features)
     weights = np.where(known, site.weights, 0)
-    labels = evidence.told
+    labels = evidence.labels
     if judged is not None:
         weights = site.weights * np.where(known, 1, UNKNOWN_WEIGHT)
-        labels = np.where(known, evidence.told, judged)
+        labels = np.where(known, evidence.labels, judged)
     chosen = np.flatnonzero(np.isin(site.pages, list(evidence.pages)) & (weights > 0))
     content = labels[chosen] > 0.5
     weights = _balanced(weights[chosen], content)
@@ -65,9 +66,9 @@ def correction(
     added = rows @ found[:-1].astype(np.float32) + found[-1]
     if judged is None:
         return np.asarray(added)
-    told_of = _of_a_kind(site, evidence)[site.pages]
+    is_alike = _of_a_kind(site, evidence)[site.pages]
     pages = len(evidence.pages)
-    added = np.where(told_of, added, np.maximum(added, 0))
+    added = np.where(is_alike, added, np.maximum(added, 0))
     return np.asarray(added * (pages / (pages + TRUSTED_PAGES)))
 
 
@@ -84,10 +85,10 @@ def _balanced(weights: Floats, content: Bools) -> Floats:
 
 
 def _of_a_kind(site: SiteBlocks, evidence: Evidence) -> Bools:
-    """Return for each page whether it has text at a place that is told to be content."""
+    """Return for each page whether it has text at a place that is labelled as content."""
     known = evidence.known
-    told = np.where(known, evidence.told - 0.5, 0) * site.weights
-    is_content = np.bincount(site.clusters, told) > 0
+    signs = np.where(known, evidence.labels - 0.5, 0) * site.weights
+    is_content = np.bincount(site.clusters, signs) > 0
     prose = is_content[site.clusters] & (site.chars >= 2 * SENTENCE_CHARS / 3)
     return np.bincount(site.pages, prose, minlength=len(site.contents)) > 0
 

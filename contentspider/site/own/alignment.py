@@ -1,7 +1,7 @@
 """Which blocks of a page an own text repeats: an alignment of their tokens.
 
-An own text differs from its page: the feed has no shortcodes and lazy images, the page has
-lines of plugins. So a block counts as told where the longest common subsequence of all tokens takes
+An own text differs from its page: the feed has no shortcodes and lazy images, the page has lines of
+plugins. So a block counts as repeated where the longest common subsequence of all tokens takes
 nearly all of its tokens; a short one only beside longer ones, since any two texts share short runs.
 """
 
@@ -34,13 +34,13 @@ ANCHOR = 12
 LONG = 5
 # Share of a long block's tokens that the own text must have in order: it may lack a link's label.
 SAME = 0.9
-# Of a block that shares more than this with the own text, but is not the same, nothing is told.
+# Of a block that shares more than this with the own text, but is not the same, nothing is known.
 ALIKE = 0.3
 # Share of a title's tokens, and of a block's, that must be the other's for the block to be a title.
 TITLE = 0.7
-# Blocks beside a long one that is told, up to which a short one is believed.
+# Blocks beside a long one that is repeated, up to which a short one is believed.
 BESIDE = 3
-# An own text of no more tokens may be told by one short block.
+# An own text of no more tokens may be matched by one short block.
 SHORT_TEXT = 8
 # Less of an own text than this on its page: it is another page's, or an earlier version of it.
 COVERED = 0.7
@@ -49,12 +49,12 @@ COVERED = 0.7
 class Alignment(NamedTuple):
     """What an own text says of the blocks of its page; arrays have one entry a block.
 
-    *told* blocks are repeated by it. Of blocks that are *unclear* it says nothing: they are like a
-    part of it, stand in it elsewhere too, or may be the title. *headline* is the number of the
+    *repeated* blocks are in it. *unclear* blocks are like a part of it, stand in it elsewhere too,
+    or may be the title: they get no label. *headline* is the number of the
     block that is the page's headline by the own text's title, -1 if none is.
     """
 
-    told: Bools
+    repeated: Bools
     unclear: Bools
     headline: int
 
@@ -78,15 +78,15 @@ def align(page: PageBlocks, own: OwnText) -> Alignment | None:
         if len(wanted) > SHORT_TEXT:
             return None
         sure = same & ~titles
-    told = sure | (same & _near(sure))
-    if matched[told].sum() < COVERED * len(wanted):
+    repeated = sure | (same & _near(sure))
+    if matched[repeated].sum() < COVERED * len(wanted):
         return None
     spaced = f" {' '.join(wanted)} "
     inside = np.array([bool(block) and f" {' '.join(block)} " in spaced for block in blocks])
-    headline = _headline(page, titles, told)
+    headline = _headline(page, titles, repeated)
     # Which of several titles is the headline is known: the others are bread crumbs and the like.
     unclear = (share >= ALIKE) | inside if headline >= 0 else (share >= ALIKE) | inside | titles
-    return Alignment(told, ~told & unclear, headline)
+    return Alignment(repeated, ~repeated & unclear, headline)
 
 
 def _near(sure: Bools) -> Bools:
@@ -113,11 +113,11 @@ def _titles(blocks: Sequence[list[str]], title: list[str]) -> Bools:
     )
 
 
-def _headline(page: PageBlocks, titles: Bools, told: Bools) -> int:
+def _headline(page: PageBlocks, titles: Bools, repeated: Bools) -> int:
     """Return the number of the title that stands before the text: the last heading, or if none is
     one the first block; -1 if there is none.
     """
-    first = int(np.argmax(told))
+    first = int(np.argmax(repeated))
     before = np.flatnonzero(titles[: first + 2]).tolist()
     headings = [number for number in before if page.blocks[number].tag in HEADINGS]
     return headings[-1] if headings else before[0] if before else -1

@@ -1,7 +1,7 @@
-"""What own texts tell of all blocks of a site, and whether each source tells whole texts.
+"""Labels for the blocks of a site by its own texts, and whether each source has whole texts.
 
-An excerpt tells only what is content; a whole text tells of every other block of its page that it
-is none. Which of the two a source gives is decided by evidence, over all pages that it tells of.
+An excerpt shows only what is content; with a whole text every other block of its page is noise.
+Which of the two a source has is decided over all pages that it has texts of.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]
 
-# Of a source's pages so much of the slots that it tells of is told in the median, and so much of
-# what else may be content: its texts are whole.
+# A source's texts are whole if, in the median of its pages, they have this share of the text in
+# their slots, and this share of the page's other prose.
 WHOLE_SLOTS = 0.95
 WHOLE_PROSE = 0.5
-# And at least so much on a page that a whole text tells of.
+# And at least this share on a page that a whole text labels.
 WHOLE_PAGE = 0.7
-# A source that tells mostly of blocks that nobody else takes for content is wrong, or hostile.
+# A source whose texts are mostly blocks that the prior takes for noise is wrong, or hostile.
 BELIEVED = 0.3
 # Nor is one whose texts are the template's to a larger share than this: pages, not texts.
 MAX_TEMPLATE = 0.1
@@ -45,8 +45,8 @@ COMMON_PAGES = 2
 
 
 class SourceReport(NamedTuple):
-    """What became of a source: how many pages it tells of, and whether its texts are *whole*; those
-    of one that is not *believed* count for nothing.
+    """What became of a source: how many pages it has texts of, and whether they are *whole*. The
+    texts of one that is not *believed* count for nothing.
     """
 
     source: str
@@ -57,36 +57,36 @@ class SourceReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a site's own texts tell of its blocks.
+    """The labels of a site's blocks by its own texts.
 
-    *told* has an entry a block: 1 (content), 0 (none) or NaN (unknown). *pages* are the numbers of
-    the pages of which anything is told, *whole* those of which everything is, each with its own
-    text. *sources* says what became of each source.
+    *labels* has an entry a block: 1 (content), 0 (noise) or NaN (unknown). *pages* are the numbers
+    of the pages with any label, *whole* those with a whole own text, each with that text. *sources*
+    says what became of each source.
     """
 
-    told: Floats
+    labels: Floats
     pages: frozenset[int] = frozenset()
     whole: Mapping[int, OwnText] = field(default_factory=dict)
     sources: Sequence[SourceReport] = ()
 
     @property
     def known(self) -> Bools:
-        """Return of which blocks something is told."""
-        return ~np.isnan(self.told)
+        """Return which blocks have a label."""
+        return ~np.isnan(self.labels)
 
     def without(self, pages: frozenset[int], site: SiteBlocks) -> Evidence:
-        """Return the same without what is told of some *pages*."""
+        """Return the same without the labels of some *pages*."""
         hidden = np.isin(site.pages, list(pages))
         return Evidence(
-            np.where(hidden, np.nan, self.told),
+            np.where(hidden, np.nan, self.labels),
             self.pages - pages,
             {number: own for number, own in self.whole.items() if number not in pages},
             self.sources,
         )
 
 
-class _Told(NamedTuple):
-    """What one own text tells of its page, whose blocks begin at *start*."""
+class _Aligned(NamedTuple):
+    """One own text beside its page, whose blocks begin at *start*."""
 
     page: int
     start: int
@@ -101,7 +101,7 @@ class _Told(NamedTuple):
 def gather_evidence(
     site: SiteBlocks, own_texts: Mapping[int, Sequence[OwnText]], judged: Floats
 ) -> Evidence:
-    """Return what the *own_texts* of pages, by the pages' numbers, tell of the blocks of a site.
+    """Return the labels of a site's blocks by the *own_texts* of its pages, by the pages' numbers.
 
     *judged* is for each block how probably it is content by what is known without them; where they
     contradict it throughout, they are not believed.
@@ -109,17 +109,18 @@ def gather_evidence(
     pages = count_pages(site.texts, site.originals)[site.texts]
     common = np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
     template = np.asarray(pages > max(COMMON_PAGES, TEMPLATE_SHARE * site.distinct_pages))
-    by_source: dict[str, list[_Told]] = {}
+    by_source: dict[str, list[_Aligned]] = {}
     starts = np.searchsorted(site.pages, np.arange(len(site.contents) + 1)).tolist()
     for page, texts in own_texts.items():
         for own in texts:
             start, end = starts[page], starts[page + 1]
-            if (told := _tell(site, page, start, end, own, common, template, judged)) is not None:
-                by_source.setdefault(own.source, []).append(told)
+            aligned = _align_page(site, page, start, end, own, common, template, judged)
+            if aligned is not None:
+                by_source.setdefault(own.source, []).append(aligned)
     return _sum_up(site, by_source)
 
 
-def _tell(
+def _align_page(
     site: SiteBlocks,
     page: int,
     start: int,
@@ -128,34 +129,34 @@ def _tell(
     common: Bools,
     template: Bools,
     judged: Floats,
-) -> _Told | None:
+) -> _Aligned | None:
     found = align(site.contents[page], own)
     if found is None:
         return None
     here = slice(start, end)
-    weights = site.weights[here] * found.told
+    weights = site.weights[here] * found.repeated
     template_share = float(weights[template[here]].sum() / weights.sum())
     doubtful = shared = common[here]
     if own.source.startswith(MARKED):
         doubtful = shared | (judged[here] < 0.5)
     found = found._replace(
-        told=found.told & ~doubtful, unclear=found.unclear | doubtful & found.told
+        repeated=found.repeated & ~doubtful, unclear=found.unclear | doubtful & found.repeated
     )
-    if not found.told.any():
+    if not found.repeated.any():
         return None
     chars, clear = site.chars[here], ~found.unclear
     slots = np.array(site.slots[start:end])
-    long = found.told & (chars >= SENTENCE_CHARS / 2)
-    beside = np.isin(slots, slots[long if long.any() else found.told]) & clear
+    long = found.repeated & (chars >= SENTENCE_CHARS / 2)
+    beside = np.isin(slots, slots[long if long.any() else found.repeated]) & clear
     likely = (judged[here] >= 0.5) & (chars >= SENTENCE_CHARS) & clear & ~shared
-    weights = site.weights[here] * found.told
-    return _Told(
+    weights = site.weights[here] * found.repeated
+    return _Aligned(
         page,
         start,
         own,
         found,
-        _share(chars, found.told & beside, beside),
-        _share(chars, found.told & likely, likely),
+        _share(chars, found.repeated & beside, beside),
+        _share(chars, found.repeated & likely, likely),
         float((weights * judged[here]).sum() / weights.sum()),
         template_share,
     )
@@ -166,40 +167,40 @@ def _share(chars: Floats, part: Bools, whole: Bools) -> float:
     return float(chars[part].sum() / total) if total else 1.0
 
 
-def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Told]]) -> Evidence:
+def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Evidence:
     labels = np.full(len(site.chars), np.nan)
     pages: set[int] = set()
     whole: dict[int, OwnText] = {}
     reports = []
     for source, texts in by_source.items():
         is_whole = (
-            median(told.slots_share for told in texts) >= WHOLE_SLOTS
-            and median(told.prose_share for told in texts) >= WHOLE_PROSE
+            median(each.slots_share for each in texts) >= WHOLE_SLOTS
+            and median(each.prose_share for each in texts) >= WHOLE_PROSE
         )
         is_believed = (
-            median(told.belief for told in texts) >= BELIEVED
-            and median(told.template_share for told in texts) <= MAX_TEMPLATE
+            median(each.belief for each in texts) >= BELIEVED
+            and median(each.template_share for each in texts) <= MAX_TEMPLATE
         )
         reports.append(SourceReport(source, len(texts), is_whole, is_believed))
-        for told in texts if is_believed else ():
+        for each in texts if is_believed else ():
             is_all = (
-                is_whole and told.slots_share >= WHOLE_PAGE and (told.prose_share >= WHOLE_PROSE)
+                is_whole and each.slots_share >= WHOLE_PAGE and (each.prose_share >= WHOLE_PROSE)
             )
-            # Of several sources the first that tells all.
-            if told.page in whole or (told.page in pages and not is_all):
+            # Of several sources the first with a whole text.
+            if each.page in whole or (each.page in pages and not is_all):
                 continue
-            pages.add(told.page)
+            pages.add(each.page)
             if is_all:
-                whole[told.page] = told.own
-            end = told.start + len(told.found.told)
-            labels[told.start : end] = _labels(told.found, is_all)
+                whole[each.page] = each.own
+            end = each.start + len(each.found.repeated)
+            labels[each.start : end] = _labels(each.found, is_all)
     return Evidence(labels, frozenset(pages), whole, tuple(reports))
 
 
 def _labels(found: Alignment, is_whole: bool) -> Floats:
-    labels = np.full(len(found.told), 0.0 if is_whole else np.nan)
+    labels = np.full(len(found.repeated), 0.0 if is_whole else np.nan)
     labels[found.unclear] = np.nan
-    labels[found.told] = 1.0
+    labels[found.repeated] = 1.0
     if found.headline >= 0:
         labels[found.headline] = 1.0
     return labels

@@ -13,7 +13,7 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 SCHEME = re.compile(r"^(?:[a-z][a-z0-9+.-]*:)?//(?:www\.)?", re.IGNORECASE)
 INDEX = re.compile(r"(?:^|/)index\.(?:html?|php|xhtml)$", re.IGNORECASE)
@@ -48,8 +48,8 @@ def by_page(pages: Sequence[Page], own_texts: Iterable[OwnText]) -> dict[int, li
     """Return the own texts of each page, by its number among *pages*, in the order in which they
     come.
 
-    A source that has several texts for one page speaks of its parts (comments), and is not heard
-    on it.
+    A source that has several texts for one page has texts of its parts (comments): they are left
+    out.
     """
     numbers: dict[str, int] = {}
     for number, page in enumerate(pages):

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.floating[Any]]
 
-# Fewer told pages than this measure nothing: half of them are held back, and what is left must be
-# enough to contradict the vote (`contentspider.site.own.vote.SURE_PAGES`).
+# Fewer pages with whole own texts measure nothing: half of them are held back, and what is left
+# must be enough to contradict the vote (`contentspider.site.own.vote.SURE_PAGES`).
 MIN_PAGES = 6
 WORST = 3
 
@@ -80,18 +80,18 @@ class Quality:
 
 
 def measure(vote: OwnVote) -> Quality | None:
-    """Return how well the pages that a site tells of are kept by what it tells of the others; None
-    if it tells of too few.
+    """Return how well pages with whole own texts are kept by the own texts of the others; None if
+    there are too few.
 
     The page's title is neither asked for nor held against.
     """
     evidence, site = vote.evidence, vote.site
-    told = sorted(evidence.whole)
-    if len(told) < MIN_PAGES:
+    pages = sorted(evidence.whole)
+    if len(pages) < MIN_PAGES:
         return None
     starts = np.searchsorted(site.pages, np.arange(len(vote.sample) + 1)).tolist()
     scores = {}
-    for half in (told[::2], told[1::2]):
+    for half in (pages[::2], pages[1::2]):
         found = vote.probabilities(evidence.without(frozenset(half), site))
         for page in half:
             kept = found[starts[page] : starts[page + 1]] > 0.5
@@ -100,12 +100,12 @@ def measure(vote: OwnVote) -> Quality | None:
             scores[page] = text_score(text, own.text, own.title)
     columns = zip(*scores.values(), strict=True)
     precision, recall, f1 = (round(mean(column), 4) for column in columns)
-    worst = sorted(told, key=lambda page: scores[page].f1)[:WORST]
+    worst = sorted(pages, key=lambda page: scores[page].f1)[:WORST]
     return Quality(
         f1,
         precision,
         recall,
-        len(told),
+        len(pages),
         tuple(WorstPage(vote.sample[page].url, round(scores[page].f1, 4)) for page in worst),
     )
 

@@ -16,9 +16,9 @@ MAX_TEXTS = 200
 class OwnText:
     """What a site publishes of one page: *text*, a paragraph a line, without markup.
 
-    *url* is the page's address, *source* says who tells it: a kind and, if it has one, an address
-    (``feed https://example.org/feed``). What else is known of the page may be empty: dates are
-    ISO 8601.
+    *url* is the page's address, *source* says where it comes from: a kind and, if it has one, an
+    address (``feed https://example.org/feed``). What else is known of the page may be empty: dates
+    are ISO 8601.
     """
 
     url: str

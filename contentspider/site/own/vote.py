@@ -1,8 +1,8 @@
-"""The vote of a site that also hears what the site tells of its own pages.
+"""The vote of a site with the evidence of its own texts.
 
 Three steps, each as far as there is evidence: the judge of blocks is adapted to the site
 (`contentspider.site.own.adaptation`); its votes are summed over all pages, as always
-(`contentspider.site.vote.votes`); and a linear SVM that was trained on the pages that are told of
+(`contentspider.site.vote.votes`); and a linear SVM that was trained on the pages with labels
 decides in the clusters that they have. The last is Algorithm 1 with the own texts as descriptions:
 a cluster is content as far as its blocks repeat them, over all pages.
 """
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.judge.prior import Prior
     from contentspider.site.judge.rows import Row
     from contentspider.site.own.texts import OwnText
     from contentspider.site.vote.blocks import SiteBlocks
-    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
 
     Floats = NDArray[np.floating[Any]]
 
-# Told pages on which a cluster must stand for what is told there to weigh 2 to 3.
+# Pages with labels on which a cluster must stand for these to weigh 2 to 3.
 TRUSTED_PAGES = 1.5
 # What the vote is sure of by itself.
 SURE = 0.9
-# Told pages that can contradict it: on one or two, a place may stand for another.
+# Pages with labels that can contradict it: on one or two, a place may stand for another.
 SURE_PAGES = 3
-# Of a sample with more blocks the features would fill the memory: nothing is heard of it.
+# Of a sample with more blocks the features would fill the memory: own texts are not used.
 MAX_BLOCKS = 100_000
 # The longest odds: those of `log_odds`.
 MAX_ODDS = 4.6
@@ -64,19 +64,19 @@ class OwnVote:
         prior: Prior | None,
         own_texts: Mapping[int, Sequence[OwnText]],
         voters: Sequence[Voter],
-        rules: Sequence[Rule],
+        objections: Sequence[Objection],
     ) -> None:
         self.sample, self.site = sample, site
-        self._voters, self._rules = voters, rules
+        self._voters, self._objections = voters, objections
         self._has_prior = prior is not None
         if prior is not None:
             self._named, self._unnamed = prior.judge(sample)
-            self.unheard: Floats = self._vote(self._named, self._unnamed)
+            self.plain_vote: Floats = self._vote(self._named, self._unnamed)
         else:
             self._named = self._unnamed = np.full(len(site.chars), 0.5, dtype=np.float32)
-            self.unheard = _unrepeated_prose(site)
+            self.plain_vote = _unrepeated_prose(site)
         self.evidence = (
-            gather_evidence(site, own_texts, self.unheard)
+            gather_evidence(site, own_texts, self.plain_vote)
             if own_texts and len(site.chars) <= MAX_BLOCKS
             else Evidence(np.full(len(site.chars), np.nan))
         )
@@ -85,52 +85,52 @@ class OwnVote:
         """Return for each block how probably it is content, by *evidence* that is this site's, or a
         part of it.
 
-        Only whole texts are heard: an excerpt does not tell what is none. Without any it is the
-        vote that hears nothing (`unheard`); and what that is sure of falls only at places that are
-        told to be none, on several pages.
+        Only whole texts count: an excerpt does not show what is noise. Without any it is the vote
+        without own texts (`plain_vote`); and what that is sure of is overruled only at places that
+        are labelled as noise on several pages.
         """
         if not evidence.whole:
-            return self.unheard
+            return self.plain_vote
         if excerpts := evidence.pages - evidence.whole.keys():
             evidence = evidence.without(frozenset(excerpts), self.site)
         named, unnamed = log_odds(self._named), log_odds(self._unnamed)
-        judged = self.unheard if self._has_prior else None
+        judged = self.plain_vote if self._has_prior else None
         added = correction(self.site, self._features, evidence, judged, named)
         voted = self._vote(_probability(named + added), _probability(unnamed + added))
-        told_pages = self._told_pages(self.site.clusters, evidence)
-        trust = told_pages / (told_pages + TRUSTED_PAGES)
-        odds = (1 - trust) * log_odds(voted) + trust * self._told_odds(evidence, voted)
+        pages = self._labelled_pages(self.site.clusters, evidence)
+        trust = pages / (pages + TRUSTED_PAGES)
+        odds = (1 - trust) * log_odds(voted) + trust * self._svm_odds(evidence, voted)
         if self._has_prior:
-            sure = (self.unheard >= SURE) & ~self._is_none(evidence)
-            odds = np.where(sure, log_odds(self.unheard), odds)
+            sure = (self.plain_vote >= SURE) & ~self._is_noise(evidence)
+            odds = np.where(sure, log_odds(self.plain_vote), odds)
         return _probability(odds)
 
-    def _told_pages(self, places: NDArray[np.int64], evidence: Evidence) -> NDArray[np.int64]:
-        """Return for each block on how many pages something is told of its place."""
+    def _labelled_pages(self, places: NDArray[np.int64], evidence: Evidence) -> NDArray[np.int64]:
+        """Return for each block on how many pages its place has a label."""
         known = evidence.known
         pairs = number_pairs(places[known], self.site.pages[known])
         _, first = np.unique(pairs, return_index=True)
         return np.bincount(places[known][first], minlength=places.max() + 1)[places]
 
-    def _is_none(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Return which blocks stand at a place, a slot or a cluster, that is told to be no content
-        on `SURE_PAGES` pages.
+    def _is_noise(self, evidence: Evidence) -> NDArray[np.bool_]:
+        """Return which blocks stand at a place, a slot or a cluster, that is labelled as noise on
+        `SURE_PAGES` pages.
         """
-        told = np.where(evidence.known, evidence.told - 0.5, 0) * self.site.weights
-        is_none = np.zeros(len(told), dtype=bool)
+        signs = np.where(evidence.known, evidence.labels - 0.5, 0) * self.site.weights
+        is_noise = np.zeros(len(signs), dtype=bool)
         for places in (self.site.clusters, number_keys(self.site.slots)):
-            is_told = self._told_pages(places, evidence) >= SURE_PAGES
-            is_none |= is_told & (np.bincount(places, told) < 0)[places]
-        return is_none
+            is_labelled = self._labelled_pages(places, evidence) >= SURE_PAGES
+            is_noise |= is_labelled & (np.bincount(places, signs) < 0)[places]
+        return is_noise
 
     def _vote(self, named: Floats, unnamed: Floats) -> Floats:
-        return vote(self.site, named, unnamed, self._voters, self._rules)
+        return vote(self.site, named, unnamed, self._voters, self._objections)
 
-    def _told_odds(self, evidence: Evidence, voted: Floats) -> Floats:
-        """Return the log odds by an SVM that was trained on the pages that are told of."""
+    def _svm_odds(self, evidence: Evidence, voted: Floats) -> Floats:
+        """Return the log odds by an SVM that was trained on the pages with labels."""
         chosen = np.flatnonzero(np.isin(self.site.pages, list(evidence.pages)))
         known = evidence.known
-        labels = np.where(known, evidence.told, voted) > 0.5
+        labels = np.where(known, evidence.labels, voted) > 0.5
         weights = self.site.weights * np.where(known, 1, UNKNOWN_WEIGHT)
         rows = self._rows
         svm = LinearSVM.fit([rows[index] for index in chosen], labels[chosen], weights[chosen])

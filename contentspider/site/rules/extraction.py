@@ -1,8 +1,5 @@
 """Keep and drop rules that say what a site's model does, for whoever has no model: a handful of
 tags with an id or a class (`contentspider.runtime.contentspider_rules` applies them).
-
-They have nothing to do with `contentspider.site.vote.rules`, which are those of the vote by which a
-site is learned.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.site.rules.places import Numbers, Places
 

@@ -19,14 +19,14 @@ from contentspider.runtime.contentspider_rules import (
     Element,
     Rule,
 )
-from contentspider.site.vote.slots import step_names
+from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
     Numbers = NDArray[np.number[Any]]

@@ -9,10 +9,10 @@ import numpy as np
 
 from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.rows import places
+from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.clusters import cluster_slots
 from contentspider.site.vote.copies import originals
 from contentspider.site.vote.relevance import contrasts
-from contentspider.site.vote.slots import SlotTable, count_names
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
@@ -79,7 +79,7 @@ class SiteBlocks:
     pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
     characters, *link_share* the share of them in links, *contrast* the
     relevance to the page's own hints less that to other pages' hints. *common_words* is kept for
-    `contentspider.site.vote.rules.fill_in`.
+    `contentspider.site.vote.objections.fill_in`.
     """
 
     contents: Sequence[PageBlocks]

@@ -12,7 +12,7 @@ from sklearn.cluster import DBSCAN
 from sklearn.preprocessing import normalize
 
 from contentspider.page.words.names import step_tag
-from contentspider.site.vote.slots import step_names
+from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ their computed CSS and width), scaled, with ``min_samples=1``; the score of a cl
 over its blocks of the longest common subsequence with the page's own titles and descriptions,
 joined to one lower-cased text without spaces; the cluster with the highest score is content,
 everything else is not (Algorithm 1). On plain HTML this finds the body paragraphs of the dominant
-template only: `contentspider.site.learner` does better by default.
+template only: `contentspider.site.learn.learner` does better by default.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.vote.blocks import SiteBlocks
 
 # Scaled one-hot vectors of two different tag paths are never nearer than this (paper, section 3.2).

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from contentspider.site.models.pagetype import page_type
+from contentspider.site.pagetype import page_type
 from contentspider.site.vote.blocks import TEMPLATE_SHARE
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
-    from contentspider.site.vote.slots import SlotTable
+    from contentspider.page.input.page import Page
+    from contentspider.site.slots import SlotTable
 
 # Share of the articles that may have a slot of listings: one teaser stands in an article once in a
 # while.

@@ -3,7 +3,7 @@
 The paper sums the relevance of a cluster's blocks over all pages of the site. Here the log odds of
 the prior are summed the same way, at several widths, since a narrow slot is precise and a wide one
 has seen more blocks; relevance decides where they do not; and what only the site can know
-(`contentspider.site.vote.rules`) speaks against them.
+(`contentspider.site.vote.objections`) speaks against them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contentspider.site.vote.blocks import (
     repeat_shares,
     window_mean,
 )
-from contentspider.site.vote.rules import RULES, TRUSTED, split_comments
+from contentspider.site.vote.objections import OBJECTIONS, TRUSTED, split_comments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.site.vote.blocks import SiteBlocks
-    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.objections import Objection
 
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]
@@ -131,7 +131,7 @@ def vote(
     prior: Floats,
     unnamed: Floats,
     voters: Sequence[Voter] = VOTERS,
-    rules: Sequence[Rule] = RULES,
+    objections: Sequence[Objection] = OBJECTIONS,
 ) -> Floats:
     """Return for each block the probability, from 0 to 1, that it is content by the vote of the
     whole site.
@@ -139,14 +139,14 @@ def vote(
     *prior* is each block's probability from its page alone, *unnamed* the same had nothing been
     called a comment: it judges the posts of a discussion. The result is the mean of the *voters'*
     log odds by their weights; relevance to the hints is added where they are undecided; the
-    *rules'* evidence is taken from it; and short texts that recur go with what is beside them.
+    *objections'* evidence is taken from it; and short texts that recur go with what is beside them.
     """
     _, discussion = split_comments(site, prior)
     prior = np.where(discussion, unnamed, prior)
     odds = mean_odds(site, prior, voters)
     odds = odds + relevance_odds(site, odds)
-    against = strongest_evidence(site, prior, rules)
-    odds = settle_labels(site, odds - against, against > 0)
+    against = strongest_evidence(site, prior, objections)
+    odds = adjust_short_texts(site, odds - against, against > 0)
     odds = np.where(emptied(site, prior, odds), log_odds(prior), odds)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
 
@@ -177,11 +177,11 @@ def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
     return np.asarray(RELEVANCE * undecided * contrast.clip(-0.2, 0.5))
 
 
-def strongest_evidence(site: SiteBlocks, prior: Floats, rules: Sequence[Rule]) -> Floats:
-    """Return what the rules take from each block's log odds: the weightiest evidence of any."""
+def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Objection]) -> Floats:
+    """Return what the strongest objection takes from each block's log odds."""
     against = np.zeros(len(site.chars))
-    for rule in rules:
-        against = np.maximum(against, rule.weight * rule.evidence(site, prior))
+    for objection in objections:
+        against = np.maximum(against, objection.weight * objection.evidence(site, prior))
     return against
 
 
@@ -203,8 +203,8 @@ def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
     return empty[site.pages]
 
 
-def settle_labels(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
-    """Return the *odds* with those of short texts that the site repeats settled by their company.
+def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
+    """Return the *odds*, those of short texts that the site repeats adjusted to their neighbours.
 
     Such a text is a heading of the content ("Ingredients"), or a label of the template ("Read
     more"): as what is beside it. One that is no heading, and stands on nearly every page of the
@@ -215,7 +215,7 @@ def settle_labels(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
     company = window_mean(
         np.tanh(odds / 2), np.where(label, 0, site.weights), site.pages, COMPANY_REACH
     )
-    settled = np.where(label, odds - leniency(site) + LABEL_COMPANY * company, odds)
+    adjusted = np.where(label, odds - leniency(site) + LABEL_COMPANY * company, odds)
     spot_pages = count_pages(site.spots, site.originals)[site.spots]
     site_pages = site.distinct_pages
     constant = (
@@ -225,4 +225,4 @@ def settle_labels(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
         & (spot_pages > site_pages / 2)
         & (site_pages >= CONSTANT_PAGES)
     )
-    return np.where(constant, settled - 2 * LABEL_COMPANY, settled)
+    return np.where(constant, adjusted - 2 * LABEL_COMPANY, adjusted)

@@ -1,1 +1,1 @@
-"""The crawls of a machine: where their ledgers are, how each ended, what it found."""
+"""The crawls of a machine: where their ledgers are, and how each ended."""

@@ -1,4 +1,4 @@
-"""The search index of who names none: beside the crawls' state."""
+"""The default search index, beside the crawls' state."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ FOLDER = "index"
 
 
 def index_url(url: str, state_dir: str = "") -> str:
-    """Return *url*, or for ``default`` that of the index in the folder of crawls' state: the one
-    that is there, else tantivy's, or SQLite's where tantivy is not installed.
+    """Return *url*, or for ``default`` that of the index in the folder of crawls' state: an
+    existing one, else tantivy's, or SQLite's where tantivy is not installed.
     """
     if url != DEFAULT:
         return url
@@ -26,12 +26,12 @@ def index_url(url: str, state_dir: str = "") -> str:
 
 
 def has_default(state_dir: str = "") -> bool:
-    """Tell whether there is an index that nobody named."""
+    """Tell whether the default index exists."""
     return any(path.exists() for path in _places(state_dir).values())
 
 
 def _places(state_dir: str) -> dict[str, Path]:
-    # Scrapy comes with it, for which a command's help need not wait.
+    # It imports Scrapy, which a command's help should not wait for.
     from contentspider.state.crawls.ledgers import state_folder
 
     folder = state_folder(state_dir) / FOLDER

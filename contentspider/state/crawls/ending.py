@@ -1,4 +1,4 @@
-"""How a crawl ended, by what its ledger has left, and what may be done with its output then."""
+"""How a crawl ended, and whether its output may replace an earlier one."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Scrapy's word for a crawl that came to its end, and ours for one that came to it with pages left
-# that could not be read, or items held.
+# Scrapy's word for a crawl that is done, and ours for one with unread pages or held items left.
 FINISHED = "finished"
 INCOMPLETE = "incomplete"
-# All that is left is of hosts that did not answer for longer than CONTENTSPIDER_OUTAGE_SECS.
+# Only pages of hosts that were down for longer than CONTENTSPIDER_OUTAGE_SECS are left.
 OUTAGE = "outage"
-# Ends that the user has asked for.
+# Ends that the user asked for.
 ASKED_FOR = ("shutdown", "max_pages")
 LIMIT_PREFIX = "closespider_"
-# An output is replaced by that of a crawl that lost no more of its pages than this: some sites
-# always have a page that cannot be read.
+# An output is replaced if the crawl lost at most this share of its pages: some sites always have a
+# page that cannot be read.
 MAX_LOST_SHARE = 0.1
 STATS_PREFIX = "contentspider/ledger/"
 COUNTS = ("items", "queued", "unread", "held", "unchanged")
@@ -50,25 +49,25 @@ class Ending:
 
     @property
     def word(self) -> str:
-        """Return what the run's end is called in the ledger; `FINISHED` if nothing is left."""
+        """Return the name of the run's end in the ledger; `FINISHED` if nothing is left."""
         is_left = self.queued or self.unread or self.held
         return INCOMPLETE if self.reason == FINISHED and is_left else self.reason
 
     @property
     def is_end(self) -> bool:
-        """Tell whether the crawl came to an end of its own, or to a limit that its user set: it was
-        not interrupted, and nothing broke.
+        """Tell whether the crawl came to its end or to a limit that its user set, without an
+        interruption or an error.
         """
         return self.reason in (FINISHED, OUTAGE, "max_pages") or self.reason.startswith(
             LIMIT_PREFIX
         )
 
     def may_replace(self, is_there: bool) -> bool:
-        """Tell whether the crawl's items may become an output, in place of what *is_there*.
+        """Tell whether the crawl's items may become an output; *is_there*: it replaces an earlier
+        one.
 
-        Nothing is lost by a first output. What an earlier crawl wrote gives way to a crawl that has
-        come to its end and lost few pages, or that its user has limited or interrupted: never to
-        one of a site that was down.
+        An earlier output is replaced by a crawl that came to its end and lost few pages, or that
+        its user limited or interrupted: never by a crawl of a site that was down.
         """
         read = self.items + self.unchanged
         if not read:

@@ -1,6 +1,4 @@
-"""Where the ledgers of crawls are, and what becomes of those that are damaged, left behind, or of
-earlier crawls.
-"""
+"""Where the ledgers of crawls are, and what happens to damaged, abandoned and older ones."""
 
 from __future__ import annotations
 
@@ -13,17 +11,23 @@ from pathlib import Path
 
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
-from contentspider.state.history.history import SQLiteHistory
-from contentspider.state.ledger.database import PARTS, LedgerBusyError, is_in_use, remove
+from contentspider.state.history.history import History
+from contentspider.state.ledger.database import (
+    PARTS,
+    LedgerBusyError,
+    SchemaError,
+    is_in_use,
+    remove,
+)
 from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
-# Ledgers that are only for the process that makes them: beside no crawl's.
+# The folder of ledgers that only one process uses.
 TEMPORARY = "temporary"
-# What outlives the ledgers of crawls of one name, in a folder beside these.
+# The folder of histories, which outlive the ledgers of crawls of one name.
 HISTORIES = "history"
-# How often a crawl that is incomplete only for pages that cannot be read is gone on with.
+# So many runs of a crawl that only lacks unreadable pages; then it starts over.
 INCOMPLETE_RUNS = 2
 
 
@@ -52,9 +56,9 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
 
 
 def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
-    """Return the ledger of a crawl, and whether it goes on with an unfinished one.
+    """Return the ledger of a crawl, and whether it resumes an unfinished one.
 
-    An earlier crawl with which it does not go on is put aside.
+    The ledger of an earlier crawl that is not resumed is archived.
     """
     old = open_ledger(path)
     if old is None:
@@ -88,7 +92,7 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
             )
         else:
             logger.warning(
-                "%s: the crawl of %s was not finished; this one starts anew. --resume"
+                "%s: the crawl of %s was not finished; this one starts over. --resume"
                 " (CONTENTSPIDER_RESUME) would go on with it",
                 path,
                 last.started,
@@ -106,8 +110,8 @@ def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
 
 
 def is_hopeless(ledger: Ledger) -> bool:
-    """Tell whether a crawl has been gone on with in vain: all that is left are pages that cannot
-    be read.
+    """Tell whether resuming is useless: only pages are left that could not be read in several
+    runs.
     """
     reasons = [run.reason for run in ledger.runs.all()[-INCOMPLETE_RUNS:]]
     return (
@@ -118,8 +122,8 @@ def is_hopeless(ledger: Ledger) -> bool:
 
 
 def open_ledger(path: Path) -> Ledger | None:
-    """Return the ledger at *path*, None if there is none; a damaged one is set aside with a
-    warning.
+    """Return the ledger at *path*, None if there is none; one that is damaged or of another version
+    is set aside with a warning.
     """
     if not path.exists():
         return None
@@ -128,7 +132,7 @@ def open_ledger(path: Path) -> Ledger | None:
         ledger = Ledger(path)
         ledger.check()
         return ledger
-    except StateError as error:
+    except (StateError, SchemaError) as error:
         if ledger is not None:
             ledger.close()
         aside = _set_aside(path)
@@ -137,7 +141,7 @@ def open_ledger(path: Path) -> Ledger | None:
 
 
 def _set_aside(path: Path) -> Path:
-    """Rename a damaged database, with all that is beside it, and return its new path."""
+    """Rename a database that cannot be used, with all that is beside it, and return its path."""
     aside = path.with_name(path.name + ".broken")
     for suffix in PARTS:
         if (part := path.with_name(path.name + suffix)).exists():
@@ -150,13 +154,14 @@ def history_of(ledger: Path) -> Path:
     return ledger.parent / HISTORIES / ledger.name
 
 
-def open_history(path: Path, max_bytes: int) -> SQLiteHistory:
+def open_history(path: Path, max_bytes: int) -> History:
     """Return the history at *path*, a new one if there is none; a damaged one is set aside with an
-    error: all pages are new then.
+    error: all pages are new then. One of another version raises `SchemaError`: nothing could make
+    it again.
     """
     history = None
     try:
-        history = SQLiteHistory(path, max_bytes=max_bytes)
+        history = History(path, max_bytes=max_bytes)
         history.check()
         return history
     except StateError as error:
@@ -168,12 +173,12 @@ def open_history(path: Path, max_bytes: int) -> SQLiteHistory:
             error,
             _set_aside(path).name,
         )
-        return SQLiteHistory(path, max_bytes=max_bytes)
+        return History(path, max_bytes=max_bytes)
 
 
 def open_temporary(path: Path) -> Ledger:
-    """Return a ledger for this process alone, for a crawl whose ledger would be *path*; what killed
-    processes left of such ledgers is deleted.
+    """Return a ledger for this process alone, for a crawl whose ledger would be *path*; those that
+    killed processes left are deleted.
     """
     folder = path.parent / TEMPORARY
     for left in folder.glob("*.sqlite"):
@@ -183,10 +188,10 @@ def open_temporary(path: Path) -> Ledger:
 
 
 def archive(path: Path, started: str, keep: int) -> None:
-    """Put a crawl's ledger aside under the time of its last run.
+    """Rename a crawl's ledger by the time of its last run.
 
-    Of those of its name the last *keep* stay, and the last *keep* that came to their end: crawls
-    that failed push out none that did not.
+    Of those of its name the last *keep* stay, and the last *keep* finished ones: failed crawls do
+    not push out finished ones.
     """
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
@@ -195,7 +200,7 @@ def archive(path: Path, started: str, keep: int) -> None:
         number += 1
         aside = path.with_name(f"{path.stem}.{stamp}-{number}.sqlite")
     path.replace(aside)
-    for suffix in PARTS[1:]:  # empty, but somebody may have them open
+    for suffix in PARTS[1:]:  # empty, but another process may have them open
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     stamped = re.compile(re.escape(path.stem) + r"\.(\d{8}T\d{6})(?:-(\d+))?\.sqlite")
     found = [
@@ -214,7 +219,7 @@ def archive(path: Path, started: str, keep: int) -> None:
 def _is_finished(path: Path) -> bool:
     try:
         ledger = Ledger(path, read_only=True)
-    except ContentSpiderError:  # damaged, or of another version: nobody can go back to it
+    except ContentSpiderError:  # damaged, or of another version
         return False
     try:
         runs = ledger.runs.all()

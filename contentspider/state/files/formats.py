@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
@@ -17,11 +16,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape as escape_xml
 
+from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.parquet import check_parquet, write_parquet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     Record = Mapping[str, Any]
     # Asked for once or twice: a CSV's columns are said before its rows.
@@ -105,27 +105,6 @@ class Output:
                 file.write(_encode(PAGES[self.kind](record)))
             written += 1
         return written
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of *path* when it has been written; a failure leaves what
-    was there. Raises `ContentSpiderError` if it cannot be written.
-    """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise ContentSpiderError(
-            f"{path} cannot be written: {error.strerror or error}; what was there is left as it was"
-        ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink()
 
 
 def page_file(url: str, kind: str) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from hashlib import blake2b
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files.locked import LockedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 # A file is known again by its end.
 END_BYTES = 65_536
@@ -31,21 +29,8 @@ class JsonLinesWriter:
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
         self.path = path
         self.partial = path.with_name(f".{path.name}.partial")
-        self._lock = FileLock(
-            path.with_name(f".{path.name}.lock"), thread_local=False, blocking=False
-        )
-        try:
-            if path.is_dir():
-                raise IsADirectoryError(0, "it is a folder")
-            self._lock.acquire()
-            self._file: BinaryIO = self.partial.open("r+b" if self.partial.exists() else "w+b")
-        except Timeout as error:
-            raise ContentSpiderError(
-                f"{path} is being written by another crawl; give this one another file"
-            ) from error
-        except OSError as error:
-            self._lock.release()
-            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+        self._locked = LockedFile(path, self.partial)
+        self._file = self._locked.file
         try:
             if (
                 mark
@@ -98,7 +83,4 @@ class JsonLinesWriter:
 
     def close(self) -> None:
         """Close the file."""
-        with suppress(OSError):  # what the disk does not take is in no commit either
-            self._file.close()
-        Path(self._lock.lock_file).unlink(missing_ok=True)  # before others can have it
-        self._lock.release()
+        self._locked.close()  # what the disk does not take is in no commit either

@@ -8,15 +8,14 @@ import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from filelock import FileLock, Timeout
-
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.state.files.locked import LockedFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     Headers = Sequence[tuple[str, str]]
 
@@ -55,21 +54,9 @@ class WarcFile:
     def __init__(self, path: Path, software: str) -> None:
         check_warc(path)
         self.path = path
-        self._lock = FileLock(
-            path.with_name(f".{path.name}.lock"), thread_local=False, blocking=False
-        )
-        try:
-            self._lock.acquire()
-            # Not "a": what a full disk has cut is taken back; nor with a buffer, which would write
-            # the rest of it when the file is closed.
-            self._file = path.open("r+b" if path.exists() else "w+b", buffering=0)
-        except Timeout as error:
-            raise ContentSpiderError(
-                f"{path} is being written by another crawl; give this one another file"
-            ) from error
-        except OSError as error:
-            self._lock.release()
-            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+        # Without a buffer, which would write the rest of what a full disk refused at the end.
+        self._locked = LockedFile(path, path, buffering=0)
+        self._file = self._locked.file
         try:
             self._end = whole_bytes(self._file)
             self._append(_information(path.name, software))
@@ -103,10 +90,7 @@ class WarcFile:
 
     def close(self) -> None:
         """Close the file."""
-        with suppress(OSError):
-            self._file.close()
-        Path(self._lock.lock_file).unlink(missing_ok=True)  # before others can have it
-        self._lock.release()
+        self._locked.close()
 
 
 def check_warc(path: Path) -> None:

@@ -1,1 +1,1 @@
-"""The history of a crawl: what is known of each page from crawl to crawl."""
+"""The history of a crawl: what is known of each page across crawls."""

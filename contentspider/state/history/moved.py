@@ -1,31 +1,31 @@
-"""Pages that moved, and no redirect says so: one is gone, and its text is at a new address."""
+"""Pages that moved without a redirect: one is gone, and its text is at a new address."""
 
 from __future__ import annotations
 
-import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
-# A shorter text ("Sold out") says nothing of which page it is.
+# A shorter text ("Sold out") does not identify a page.
 MIN_CHARS = 200
-# So much of a text may differ.
+# The share of the text that may differ.
 MAX_RATIO = 0.2
 
 
-class Heir(NamedTuple):
+class Successor(NamedTuple):
     """A new page with the text of one that is gone."""
 
     id: str
     url: str
 
 
-class Heirs:
-    """The pages that are new in the crawl of that *number*, to be asked for by their content."""
+class NewPages:
+    """The pages that are new in the crawl of that *number*, found by their content."""
 
     def __init__(self, database: Database, number: int) -> None:
         self._do = database.do
@@ -36,28 +36,26 @@ class Heirs:
             " ORDER BY pages.url",
             (number,),
         ).fetchall()
-        self._heirs = [(Heir(page_id, url), site) for page_id, url, site, _ in found]
+        self._pages = [(Successor(page_id, url), site) for page_id, url, site, _ in found]
         self._fingerprints = Fingerprints([one for *_, one in found])
 
-    def of(self, page_id: str) -> Heir | None:
-        """Return the new page of the same site that has the main content of a known one, or all of
-        it but a small part.
-        """
+    def successor(self, page_id: str) -> Successor | None:
+        """Return the new page of the same site with nearly the same main content as a known one."""
         site, fingerprint = self._do(
             "SELECT site, fingerprint FROM pages WHERE id = ?", (page_id,)
         ).fetchone()
-        if not self._heirs or not fingerprint:
+        if not self._pages or not fingerprint:
             return None
         before = self._content(page_id)
         if len(before) < MIN_CHARS:
             return None
-        near = (self._heirs[at] for at in self._fingerprints.near(fingerprint))
-        for heir, its_site in near:
-            is_other = its_site == site and heir.id != page_id
-            if is_other and change_ratio(before, self._content(heir.id)) <= MAX_RATIO:
-                return heir
+        near = (self._pages[at] for at in self._fingerprints.near(fingerprint))
+        for page, its_site in near:
+            is_other = its_site == site and page.id != page_id
+            if is_other and change_ratio(before, self._content(page.id)) <= MAX_RATIO:
+                return page
         return None
 
     def _content(self, page_id: str) -> str:
         row = self._do("SELECT content FROM pages WHERE id = ?", (page_id,)).fetchone()
-        return zlib.decompress(row[0]).decode("utf-8", "surrogatepass") if row[0] else ""
+        return unpack_text(row[0]) if row[0] else ""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-
-from contentspider.recrawl.fingerprint import fingerprint
 from contentspider.state.ledger.schema import Schema
 
 TABLES = """
@@ -41,43 +38,4 @@ CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEX
     last_modified TEXT NOT NULL, texts BLOB NOT NULL);
 CREATE INDEX own_answers_by_site ON own_answers (site);
 """
-# What makes a version the next one. When TABLES change, these keep what they were.
-TO_2 = """
-ALTER TABLE pages ADD COLUMN item BLOB;
-ALTER TABLE pages ADD COLUMN item_hash TEXT NOT NULL DEFAULT '';
-ALTER TABLE pages ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX pages_by_seq ON pages (seq);
-"""
-TO_3 = """
-CREATE TABLE lastmods (site TEXT PRIMARY KEY, still REAL NOT NULL, missed REAL NOT NULL,
-    said REAL NOT NULL, needless REAL NOT NULL) WITHOUT ROWID;
-"""
-TO_4 = """
-DROP INDEX live_by_content;
-ALTER TABLE pages ADD COLUMN fingerprint TEXT NOT NULL DEFAULT '';
-UPDATE pages SET fingerprint = fingerprint_of(content) WHERE content IS NOT NULL;
-CREATE TABLE copies (id TEXT PRIMARY KEY, owner TEXT NOT NULL,
-    crawl INTEGER NOT NULL) WITHOUT ROWID;
-"""
-TO_5 = """
-CREATE TABLE own_answers (address TEXT PRIMARY KEY, site TEXT NOT NULL, etag TEXT NOT NULL,
-    last_modified TEXT NOT NULL, texts BLOB NOT NULL);
-CREATE INDEX own_answers_by_site ON own_answers (site);
-"""
-
-
-def _fingerprint_of(content: bytes) -> str:
-    try:
-        return fingerprint(zlib.decompress(content).decode("utf-8", "surrogatepass"))
-    except (zlib.error, ValueError):  # damaged: its reader says so
-        return ""
-
-
-HISTORY = Schema(
-    "history",
-    5,
-    TABLES,
-    1,
-    {1: TO_2, 2: TO_3, 3: TO_4, 4: TO_5},
-    {"fingerprint_of": _fingerprint_of},
-)
+HISTORY = Schema("history", 5, TABLES)

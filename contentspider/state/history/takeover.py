@@ -1,4 +1,4 @@
-"""Taking over into a history what a crawl found, in one transaction."""
+"""Writing a crawl's results into a history, in one transaction."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import zlib
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.packed import COMPRESSION, pack_text
+from contentspider.ground.times import days_between, now
 from contentspider.recrawl.fingerprint import fingerprint
-from contentspider.site.record import HASH_PART, item_hash, refilled
-from contentspider.state.history.moved import Heirs
-from contentspider.state.ledger.runs import days_between, now
-from contentspider.state.ledger.visits import COMPRESSION, pack_lines
+from contentspider.site.models.record import HASH_PART, item_hash, refilled
+from contentspider.state.history.moved import NewPages
+from contentspider.state.ledger.visits import pack_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from contentspider.recrawl.lastmod import Truth
-    from contentspider.state.history.history import Known
+    from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.database import Database
     from contentspider.state.ledger.visits import Seen, Visit
 
@@ -25,15 +26,15 @@ LIVE, GONE, MOVED = "live", "gone", "moved"
 NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
 CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
 BY_PAGE, BY_MODEL = "page", "model"
-# Copies that no complete crawl found, so many in a row, are forgotten.
+# Copies that were not found in this many complete crawls are deleted.
 COPIES_KEPT = 3
 
 
 class Takeover:
-    """What the *crawl* of that key found goes into the history in a *database*; all until `commit`
-    is kept together. It may be called for a crawl again, with what it found since.
+    """Writes what the *crawl* of that key found into the history in a *database*, in one
+    transaction until `commit`. A crawl may be taken over again, with what it found since.
 
-    Records of unchanged pages of earlier crawls, which nobody acts on, leave the log.
+    Records of pages that were unchanged in earlier crawls are deleted from the log.
     """
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
@@ -42,7 +43,7 @@ class Takeover:
         self._max_bytes = max_bytes
         self._begin(crawl, is_complete)
         self._first = database.count("SELECT max(seq) FROM changes") + 1
-        self._heirs: Heirs | None = None
+        self._new_pages: NewPages | None = None
 
     def _begin(self, crawl: str, is_complete: bool) -> None:
         known = self._database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
@@ -129,15 +130,15 @@ class Takeover:
             self._do(
                 "UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, visit.previous_id)
             )
-        if seen.is_settled:
+        if seen.is_item_known:
             self._take_item(visit.id, seen.item, seq, visit.change != UNCHANGED)
         return visit
 
     def _take_item(
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
     ) -> None:
-        """Take over the item of a page under the number of its record, unless all that it says
-        beside the content is as it was: numbers in the content of an *unchanged* page may differ.
+        """Write the item of a page with the number of its record. If the page is not *is_changed*,
+        its item is written only if fields other than the content differ: numbers in it may.
         """
         new = item_hash(item) if item is not None else ""
         old = self._value("item_hash", page_id)
@@ -148,21 +149,20 @@ class Takeover:
             )
 
     def _set_content(self, page_id: str, content: str) -> None:
-        packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
         self._do(
             "UPDATE pages SET content = ?, fingerprint = ? WHERE id = ?",
-            (packed, fingerprint(content), page_id),
+            (pack_text(content), fingerprint(content), page_id),
         )
 
     def _days_since(self, visit: Visit) -> float:
-        """Return for how many days a page had not been visited; 0 if it is new, or came back."""
+        """Return the days since the last visit of a page; 0 if it is new, or came back."""
         last_seen = self._value("last_seen", visit.id)
         if not last_seen or visit.change not in (CHANGED, UNCHANGED):
             return 0.0
         return max(days_between(last_seen, visit.at), 0.0)
 
     def _value(self, column: str, page_id: str) -> Any:
-        """Return what a column has of a page, None if the page is not known."""
+        """Return the value of a page's column, None if the page is not known."""
         row = self._do(f"SELECT {column} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
         return row[0] if row else None
 
@@ -170,8 +170,8 @@ class Takeover:
         pages = self._database.count("PRAGMA page_count")
         return pages * self._database.count("PRAGMA page_size") < self._max_bytes
 
-    def move(self, known: Known, new_id: str, new_url: str, reason: str) -> None:
-        """Record that a known page is now at the address of another one."""
+    def move(self, known: KnownPage, new_id: str, new_url: str, reason: str) -> None:
+        """Record that a known page has moved to another address."""
         target = self._do(
             "SELECT content_hash, changed_at FROM pages WHERE id = ?", (new_id,)
         ).fetchone() or ("", known.changed_at)
@@ -190,20 +190,21 @@ class Takeover:
         )
         self._do("UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, known.id))
 
-    def lose(self, known: Known, reason: str) -> None:
-        """Record that a page is gone, after all visits are taken over; the reason names a new page
-        that has its text, and that one's names it, if there is one: it moved, and no redirect says
-        so.
+    def mark_gone(self, known: KnownPage, reason: str) -> None:
+        """Record that a page is gone; call it after all visits are taken over.
+
+        If a new page has its text, the page moved without a redirect: the records of both name the
+        other's address.
         """
         at = now()
-        if self._heirs is None:
-            self._heirs = Heirs(self._database, self._number)
-        if (heir := self._heirs.of(known.id)) is not None:
-            reason += f"; its text is at {heir.url}"
+        if self._new_pages is None:
+            self._new_pages = NewPages(self._database, self._number)
+        if (successor := self._new_pages.successor(known.id)) is not None:
+            reason += f"; its text is at {successor.url}"
             self._do(  # not what an earlier take-over has recorded: that was read
                 "UPDATE changes SET reason = ?"
                 " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
-                (f"its text was at {known.url}", self._first, heir.id),
+                (f"its text was at {known.url}", self._first, successor.id),
             )
         seq = self._record(
             at=at,
@@ -223,16 +224,18 @@ class Takeover:
         )
 
     def miss(self, page_id: str) -> None:
-        """Note that no page of a complete crawl linked to a page; each crawl counts once."""
+        """Count a complete crawl in which no page linked to a page; each crawl counts once."""
         self._do(
             "UPDATE pages SET missing = missing + 1, missing_in = ?"
             " WHERE id = ? AND missing_in IS NOT ?",
             (self._number, page_id, self._number),
         )
 
-    def refilter(self, known: Known, model: str, fields: Mapping[str, Any], ratio: float) -> None:
-        """Take over what another model makes of a page that has not been visited, its item's
-        *fields*; record it if the content differs.
+    def refilter(
+        self, known: KnownPage, model: str, fields: Mapping[str, Any], ratio: float
+    ) -> None:
+        """Write the item *fields* that another model makes of a page without a visit; record a
+        change if the content differs.
         """
         content_hash, content = fields["content_hash"], fields["content"]
         self._do("UPDATE pages SET model = ? WHERE id = ?", (model, known.id))
@@ -262,19 +265,21 @@ class Takeover:
             self._take_item(known.id, item, seq, is_changed=True)
 
     def count(self, site: str, place: str) -> None:
-        """Note that a place of a site holds a counter."""
+        """Record a place of a site that holds a counter."""
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
-    def copy(self, page_id: str, owner: str) -> None:
-        """Note that a page was a copy of another one, its *owner*, which stands for both."""
-        self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", (page_id, owner, self._number))
+    def copy(self, page_id: str, original_id: str) -> None:
+        """Note that a page was a copy of another one, which stands for both."""
+        self._do(
+            "INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", (page_id, original_id, self._number)
+        )
 
     def distrust(self, site: str) -> None:
-        """Note that a site's server says of pages that they have not changed which have."""
+        """Record that a site's server answered "not modified" for changed pages."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
 
     def judge(self, site: str, truth: Truth) -> None:
-        """Keep how often a site's sitemaps told the truth."""
+        """Keep how often a site's sitemaps were right."""
         self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(truth)))
 
     def _record(self, **values: object) -> int:

@@ -1,11 +1,8 @@
-"""The SQLite file that a crawl's state is in: opened, locked, committed, upgraded and closed
-here.
-"""
+"""The SQLite file that a crawl's state is in: opened, locked, committed and closed here."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,8 +26,8 @@ ELSEWHERE = "CONTENTSPIDER_STATE_DIR names another folder for the state of crawl
 
 
 class LedgerFullError(ContentSpiderError):
-    """The ledger cannot be written (disk or memory are full, or it is gone); what was committed
-    before is whole.
+    """The ledger cannot be written (disk or memory are full, or the file is gone); earlier commits
+    are intact.
     """
 
 
@@ -39,7 +36,7 @@ class LedgerBusyError(ContentSpiderError):
 
 
 class SchemaError(ContentSpiderError):
-    """The file is of a version that this one does not know; it is left as it is."""
+    """The file was written by another version of contentspider; it is left as it is."""
 
 
 def lock_of(path: Path) -> FileLock:
@@ -62,19 +59,18 @@ def is_in_use(path: Path) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Delete a ledger that nobody has open, with all that is beside it."""
+    """Delete a ledger that no process has open, with the files beside it."""
     for suffix in (*PARTS, ".lock"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 class Database:
-    """The SQLite database in the file *path* (None: in memory); made if it is not there.
+    """The SQLite database in the file *path* (None: in memory), created if missing.
 
-    *durable*: changes are kept by `commit`, and are safe from a power loss after `sync`; without,
-    every change is kept at once, until the power is lost. *read_only* looks at what a running or
-    dead crawl has committed. A file of an older *schema* is upgraded in a copy that then takes its
-    place (for a reader: in a temporary one). Raises `StateError` for a damaged file, `SchemaError`
-    for one of an unknown version, `LedgerBusyError` if another process has it open,
+    *durable*: changes are kept by `commit`, and survive a power loss after `sync`. Otherwise every
+    change is kept at once, until the power is lost. *read_only* shows what a running or dead crawl
+    has committed. Raises `StateError` for a damaged file, `SchemaError` for one of
+    another version of the *schema*, `LedgerBusyError` if another process has it open, and
     `LedgerFullError` if it cannot be written.
     """
 
@@ -105,7 +101,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             self._unlock()
             raise StateError(
-                f"{path} is no {schema.name}, or damaged ({error}); delete it to start anew"
+                f"{path} is not a {schema.name}, or is damaged ({error}); delete it to start over"
             ) from error
         except OSError as error:
             self._unlock()
@@ -126,22 +122,17 @@ class Database:
             connection.executescript(self._schema.tables)
             return connection
         connection = _connect(self.path, read_only)
-        version, schema = _version(connection), self._schema
-        if (version and version < schema.oldest) or version > schema.version:
+        schema = self._schema
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version not in (0, schema.version):
             connection.close()
             raise SchemaError(
                 f"{self.path} was written by another version of contentspider (schema {version};"
-                f" this one knows {schema.oldest} to {schema.version}): use that one, or give this"
-                " crawl another name (--name)"
+                f" this one knows {schema.version}): use that one, or give this crawl another name"
+                " (--name)"
             )
         if read_only:
-            if version in (0, schema.version):
-                return connection
-            return _upgraded(connection, version, schema)
-        if 0 < version < schema.version:
-            connection.close()
-            self._upgrade_file(self.path, version)
-            connection = _connect(self.path)
+            return connection
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
@@ -152,33 +143,6 @@ class Database:
         if self.is_durable:
             connection.execute("BEGIN")
         return connection
-
-    def _upgrade_file(self, path: Path, version: int) -> None:
-        """Upgrade the file in a copy, which takes its place: a crash leaves the old or the new."""
-        connection = _connect(path)
-        try:
-            # All of it is in the file then, and no log is left that belongs to the old one.
-            (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-        except sqlite3.OperationalError:
-            mode = "wal"
-        finally:
-            connection.close()
-        if mode == "wal":
-            raise LedgerBusyError(
-                f"{path} is of an older version and cannot be upgraded while another process reads"
-                " it; try again in a while"
-            )
-        copy = path.with_name(path.name + ".upgrading")
-        try:
-            shutil.copyfile(path, copy)
-            connection = _connect(copy)
-            self._schema.upgrade(connection, version)
-            connection.close()
-            with copy.open("rb") as file:
-                os.fsync(file.fileno())
-            copy.replace(path)
-        finally:
-            copy.unlink(missing_ok=True)
 
     @property
     def name(self) -> str:
@@ -192,12 +156,12 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
-            # SQLite has rolled back all since the last commit by itself. Python 3.10 says of a
-            # value for which there is no memory that it cannot be bound.
+            # SQLite has rolled back to the last commit. Python 3.10 raises InterfaceError for a
+            # value for which there is no memory.
             raise LedgerFullError(f"{self.name}: the process is out of memory") from error
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
-        """Yield what a statement finds; raises as `do` does."""
+        """Yield the rows of a statement; raises as `do` does."""
         cursor = self.do(statement, values)
         try:
             yield from cursor
@@ -205,28 +169,27 @@ class Database:
             raise LedgerFullError(f"{self.name}: {error}") from error
 
     def count(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Return the number that a statement finds, 0 if it finds none."""
+        """Return the number that a statement finds, 0 if there is none."""
         row = self.do(statement, values).fetchone()
         return int(row[0] or 0) if row else 0
 
     def commit(self) -> None:
-        """Keep all changes since the last commit; raises `LedgerFullError` if the disk takes no
-        more.
+        """Keep all changes since the last commit; raises `LedgerFullError` if the disk is full.
 
-        A kill of the process loses nothing of it. Until `sync` a power loss may, and then of later
-        commits, too: never of an earlier one alone.
+        A commit survives a kill of the process. Until `sync`, a power loss may lose the last
+        commits, in order.
         """
         if not self.is_durable:
             return
         if not self._connection.in_transaction:
-            raise LedgerFullError(f"{self.name}: SQLite gave up the changes since the last commit")
+            raise LedgerFullError(f"{self.name}: SQLite dropped the changes since the last commit")
         self.do("COMMIT")
         self.do("BEGIN")
 
     def sync(self) -> None:
-        """Bring what is committed to the disk; raises OSError if it takes no more.
+        """Write what is committed to the disk; raises OSError if that fails.
 
-        This waits for the disk and may be called in a thread, while the owner goes on.
+        This waits for the disk and may be called in a thread while others use the database.
         """
         if self.path is None or not self.is_durable:
             return
@@ -241,18 +204,16 @@ class Database:
             try:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
             except sqlite3.OperationalError:
-                pass  # somebody else does it just now
+                pass  # another connection is doing it
             finally:
                 connection.close()
 
     def rollback(self) -> None:
-        """Forget all changes since the last commit: what could not be written is done again by a
-        resumed crawl.
-        """
+        """Drop all changes since the last commit; a resumed crawl makes them again."""
         if self.is_durable:
             if self._connection.in_transaction:  # the failure may have rolled back already
                 self._connection.execute("ROLLBACK")
-            self._connection.execute("BEGIN")  # what comes now is not committed either
+            self._connection.execute("BEGIN")  # later changes are not committed either
 
     def check(self) -> None:
         """Read the whole file; raises `StateError` if it is damaged."""
@@ -261,11 +222,11 @@ class Database:
         except sqlite3.DatabaseError as error:
             found = str(error)
         if found != "ok":
-            raise StateError(f"{self.path} is damaged ({found}); delete it to start anew")
+            raise StateError(f"{self.path} is damaged ({found}); delete it to start over")
 
     def detach(self) -> bool:
-        """Bring all that is committed into the file itself, and close; False if somebody reads it
-        just now.
+        """Move all that is committed into the file itself, and close it; False if another process
+        is reading it.
         """
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
@@ -284,16 +245,3 @@ class Database:
 def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     address = path.absolute().as_uri() + ("?mode=ro" if read_only else "")
     return sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _upgraded(connection: sqlite3.Connection, version: int, schema: Schema) -> sqlite3.Connection:
-    """Return an upgraded copy of an older file, in a temporary file that SQLite deletes."""
-    copy = sqlite3.connect("", isolation_level=None)
-    connection.backup(copy)
-    connection.close()
-    schema.upgrade(copy, version)
-    return copy

@@ -6,17 +6,17 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.state.ledger.queue import SQLiteQueue
-from contentspider.state.ledger.schema import host_of
+from contentspider.ground.addresses import host_of
+from contentspider.state.ledger.queue import Queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from contentspider.state.ledger.database import Database
 
-# Runs of a crawl that may die with an address in flight before it is set aside.
+# An address is set aside after this many runs died while it was in flight.
 MAX_DEATHS = 3
-# What a state is called: waiting in the file, or in the memory of a process; handed out.
+# States of an address: waiting in the file, or in the memory of a process; handed out.
 QUEUED, REMEMBERED, TAKEN = "queued", "remembered", "taken"
 
 
@@ -35,30 +35,30 @@ class Address:
     is_open: int
 
 
-class SQLiteFrontier:
-    """The addresses of a crawl (`contentspider.state.ledger.protocols.Frontier`) in a database."""
+class Frontier:
+    """The addresses of a crawl, each with its state, and which of them claimed which page."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
-        self.queue = SQLiteQueue(database)
+        self.queue = Queue(database)
         # Addresses of items that are only in memory: not done before those items are out.
         self._kept_open: dict[int, int] = {}
         self._outcomes: dict[int, tuple[str, str | None, str | None, bool]] = {}
 
     @property
     def unread(self) -> int:
-        """Return how many addresses failed for reasons that may pass: see `ask_again`."""
+        """Return how many addresses failed for temporary reasons: see `ask_again`."""
         return self._database.count(
             "SELECT count(*) FROM addresses WHERE state = 'failed' AND request IS NOT NULL"
         )
 
     def recover(self, died: bool) -> list[str]:
-        """Queue again what a process that is gone had taken; what was in its memory may be found
-        again.
+        """Queue again the addresses that an ended process had taken; those in its memory are
+        deleted and may be found again.
 
-        If it *died*, what it had taken may have killed it: addresses that were in flight when
-        `MAX_DEATHS` processes died fail, and are returned.
+        If it *died*, one of the addresses in flight may have killed it: those that were in flight
+        when `MAX_DEATHS` processes died are marked as failed and returned.
         """
         killers: list[str] = []
         if died:
@@ -82,7 +82,7 @@ class SQLiteFrontier:
         return killers
 
     def ask_again(self, rows: Iterable[int] | None = None) -> int:
-        """Queue addresses again that failed for reasons that may pass, all or those of *rows*, and
+        """Queue addresses again that failed for temporary reasons, all or those of *rows*, and
         return their number.
         """
         statement = (
@@ -144,15 +144,13 @@ class SQLiteFrontier:
         return row
 
     def knows(self, fingerprint: bytes) -> bool:
-        """Tell whether an address has been queued, whatever has become of it."""
+        """Tell whether an address has been queued, whatever its state."""
         found = self._do("SELECT 1 FROM addresses WHERE fingerprint = ?", (fingerprint,))
         return found.fetchone() is not None
 
     def find(self, url: str) -> Address | None:
-        """Return what has become of an address; the last that was asked, if several requests
-        were.
-        """
-        # Only the end of a crawl asks: until then each new address goes without an index by it.
+        """Return the state of an address; if there were several requests, that of the last."""
+        # Needed at the end of a crawl only: an index would slow down each new address.
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
         row = self._do(
             "SELECT number, url, state, coalesce(reason, ''), coalesce(target, ''),"
@@ -163,7 +161,7 @@ class SQLiteFrontier:
         return Address(*row) if row else None
 
     def put_back(self, row: int) -> None:
-        """Queue again an address that was taken, and of which nothing was used."""
+        """Queue again an address that was taken and not used."""
         self.queue.refill(
             self._do(
                 "UPDATE addresses SET state = 'queued'"
@@ -180,8 +178,8 @@ class SQLiteFrontier:
         target: str | None = None,
         may_pass: bool = False,
     ) -> None:
-        """Set the final state of an address that was taken; if the reason *may_pass*, its request
-        stays for `ask_again`.
+        """Set the final state of an address that was taken; if the reason is temporary
+        (*may_pass*), its request is kept for `ask_again`.
         """
         if row in self._kept_open:
             self._outcomes[row] = (state, reason, target, may_pass)
@@ -195,11 +193,11 @@ class SQLiteFrontier:
         )
 
     def keep_open(self, row: int) -> None:
-        """Let an address not be finished before `let_end` has been called as often as this."""
+        """Delay the end of an address until `let_end` has been called as often as this."""
         self._kept_open[row] = self._kept_open.get(row, 0) + 1
 
     def let_end(self, row: int) -> None:
-        """Finish an address that was kept open, if it was to be finished meanwhile."""
+        """Finish an address that was kept open, if `finish` was called in the meantime."""
         self._kept_open[row] -= 1
         if not self._kept_open[row]:
             del self._kept_open[row]
@@ -207,7 +205,7 @@ class SQLiteFrontier:
                 self.finish(row, *outcome)
 
     def mark_released(self, row: int, state: str, reason: str | None) -> None:
-        """Set what has become of an address whose item was held."""
+        """Set the state of an address whose item was held."""
         self._do(
             "UPDATE addresses SET state = iif(state = 'held', ?, state), reason = ?"
             " WHERE number = ?",
@@ -215,11 +213,11 @@ class SQLiteFrontier:
         )
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address; False, and nothing is claimed, if another address has one of
-        them: that is its target then. Which address its page names *canonical* is noted in any
-        case.
+        """Claim keys for an address. If another address has claimed one of them, nothing is
+        claimed, that address becomes the target, and the result is False. The address that the page
+        names *canonical* is recorded in any case.
 
-        The same address may claim again: it was fetched before the crawl was killed.
+        An address may claim again: it was fetched before the crawl was killed.
         """
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))

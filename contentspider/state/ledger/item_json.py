@@ -14,10 +14,9 @@ from contentspider.ground.errors import ContentSpiderError
 
 
 def encode_value(value: Any) -> object:
-    """Return *value* as JSON can hold it; raises TypeError for what it cannot.
+    """Return *value* as JSON data; raises TypeError if that would lose its type.
 
-    Types count exactly: an enumeration's member, or of any subclass, would come back as another
-    type.
+    Subclasses and members of enumerations are refused: they would come back as another type.
     """
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
@@ -63,7 +62,7 @@ def dump_item(item: object) -> str:
     kind = type(item)
     adapter = ItemAdapter(item)
     fields = {name: encode_value(adapter[name]) for name in adapter}
-    # ASCII, since a half emoji (a lone surrogate) is no UTF-8.
+    # ASCII, since a lone surrogate has no UTF-8 form.
     return json.dumps([kind.__module__, kind.__qualname__, fields])
 
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import dump_item, load_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.protocols import Frontier
+    from contentspider.state.ledger.frontier import Frontier
 
 logger = logging.getLogger(__name__)
 
@@ -35,12 +35,12 @@ class Held:
     page_row: int | None
 
 
-class SQLiteItems:
-    """The items of a crawl (`contentspider.state.ledger.protocols.Items`) in a database.
+class Items:
+    """The items of a crawl: held until their site is learned, then out, or dropped.
 
-    Items that cannot be made again from data (with an open file, of a class without a name) stay in
-    memory. Their addresses are kept open in the *frontier*: should the process die, they are
-    fetched again.
+    Items that cannot be restored from data (with an open file, of a class without a name) stay in
+    memory. Their addresses are kept open in the *frontier*: if the process dies, they are fetched
+    again.
     """
 
     def __init__(self, database: Database, frontier: Frontier) -> None:
@@ -50,7 +50,7 @@ class SQLiteItems:
         self._unstorable: dict[int, Any] = {}
 
     def recover(self) -> None:
-        """Forget the items that were in the memory of a process that is gone."""
+        """Delete the items that were in the memory of an ended process."""
         self._do("DELETE FROM held_items WHERE item = ''")
 
     def hold(
@@ -91,8 +91,8 @@ class SQLiteItems:
         return dict(self._do("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site"))
 
     def held_pages(self, site: str) -> Iterator[Page]:
-        """Yield the pages of a site's held items, in the order in which they came, each once; one
-        that is damaged is said and left out.
+        """Yield the pages of a site's held items in order, each once; a damaged one is logged and
+        left out.
         """
         seen: set[str] = set()
         for row in self._held_rows(site):
@@ -100,15 +100,15 @@ class SQLiteItems:
             try:
                 page = Page.load(data)
             except ContentSpiderError as error:
-                self._say_damaged(site, error)
+                self._log_damaged(site, error)
                 continue
             if page.url not in seen:
                 seen.add(page.url)
                 yield page
 
     def release(self, site: str) -> Iterator[Held]:
-        """Yield the held items of a site; each stays held until `settle`. One that is damaged is
-        said and left out.
+        """Yield the held items of a site; each stays held until `settle`. A damaged one is logged
+        and left out.
         """
         for row in self._held_rows(site):
             text, page, key, address_row, page_row = self._do(
@@ -119,13 +119,13 @@ class SQLiteItems:
                 item = load_item(text) if text else self._unstorable[row]
                 held = Held(row, item, Page.load(page), key, address_row, page_row)
             except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
-                self._say_damaged(site, error)
+                self._log_damaged(site, error)
                 continue
             yield held
 
     def _held_rows(self, site: str) -> Iterator[int]:
-        """Yield the rows of a site's items that are held now; rows may come and go while they are
-        read.
+        """Yield the rows of a site's items that are held now; rows may be added and deleted in the
+        meantime.
         """
         last = -1
         end = self._database.count("SELECT max(number) FROM held_items WHERE site = ?", (site,))
@@ -137,9 +137,9 @@ class SQLiteItems:
             last = found[0]
             yield last
 
-    def _say_damaged(self, site: str, error: Exception) -> None:
+    def _log_damaged(self, site: str, error: Exception) -> None:
         logger.error(
-            "%s: a held item of %s cannot be made again (%s); it stays held, and a resumed crawl"
+            "%s: a held item of %s cannot be restored (%s); it stays held, and a resumed crawl"
             " tries again",
             self._database.name,
             site,
@@ -156,9 +156,9 @@ class SQLiteItems:
         page_id: str | None = None,
         names: Mapping[str, str] | None = None,
     ) -> bool:
-        """Note that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and
-        hold it no longer. *page_id* is that of its page; *names* are those that our fields have in
-        it (``{our field: its field}``), None if it has ours.
+        """Record that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and
+        stop holding it. *page_id* is that of its page; *names* maps our fields to the item's own
+        (None: they are the same).
 
         False if the key's item was settled before: this one must not go out again.
         """
@@ -185,11 +185,11 @@ class SQLiteItems:
         return found.fetchone() is not None
 
     def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
-        """Return whether it is known what has become of a page's items, and the first that is out
-        by the names of our fields, its own beside them; None if all were dropped. Items that were
-        dropped for the reason *unless* say nothing.
+        """Return whether the outcome of a page's items is known, and the first one that is out,
+        with the names of our fields (None if all were dropped). Items that were dropped for the
+        reason *unless* are ignored.
         """
-        # Only the end of a crawl asks.
+        # Needed at the end of a crawl only.
         self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
         row = self._do(
             "SELECT line, names FROM items WHERE page = ? AND reason IS NOT ?"
@@ -210,8 +210,8 @@ class SQLiteItems:
             return False, None
 
     def lines(self) -> Iterator[bytes]:
-        """Yield every released item's JSON line, in the order of release; one that is damaged is
-        said and left out.
+        """Yield every released item's JSON line, in the order of release; a damaged one is logged
+        and left out.
         """
         last = -1
         while row := self._do(

@@ -1,8 +1,8 @@
 """The ledger of a crawl: its addresses, items, kept pages and runs, committed together.
 
-What a crawl does between two commits is forgotten together if it is killed: the pages are fetched
-again, and nothing of them is in the ledger. So a page whose state says that it is done has all its
-links in the queue and all its items held or released, and an item is released once by its key.
+If a crawl is killed, all that it did since the last commit is lost together, and those pages are
+fetched again. So a page that is marked as done has all its links in the queue and all its items
+held or released, and each item is released once, by its key.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import StateError
-from contentspider.state.history.own_texts import SQLiteOwnTexts
 from contentspider.state.ledger.database import Database, LedgerFullError
-from contentspider.state.ledger.frontier import SQLiteFrontier
-from contentspider.state.ledger.items import SQLiteItems
-from contentspider.state.ledger.pages import SQLitePages
-from contentspider.state.ledger.runs import SQLiteRuns
-from contentspider.state.ledger.visits import SQLiteVisits
+from contentspider.state.ledger.frontier import Frontier
+from contentspider.state.ledger.items import Items
+from contentspider.state.ledger.own_texts import OwnTexts
+from contentspider.state.ledger.pages import PageSample
+from contentspider.state.ledger.runs import Runs
+from contentspider.state.ledger.visits import Visits
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from contentspider.state.ledger.protocols import Frontier, Items, OwnTexts, Pages, Runs, Visits
 
 
 class Ledger:
@@ -35,22 +33,22 @@ class Ledger:
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
         self.close = database.close
         try:
-            self.frontier: Frontier = SQLiteFrontier(database)
-            self.items: Items = SQLiteItems(database, self.frontier)
-            self.pages: Pages = SQLitePages(database)
-            self.own_texts: OwnTexts = SQLiteOwnTexts(database)
-            self.runs: Runs = SQLiteRuns(database)
-            self.visits: Visits = SQLiteVisits(database)
+            self.frontier = Frontier(database)
+            self.items = Items(database, self.frontier)
+            self.pages = PageSample(database)
+            self.own_texts = OwnTexts(database)
+            self.runs = Runs(database)
+            self.visits = Visits(database)
         except LedgerFullError as error:
             database.close()
             if isinstance(error.__cause__, sqlite3.OperationalError):
                 raise
-            raise StateError(f"{error}: it is damaged; delete it to start anew") from error
+            raise StateError(f"{error}: it is damaged; delete it to start over") from error
 
     def begin_run(self) -> list[str]:
-        """Note that this process goes to work, take over what the last one was at, and commit.
+        """Start a run of this process, take over the work of the last one, and commit.
 
-        Returns the addresses that are set aside since they may have killed earlier ones.
+        Returns the addresses that are set aside because they may have killed earlier processes.
         """
         earlier = self.runs.all()
         self.runs.begin()
@@ -61,6 +59,6 @@ class Ledger:
         return killers
 
     def end_run(self, reason: str) -> None:
-        """Note how this process' run ended, and commit."""
+        """Record how this run ended, and commit."""
         self.runs.end(reason)
         self.commit()

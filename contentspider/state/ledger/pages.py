@@ -1,4 +1,4 @@
-"""The pages of a crawl that are kept in SQLite, for learning and reports: a sample of each site."""
+"""A sample of each site's pages in SQLite, for learning and reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.sample import ORDER_BYTES, sample_order
 
 if TYPE_CHECKING:
@@ -16,23 +16,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Pages that are kept of a site, and of all sites of a crawl.
+# Pages kept of one site, and of all sites of a crawl.
 SITE_PAGES = 200
 ALL_PAGES = 2_000
-# Pages of a site that come before all others, since the site publishes their text: the learner
-# takes no more of them.
-TOLD_PAGES = 40
-TOLD = bytes(ORDER_BYTES)
-AFTER_TOLD = TOLD[1:] + b"\1"
+# Pages with an own text that come before the others of their site: the learner takes no more of
+# them.
+PAGES_WITH_TEXT = 40
+FRONT = bytes(ORDER_BYTES)
+AFTER_FRONT = FRONT[1:] + b"\1"
 
 
-class SQLitePages:
-    """A sample of each site's pages (`contentspider.state.ledger.protocols.Pages`) in a database.
+class PageSample:
+    """A sample of each site's pages, in a ledger's database.
 
-    Of each site the *site_pages* pages stay that come first in `sample_order`, whatever the order
-    in which they are offered; before them those of which there is an own text, `TOLD_PAGES` at
-    most. If there are more than *all_pages* of all sites, the site with the
-    most gives up its last.
+    Of each site the first *site_pages* pages in `sample_order` stay, whatever the order in which
+    they are offered; before them at most `PAGES_WITH_TEXT` pages with an own text. If
+    there are more than *all_pages* of all sites, the site with the most gives up its last.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class SQLitePages:
         self._counts: dict[str, int] = dict(
             self._do("SELECT site, count(*) FROM pages GROUP BY site")
         )
-        # What a page of a site must come before to be kept, once the site is full.
+        # Once a site is full, a page must come before this place to be kept.
         self._bounds: dict[str, bytes] = {}
         most = max(self._counts.values(), default=0)
         is_full = sum(self._counts.values()) >= all_pages
@@ -52,20 +51,16 @@ class SQLitePages:
             if count >= site_pages or (is_full and count == most):
                 self._bounds[site] = self._last(site)
 
-    def offer(self, site: str, page: Page, told: bool = False) -> None:
-        """Keep a page if it belongs to the sample of its site; most do not, and cost a hash.
-
-        *told*: there is an own text of it.
-        """
+    def offer(self, site: str, page: Page, has_own_text: bool = False) -> None:
+        """Keep a page if it belongs to the sample of its site; most do not, and cost a hash."""
         place = sample_order(page.url)
-        if told:
-            place = self._told_place(site, place)
+        if has_own_text:
+            place = self._front_place(site, place)
         bound = self._bounds.get(site)
         if bound is not None and place >= bound:
             return
         added = self._do(
-            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)",
-            (site, place, page.url, page.dump()),
+            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", (site, place, page.url, page.dump())
         )
         if not added.rowcount:
             return
@@ -77,19 +72,19 @@ class SQLitePages:
         elif count == self._site_pages:
             self._bounds[site] = self._last(site)
 
-    def _told_place(self, site: str, order: bytes) -> bytes:
-        """Return the place of a page with an own text, by its *order*: before the others if it is
-        one of the first of its kind. Then another one may have to go back to its own order.
+    def _front_place(self, site: str, order: bytes) -> bytes:
+        """Return the place of a page with an own text, by its *order*: before the other pages if it
+        is among the first `PAGES_WITH_TEXT`. That may move another one back to its own order.
         """
-        place = TOLD + order
+        place = FRONT + order
         known = (
             "SELECT count(*), max(place), max(place = ?) FROM pages WHERE site = ? AND place < ?"
         )
-        count, last, is_known = self._do(known, (place, site, AFTER_TOLD)).fetchone()
+        count, last, is_known = self._do(known, (place, site, AFTER_FRONT)).fetchone()
         if is_known:
             return place
         move = "UPDATE OR REPLACE pages SET place = ? WHERE site = ? AND place = ?"
-        if count >= TOLD_PAGES:
+        if count >= PAGES_WITH_TEXT:
             if place > last:
                 return order
             self._do(move, (last[ORDER_BYTES:], site, last))
@@ -108,8 +103,8 @@ class SQLitePages:
         return bytes(place)
 
     def sample(self, site: str) -> Iterator[Page]:
-        """Yield the kept pages of a site, in the order of their addresses; one that is damaged is
-        said and left out.
+        """Yield the kept pages of a site, in the order of their addresses; a damaged one is logged
+        and left out.
         """
         rows = self._do("SELECT url, page FROM pages WHERE site = ? ORDER BY url", (site,))
         for url, data in rows:

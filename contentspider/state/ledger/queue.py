@@ -9,21 +9,24 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.protocols import Taken
+
+    # Row, address, request and priority of an address that is handed out, and how many processes
+    # died while it was in flight.
+    Taken = tuple[int, str, str, int, int]
 
 # SQLite's smallest number: every priority is above it.
 LOWEST = -(2**63)
 
 
-class SQLiteQueue:
-    """The addresses that wait (`contentspider.state.ledger.protocols.Queue`) in a database."""
+class Queue:
+    """The addresses that wait, in the order in which they are to be fetched."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
         self.length = database.count("SELECT count(*) FROM addresses WHERE state = 'queued'")
-        # The hosts in the table of those that are left out, and before which priority and row all
-        # addresses are theirs: a host that is down may have most of them.
+        # The hosts that are left out, and the priority and row before which all addresses are
+        # theirs: a host that is down may have most of the queue.
         self._left_out: set[str] = set()
         self._start: tuple[int, int] | None = None
 
@@ -47,11 +50,11 @@ class SQLiteQueue:
         )
 
     def answered(self, host: str, most: int) -> list[str]:
-        """Return addresses of a host that were answered with success in this crawl, the first ones,
-        up to a number: pages with items, else others. Not robots.txt: what stands before a server
-        that is down often has that.
+        """Return the first addresses of a host that were answered in this crawl, at most *most*:
+        pages with items, else others. robots.txt is left out: a proxy often answers for it while
+        the server is down.
         """
-        # Only crawls with a host in trouble ask.
+        # Needed in crawls with a failing host only.
         self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
         for states in ("'released', 'held', 'unchanged'", "'fetched'"):
             found = self._do(
@@ -64,8 +67,8 @@ class SQLiteQueue:
         return []
 
     def take(self, above: int | None = None, without: Collection[str] = ()) -> Taken | None:
-        """Return row, address, request, priority and deaths of the next in the queue; None if none
-        has a priority *above* this one. Addresses of hosts that are to be done *without* stay.
+        """Take the next address out of the queue (`Taken`); None if none has a priority *above*
+        this one. Addresses of the hosts in *without* stay.
         """
         if not self.length:
             return None
@@ -79,13 +82,13 @@ class SQLiteQueue:
         return found
 
     def note(self, priority: int, row: int) -> None:
-        """Note that an address has come into the queue."""
+        """Count an address that was added to the queue."""
         self.length += 1
         if self._start is not None and (-priority, row) < (-self._start[0], self._start[1]):
             self._start = (priority, row)
 
     def refill(self, count: int) -> None:
-        """Note that as many addresses have come back into the queue, wherever."""
+        """Count addresses that came back into the queue at any place."""
         self.length += count
         self._start = None
 
@@ -109,7 +112,7 @@ class SQLiteQueue:
         self._left_out = set(hosts)
 
     def _next(self, above: int) -> Taken | None:
-        """Return the first address that is of no host which is left out."""
+        """Return the first address whose host is not left out."""
         others = "host NOT IN (SELECT host FROM left_out)"
         if self._start is None:
             found = self._first(f"priority > ? AND {others}", above)

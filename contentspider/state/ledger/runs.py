@@ -1,12 +1,13 @@
-"""The runs of a crawl in SQLite: which processes worked on it, and what they left for the next."""
+"""The runs of a crawl in SQLite: which processes worked on it, and facts for the next."""
 
 from __future__ import annotations
 
 import json
 import os
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
+
+from contentspider.ground.times import now
 
 if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One process' work on a crawl; without *ended* it runs, or was killed."""
+    """The work of one process on a crawl; without *ended* it is running, or was killed."""
 
     number: int
     started: str
@@ -23,35 +24,22 @@ class Run:
     reason: str | None
 
 
-def now() -> str:
-    """Return the time, in UTC, as ISO 8601 to the second."""
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-def days_between(earlier: str, later: str) -> float:
-    """Return how many days are between two times, as `now` gives them."""
-    return (
-        datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
-    ).total_seconds() / 86_400
-
-
-class SQLiteRuns:
-    """The runs and facts of a crawl (`contentspider.state.ledger.protocols.Runs`) in a database."""
+class Runs:
+    """The processes that worked on a crawl, and the facts that one leaves for the next."""
 
     def __init__(self, database: Database) -> None:
         self._do = database.do
         self._current = 0
 
     def begin(self) -> None:
-        """Note that this process goes to work."""
+        """Record the start of this process' run."""
         added = self._do("INSERT INTO runs (started, pid) VALUES (?, ?)", (now(), os.getpid()))
         self._current = added.lastrowid or 0
 
     def end(self, reason: str) -> None:
-        """Note how this process' run ended."""
+        """Record how this process' run ended."""
         self._do(
-            "UPDATE runs SET ended = ?, reason = ? WHERE number = ?",
-            (now(), reason, self._current),
+            "UPDATE runs SET ended = ?, reason = ? WHERE number = ?", (now(), reason, self._current)
         )
 
     def all(self) -> list[Run]:

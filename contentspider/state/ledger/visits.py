@@ -1,4 +1,4 @@
-"""What a crawl saw of each page, in its ledger: what the site's history takes over at the end."""
+"""What a crawl saw of each page, in its ledger; the history takes it over at the end."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import StateError
+from contentspider.ground.packed import pack_text, unpack_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from contentspider.state.ledger.database import Database
 
-COMPRESSION = 3
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a crawl found at a page, and how that differs from what was known of it.
+    """What a crawl found at a page, and how it differs from the page in the history.
 
     *id* and *url* are the item's; *change*, *ratio* and *cause* are those of the change log.
-    *previous_id* is that of the known page that moved here. *numbered* are the places where its
-    content differs, if it does in numbers only (`contentspider.recrawl.counters`); *is_recut*: and
-    is cut differently.
+    *previous_id* is that of the known page that moved here. If the content differs in numbers only,
+    *numbered* are their places (`contentspider.recrawl.counters`); *is_recut*: the model also kept
+    other blocks.
     """
 
     id: str
@@ -49,12 +49,12 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server said with a page, and where the page leads.
+    """The validators and links of a fetched page.
 
-    *moved_from* are the addresses that led here by permanent redirects, and how (``HTTP 301``) each
-    did; *is_orphan*: no page linked here, and it was asked for since it was known. *is_check*: the
-    server had said that the page has not changed, and was asked for it all the same; *is_unsent*:
-    it said so, and the page is that of the history.
+    *moved_from* are the addresses that redirected here permanently, each with its status (``HTTP
+    301``). *is_orphan*: no page linked here, it was fetched because it was known. *is_check*: the
+    server had answered "not modified", and the page was fetched all the same. *is_unsent*: the
+    server answered "not modified", and the page is that of the history.
     """
 
     etag: str = ""
@@ -68,9 +68,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A visit with its number, its answer, and what is new of the page: the main content, and all
-    of it as `Page.dump` writes it (None: as it was); *item* is what is out of it, if *is_settled*
-    (else it is as it was).
+    """A visit with its number and answer; *content* and *page* (as `Page.dump` writes it) are None
+    if unchanged. *item* is the item that is out, if *is_item_known* (else it is unchanged).
     """
 
     number: int
@@ -78,19 +77,19 @@ class Seen:
     answer: Answer
     content: str | None
     page: bytes | None
-    is_settled: bool = False
+    is_item_known: bool = False
     item: dict[str, Any] | None = None
 
 
-class SQLiteVisits:
-    """The visits of a crawl (`contentspider.state.ledger.protocols.Visits`) in a database."""
+class Visits:
+    """What the crawl saw of each page, for the history."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._do = database.do
 
     def answer(self, address_row: int, answer: Answer) -> None:
-        """Keep what came with the page of an address."""
+        """Keep the answer for an address."""
         self._do(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -106,7 +105,7 @@ class SQLiteVisits:
         )
 
     def answer_of(self, address_row: int | None) -> Answer:
-        """Return what came with the page of an address; an empty one if nothing is known."""
+        """Return the answer for an address; an empty one if there is none."""
         row = self._do(
             f"SELECT {ANSWER} FROM answers WHERE address = ?",  # noqa: S608 - our own names
             (address_row,),
@@ -116,10 +115,8 @@ class SQLiteVisits:
     def note(
         self, visit: Visit, address_row: int | None, content: str | None, page: bytes | None
     ) -> None:
-        """Keep a visit, in place of an earlier one of the same page."""
-        packed = None
-        if content is not None:
-            packed = zlib.compress(content.encode("utf-8", "surrogatepass"), COMPRESSION)
+        """Keep a visit; it replaces an earlier one of the same page."""
+        packed = pack_text(content) if content is not None else None
         self._do(
             "INSERT OR REPLACE INTO visits (id, address, visit, content, page)"
             " VALUES (?, ?, ?, ?, ?)",
@@ -131,7 +128,7 @@ class SQLiteVisits:
         return self._do("SELECT 1 FROM visits WHERE id = ?", (page_id,)).fetchone() is not None
 
     def content(self, page_id: str) -> str | None:
-        """Return the main content of a visited page, None if it is as it was."""
+        """Return the main content of a visited page, None if it is unchanged."""
         row = self._do("SELECT content FROM visits WHERE id = ?", (page_id,)).fetchone()
         return _text(row[0]) if row else None
 
@@ -147,7 +144,7 @@ class SQLiteVisits:
             yield str(page_id)
 
     def after(self, number: int) -> Iterator[Seen]:
-        """Yield the visits whose number is larger, in order."""
+        """Yield the visits with larger numbers, in order."""
         while row := self._do(
             f"SELECT number, visit, content, page, {ANSWER}"  # noqa: S608 - our own names
             " FROM visits LEFT JOIN answers ON answers.address = visits.address"
@@ -164,8 +161,8 @@ class SQLiteVisits:
                 ) from error
 
     def say(self, page_id: str, has_changed: bool) -> None:
-        """Note whether a sitemap says that a page has changed since it was visited last; of several
-        that say it of one page one is enough.
+        """Record whether a sitemap says that a page has changed since its last visit; one of
+        several is enough.
         """
         self._do(
             "INSERT INTO lastmods VALUES (?, ?)"
@@ -174,18 +171,18 @@ class SQLiteVisits:
         )
 
     def said(self, page_id: str) -> bool | None:
-        """Return whether a page has changed, by sitemaps; None if none says."""
+        """Return whether a page has changed by its sitemaps; None if none has it."""
         row = self._do("SELECT has_changed FROM lastmods WHERE id = ?", (page_id,)).fetchone()
         return bool(row[0]) if row else None
 
     def said_changed(self) -> Iterator[str]:
-        """Yield the ids of the pages that have changed, by sitemaps."""
+        """Yield the ids of the pages that have changed by their sitemaps."""
         for (page_id,) in self._database.rows("SELECT id FROM lastmods WHERE has_changed"):
             yield str(page_id)
 
     def numbered(self) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-        """Yield the site, the `Visit.numbered` and the `Answer.is_check` of visits that have the
-        former.
+        """Yield site, `Visit.numbered` and `Answer.is_check` of the visits that differ in numbers
+        only.
         """
         for site, places, is_check in self._database.rows(
             "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'), is_check"
@@ -200,13 +197,11 @@ class SQLiteVisits:
         return self._found("address = ?", address_row)
 
     def _index(self) -> None:
-        # Only the end of a crawl asks.
+        # Needed at the end of a crawl only.
         self._do("CREATE INDEX IF NOT EXISTS by_address ON visits (address)")
 
     def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield the addresses whose pages were copies, each with the id of the page that came
-        out.
-        """
+        """Yield the addresses of copies, each with the id of the original page."""
         self._index()
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
         for url, owner in self._database.rows(
@@ -227,7 +222,7 @@ class SQLiteVisits:
 
 
 def _text(packed: bytes | None) -> str | None:
-    return zlib.decompress(packed).decode("utf-8", "surrogatepass") if packed else None
+    return unpack_text(packed) if packed else None
 
 
 def _answer(row: tuple[object, ...] | list[object]) -> Answer:
@@ -246,11 +241,11 @@ def _answer(row: tuple[object, ...] | list[object]) -> Answer:
 def pack_lines(lines: Iterable[str]) -> bytes | None:
     """Return lines in a compressed form, None if there are none."""
     text = "\n".join(lines)
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION) if text else None
+    return pack_text(text) if text else None
 
 
 def unpack_lines(packed: object) -> tuple[str, ...]:
     """Return what `pack_lines` was given."""
     if not isinstance(packed, bytes):
         return ()
-    return tuple(zlib.decompress(packed).decode("utf-8", "surrogatepass").split("\n"))
+    return tuple(unpack_text(packed).split("\n"))

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.page.overrides import Overrides
+from contentspider.page.input.overrides import Overrides
 from contentspider.site.models.folder import MANIFEST, read_model
 from contentspider.site.models.generations import KEPT_GENERATIONS, ROLLBACK, Generations
 from contentspider.site.models.model import SiteModel
@@ -50,9 +50,8 @@ class ModelStore:
     def load(self, site: str) -> SiteModel | None:
         """Return the model of a site, None if there is none.
 
-        One that cannot be used is set aside (its manifest renamed to ``manifest.json.broken``, if
-        the folder can be written) with one warning, and None is returned: the site will be learned
-        anew.
+        One that cannot be used is set aside with a warning (its manifest is renamed to
+        ``manifest.json.broken``, if possible), and None is returned: the site is learned again.
         """
         path = self.folder / site / MANIFEST
         try:
@@ -101,7 +100,7 @@ class ModelStore:
         return generations.add(manifest, weights, ROLLBACK, self.keep, origin)
 
     def missing(self, site: str, generation: int) -> str:
-        """Return the words for a generation that is not there."""
+        """Return the message for a missing generation."""
         known = ", ".join(map(str, self.generations(site).numbers())) or "none"
         return f"{site} has no generation {generation}; there are: {known}"
 

@@ -1,8 +1,8 @@
-"""A store of objects on any fsspec URL (``s3://bucket/models``), as the rest of contentspider needs
-it: an object is read, uploaded or put in another one's place, whole.
+"""A store of objects on any fsspec URL (``s3://bucket/models``): objects are read, uploaded and
+replaced as a whole.
 
-fsspec and its S3 part are the extra ``remote``. Credentials are those that the store's library
-finds in the environment: none is in a URL, and none in a message.
+fsspec and its S3 part are the extra ``remote``. The store's library takes credentials from the
+environment: they are in no URL and no message.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EXTRA = "pip install 'contentspider[remote]'"
-# To put a pointer in its place takes a second; a lock that is older is of a dead process.
+# Replacing a pointer takes a second; an older lock is of a dead process.
 LOCK_SECS = 600.0
-# What libraries log at DEBUG holds signatures and session tokens.
+# Their DEBUG logs hold signatures and session tokens.
 TALKATIVE = ("aiobotocore", "botocore", "s3fs", "gcsfs", "adlfs", "fsspec", "google", "azure")
 SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|CONNECTION_STRING", re.IGNORECASE)
-# S3's words for "it is another one than you think".
+# Error codes of S3 for a failed condition.
 REFUSED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 
 
 class RemoteError(ContentSpiderError):
-    """A store on an fsspec URL cannot be used; the message names it. Before a crawl nothing is
-    crawled then; after it the local files stay, and the next run uploads them.
+    """A store on an fsspec URL cannot be used; the message names it. Before a crawl it ends the
+    command; after a crawl the local files stay, and the next run uploads them.
     """
 
 
 class ReplacedError(RemoteError):
-    """Another writer was first: what was read at the start is no longer what is there."""
+    """Another writer was first: the object has changed since it was read."""
 
 
 def is_url(text: str) -> bool:
-    """Tell whether a store is meant, not a folder."""
+    """Tell whether *text* is a URL, not a folder."""
     return "://" in text
 
 
 def check_url(url: str) -> None:
-    """Raise `RemoteError` if a store's URL holds more than where it is: others see a URL."""
+    """Raise `RemoteError` if a store's URL may hold credentials: URLs are shown to others."""
     if re.search(r"[@?#\s]", url):
         raise RemoteError(
             f"the URL of a {url.partition('://')[0]} store has '@', '?', '#' or a space in it: give"
@@ -59,12 +59,12 @@ def check_url(url: str) -> None:
 
 
 def writer() -> str:
-    """Return who writes: the machine and the process."""
+    """Return the name of this writer: machine and process."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 def open_objects(url: str) -> Objects:
-    """Return the store at *url*, without asking it; raises `RemoteError` if no library can."""
+    """Return the store at *url* without a request; raises `RemoteError` if no library knows it."""
     check_url(url)
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -85,8 +85,8 @@ def open_objects(url: str) -> Objects:
 class Objects:
     """The objects below *root* of an fsspec file system *files*.
 
-    Writers are kept apart by a lock object: made only if it is not there, it names until when it
-    counts. On S3 the server itself does it (`S3Objects`).
+    A lock object, with the time until which it is valid, keeps writers apart. On S3 the server
+    itself does it (`S3Objects`).
     """
 
     def __init__(self, url: str, files: Any, root: str) -> None:
@@ -120,25 +120,25 @@ class Objects:
         self.replace(name, data, '"00000000000000000000000000000000"')
 
     def read(self, name: str) -> tuple[bytes, str] | None:
-        """Return an object and the mark of this very version of it, None if it is not there."""
+        """Return an object and the mark of its version, None if it is not there."""
         try:
-            with self._telling(f"{name} cannot be read"):
+            with self._as_remote_error(f"{name} cannot be read"):
                 data = bytes(self._files.cat_file(self._path(name)))
         except FileNotFoundError:
             return None
         return data, sha256(data).hexdigest()
 
     def replace(self, name: str, data: bytes, mark: str) -> str:
-        """Put an object in the place of the version with that *mark* ("": of none), and return its
-        own mark; raises `ReplacedError` if there is another version.
+        """Replace the version with that *mark* ("": create the object), and return the new mark;
+        raises `ReplacedError` if there is another version.
         """
         lock = f"{name}.lock"
         with self._locked(lock, name) as until:
             found = self.read(name)
             if (found[1] if found else "") != mark or time.time() > until:
-                raise ReplacedError(f"{self.url}/{name} is another one by now")
+                raise ReplacedError(f"{self.url}/{name} has changed")
             part = f"{name}.{uuid.uuid4().hex}.partial"
-            with self._telling(f"{name} cannot be written"):
+            with self._as_remote_error(f"{name} cannot be written"):
                 self._make_folder(part)
                 self._files.pipe_file(self._path(part), data)
                 self._files.mv(self._path(part), self._path(name))
@@ -146,17 +146,17 @@ class Objects:
 
     @contextmanager
     def _locked(self, lock: str, name: str) -> Iterator[float]:
-        """Hold a lock object; gives the time until which it surely counts."""
+        """Hold a lock object; yields the time until which it is surely valid."""
         until = time.time() + LOCK_SECS
         text = json.dumps({"by": writer(), "until": until, "id": uuid.uuid4().hex}).encode()
         try:
             self._create(lock, text)
         except ReplacedError:
             held = self.read(lock)
-            told = _lock_of(held[0]) if held else {}
-            if held and told["until"] > time.time():
+            lock_held = _lock_of(held[0]) if held else {}
+            if held and lock_held["until"] > time.time():
                 raise RemoteError(
-                    f"{self.url}/{name} is being replaced by another writer ({told['by']})"
+                    f"{self.url}/{name} is being replaced by another writer ({lock_held['by']})"
                 ) from None
             self.delete([lock])
             self._create(lock, text)
@@ -168,9 +168,9 @@ class Objects:
                 self.delete([lock])
 
     def _create(self, name: str, data: bytes) -> None:
-        """Write an object that is not there yet; raises `ReplacedError` if it is."""
+        """Create an object; raises `ReplacedError` if it is there already."""
         try:
-            with self._telling(f"{name} cannot be written"):
+            with self._as_remote_error(f"{name} cannot be written"):
                 self._make_folder(name)
                 if "file" in self._files.protocol:
                     with self._files.open(self._path(name), "xb") as file:
@@ -182,24 +182,24 @@ class Objects:
 
     def upload(self, source: Path, name: str) -> None:
         """Copy a file to a new object."""
-        with self._telling(f"{name} cannot be written"):
+        with self._as_remote_error(f"{name} cannot be written"):
             self._make_folder(name)
             self._files.put_file(str(source), self._path(name))
 
     def download(self, name: str, target: Path) -> None:
         """Copy an object to a file; raises FileNotFoundError if it is not there."""
-        with self._telling(f"{name} cannot be read"):
+        with self._as_remote_error(f"{name} cannot be read"):
             self._files.get_file(self._path(name), str(target))
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete what is there of these objects; what cannot be deleted is only in the way."""
+        """Delete these objects, as far as they are there; failures are ignored."""
         for name in names:
-            with suppress(FileNotFoundError, RemoteError), self._telling(name):
+            with suppress(FileNotFoundError, RemoteError), self._as_remote_error(name):
                 self._files.rm_file(self._path(name))
 
     def folders_with(self, name: str) -> list[str]:
         """Return the folders that have an object of that name."""
-        with self._telling("it cannot be listed"):
+        with self._as_remote_error("it cannot be listed"):
             found = self._files.glob(f"{self._root}/*/{name}")
         return sorted(str(path).split("/")[-2] for path in found)
 
@@ -207,19 +207,19 @@ class Objects:
         self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
 
     @contextmanager
-    def _telling(self, what: str) -> Iterator[None]:
-        """Raise whatever a library raises as a `RemoteError` without secrets."""
+    def _as_remote_error(self, what: str) -> Iterator[None]:
+        """Turn the errors of libraries into a `RemoteError` without secrets."""
         try:
             yield
         except (FileNotFoundError, FileExistsError, ContentSpiderError):
             raise
-        except Exception as error:  # noqa: BLE001 - each store's library has its own
-            told = f"{type(error).__name__}: {error}"
-            raise RemoteError(f"{self.url}: {what} ({without_secrets(told)})") from None
+        except Exception as error:  # noqa: BLE001 - each library has its own
+            message = f"{type(error).__name__}: {error}"
+            raise RemoteError(f"{self.url}: {what} ({without_secrets(message)})") from None
 
 
 class S3Objects(Objects):
-    """The objects of an S3 server, which itself refuses to replace another version (If-Match)."""
+    """The objects of an S3 server, which checks versions itself (If-Match)."""
 
     def _call(self, method: str, name: str, **arguments: Any) -> Any:
         bucket, key, _ = self._files.split_path(self._path(name))
@@ -230,27 +230,27 @@ class S3Objects(Objects):
         from fsspec.asyn import sync
 
         try:
-            with self._telling(f"{name} cannot be read"):
+            with self._as_remote_error(f"{name} cannot be read"):
                 answer = self._call("get_object", name)
                 return sync(self._files.loop, answer["Body"].read), str(answer["ETag"])
         except FileNotFoundError:
             return None
 
     def replace(self, name: str, data: bytes, mark: str) -> str:
-        """Put an object in the place of the version with that ETag ("": of none)."""
+        """Replace the version with that ETag ("": create the object)."""
         condition = {"IfMatch": mark} if mark else {"IfNoneMatch": "*"}
-        with self._telling(f"{name} cannot be written"):
+        with self._as_remote_error(f"{name} cannot be written"):
             try:
                 return str(self._call("put_object", name, Body=data, **condition)["ETag"])
             except FileNotFoundError as error:
-                # Of what is to be replaced; without that, it is the bucket that is not there.
+                # Without a mark it is the bucket that is missing.
                 if mark:
                     raise ReplacedError(f"{self.url}/{name} is gone by now") from error
                 raise OSError("there is no such bucket") from error
             except OSError as error:
                 answer = getattr(error.__cause__, "response", None) or {}
                 if answer.get("Error", {}).get("Code") in REFUSED:
-                    raise ReplacedError(f"{self.url}/{name} is another one by now") from None
+                    raise ReplacedError(f"{self.url}/{name} has changed") from None
                 raise
 
     def _create(self, name: str, data: bytes) -> None:
@@ -261,16 +261,16 @@ class S3Objects(Objects):
 
 
 def _lock_of(data: bytes) -> dict[str, Any]:
-    """Return what a lock object says; of one that is no lock, that it is over."""
+    """Return the fields of a lock object; an invalid one is expired."""
     try:
-        told = json.loads(data)
-        return {"by": str(told["by"]), "until": float(told["until"])}
+        record = json.loads(data)
+        return {"by": str(record["by"]), "until": float(record["until"])}
     except (ValueError, KeyError, TypeError):
         return {"by": "", "until": 0.0}
 
 
 def without_secrets(text: str) -> str:
-    """Return a text without the values of environment variables that are named like secrets."""
+    """Return a text without the values of environment variables with names like secrets."""
     for name, value in os.environ.items():
         if len(value) >= 4 and SECRET_NAMES.search(name):
             text = text.replace(value, "***")

@@ -1,9 +1,9 @@
 """Local files that several machines share by way of a store (`contentspider.state.stores.remote`).
 
-In the store, each file is an object under a name of its own that is never used again, and one small
-JSON object, the *pointer*, says which belong together, with their hashes. It alone is replaced, and
-only if it is the one that was read: a reader sees the old files or the new, never a mixture, and of
-two writers the second is told. Beside the local files a *note* keeps what was read.
+In the store, each file is an object with a unique name. One small JSON object, the *pointer*, lists
+the files with their hashes. Only the pointer is replaced, and only if it has not changed since it
+was read: a reader sees the old files or the new ones, and of two writers the second gets an error.
+Beside the local files a *note* keeps what was read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from contentspider.site.models.folder import write_atomically
+from contentspider.ground.atomic import write_atomically
+from contentspider.ground.times import now
 from contentspider.state.stores.remote import RemoteError, ReplacedError, writer
 
 if TYPE_CHECKING:
@@ -35,13 +36,13 @@ logger = logging.getLogger(__name__)
 SCHEMA = 1
 OBJECTS = "objects"
 OBJECT = re.compile(rf"{OBJECTS}/[\w.-]+")
-# Each time that another writer was faster, what it wrote is read.
+# If another writer was faster, the pointer is read again, so many times.
 ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An object of the store that is a file: *size* in bytes, and the hash of its content."""
+    """A file in the store: its object, the hash of its content, its *size* in bytes."""
 
     object: str
     sha256: str
@@ -50,8 +51,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is known of a pointer: its *id* ("": there was none), the store's *mark* of it, its
-    *files*, and whether the local files are *unsent*: newer than that.
+    """The pointer that was read last: its *id* ("": there was none), the *mark* of its version, its
+    *files*, and whether the local files are newer (*unsent*).
     """
 
     url: str
@@ -62,10 +63,10 @@ class Note:
 
 
 class SharedFiles:
-    """The files below *folder* that match *patterns* (in the order in which they are to be put in
-    their places; the last is a name), shared by the object *pointer* of a store.
+    """The files below *folder* that match *patterns* (in the order in which they are replaced; the
+    last is a name), shared by the object *pointer* of a store.
 
-    What is *beside* a file, under these suffixes, belongs to it and is not shared.
+    Files with the suffixes *beside* belong to a file and are not shared.
     """
 
     def __init__(
@@ -90,35 +91,35 @@ class SharedFiles:
         return f"{self._objects.url}/{self._pointer}"
 
     def pull(self) -> None:
-        """Make the local files those of the store; local ones that are unsent stay, unless the
-        store has others by now: then they are set aside with a warning.
+        """Download the files of the store. Unsent local files stay, unless the store has changed:
+        then they are set aside with a warning.
 
-        Raises `RemoteError` if the store cannot be read, or what it has is damaged.
+        Raises `RemoteError` if the store cannot be read or is damaged.
         """
         for _ in range(ATTEMPTS):
             note = self._note()
             found = self._objects.read(self._pointer)
             if found is None:
-                # Where it was deleted, it gets all of it again.
+                # If the pointer was deleted, all files are sent again.
                 unsent = note.unsent or bool(note.id and self._local())
                 self._write_note(Note(self._objects.url, unsent=unsent))
                 return
             data, mark = found
-            told, files = self._parse(data)
+            pointer_id, files = self._parse(data)
             is_here = note.unsent or all((self.folder / name).is_file() for name in files)
-            if told == note.id and is_here:
+            if pointer_id == note.id and is_here:
                 self._write_note(Note(note.url, note.id, mark, note.files, note.unsent))
                 return
             with tempfile.TemporaryDirectory(dir=self._made_folder(), prefix=".pull-") as name:
                 partial = self.folder / PurePosixPath(name).name
                 if not self._fetch(files, partial):
-                    continue  # another writer deleted what its files took the place of
+                    continue  # another writer has replaced them
                 if note.unsent:
                     self._set_aside()
                 self._place(files, partial)
-            self._write_note(Note(self._objects.url, told, mark, files))
+            self._write_note(Note(self._objects.url, pointer_id, mark, files))
             return
-        raise RemoteError(f"{self.name}: objects that it names are not in the store")
+        raise RemoteError(f"{self.name}: objects that it names are missing from the store")
 
     def files(self) -> dict[str, Path]:
         """Return the local files."""
@@ -130,15 +131,15 @@ class SharedFiles:
         return self._note().unsent
 
     def begin_change(self) -> None:
-        """Note that the local files are about to become newer than the store's."""
+        """Record that the local files are about to become newer than the store's."""
         note = self._note()
         self._write_note(Note(note.url, note.id, note.mark, note.files, unsent=True))
 
     def push(self, files: Mapping[str, Path]) -> bool:
-        """Make *files* those of the store if the local ones are unsent, and tell whether they were.
+        """Upload *files* if the local ones are unsent, and tell whether they were.
 
         Raises `ReplacedError` if another writer was first, and `RemoteError` if the store cannot be
-        written; the local files stay unsent then.
+        written; then the local files stay unsent.
         """
         note = self._note()
         if not note.unsent:
@@ -156,13 +157,13 @@ class SharedFiles:
             )
             self._objects.upload(path, self._of_store(entries[name]))
             uploaded.append(self._of_store(entries[name]))
-        told = uuid.uuid4().hex
-        data = _dump(told, entries)
+        pointer_id = uuid.uuid4().hex
+        data = _dump(pointer_id, entries)
         try:
             mark = self._objects.replace(self._pointer, data, note.mark)
         except ReplacedError:
             found = self._objects.read(self._pointer)
-            if not found or found[0] != data:  # else the answer to the first attempt was lost
+            if not found or found[0] != data:  # else only the answer was lost
                 self._objects.delete(uploaded)
                 raise ReplacedError(
                     f"{self.name}: another writer ({_who(found)}) was first; what was found here"
@@ -170,7 +171,7 @@ class SharedFiles:
                     " aside"
                 ) from None
             mark = found[1]
-        self._write_note(Note(self._objects.url, told, mark, entries))
+        self._write_note(Note(self._objects.url, pointer_id, mark, entries))
         outdated = {entry.object: entry for entry in note.files.values()}
         for entry in entries.values():
             outdated.pop(entry.object, None)
@@ -192,7 +193,7 @@ class SharedFiles:
         return self.folder
 
     def _fetch(self, files: Mapping[str, Entry], folder: Path) -> bool:
-        """Download the files that are not here as they should be; False if one is gone."""
+        """Download the files; False if one is missing."""
         for name, entry in files.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -203,8 +204,8 @@ class SharedFiles:
             if _digest(target) != entry.sha256:
                 raise RemoteError(
                     f"{self._objects.url}/{self._of_store(entry)} is damaged: it has"
-                    f" {target.stat().st_size:,} bytes of {entry.size:,}, or another hash. Bring it"
-                    f" back (its SHA-256 is {entry.sha256}), or delete {self._pointer} to begin"
+                    f" {target.stat().st_size:,} bytes of {entry.size:,}, or another hash. Restore"
+                    f" it (its SHA-256 is {entry.sha256}), or delete {self._pointer} to begin"
                     " with what this machine has"
                 )
         return True
@@ -229,37 +230,37 @@ class SharedFiles:
         for name in files:
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            for suffix in self._beside:  # of another file than the one that comes
+            for suffix in self._beside:  # they belong to the old file
                 target.with_name(target.name + suffix).unlink(missing_ok=True)
             (partial / name).replace(target)
         for name in set(self._local()) - set(files):
             (self.folder / name).unlink(missing_ok=True)
-            with suppress(OSError):  # there are more in it
+            with suppress(OSError):  # other files are in it
                 (self.folder / name).parent.rmdir()
 
     def _parse(self, data: bytes) -> tuple[str, dict[str, Entry]]:
-        """Return a pointer's id and files; raises `RemoteError` if it is none."""
+        """Return a pointer's id and files; raises `RemoteError` if it is invalid."""
         try:
-            told = json.loads(data)
-            if told["schema"] != SCHEMA:
-                raise ValueError(f"its schema is {told['schema']!r}, this version knows {SCHEMA}")
-            files = _entries(told["files"])
+            record = json.loads(data)
+            if record["schema"] != SCHEMA:
+                raise ValueError(f"its schema is {record['schema']!r}, this version knows {SCHEMA}")
+            files = _entries(record["files"])
             for name, entry in files.items():
                 is_ours = any(fnmatch(name, pattern) for pattern in self._patterns)
                 if not is_ours or ".." in name or not OBJECT.fullmatch(entry.object):
                     raise ValueError(f"it names {name!r}")
-            return str(told["id"]), files
+            return str(record["id"]), files
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RemoteError(f"{self.name} cannot be read: {error}") from error
 
     def _note(self) -> Note:
         try:
-            told = json.loads(self._note_path.read_bytes())
-            if told["url"] == self._objects.url:
-                return Note(**{**told, "files": _entries(told["files"])})
+            record = json.loads(self._note_path.read_bytes())
+            if record["url"] == self._objects.url:
+                return Note(**{**record, "files": _entries(record["files"])})
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        # What is here was never in this store.
+        # The local files were never in this store.
         return Note(self._objects.url, unsent=bool(self._local()))
 
     def _write_note(self, note: Note) -> None:
@@ -275,24 +276,23 @@ def _digest(path: Path) -> str:
     return found.hexdigest()
 
 
-def _entries(told: Mapping[str, Any]) -> dict[str, Entry]:
+def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
     return {
         str(name): Entry(str(entry["object"]), str(entry["sha256"]), int(entry["size"]))
-        for name, entry in told.items()
+        for name, entry in record.items()
     }
 
 
-def _dump(told: str, entries: Mapping[str, Entry]) -> bytes:
-    at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+def _dump(pointer_id: str, entries: Mapping[str, Entry]) -> bytes:
     files = {name: asdict(entry) for name, entry in entries.items()}
-    pointer = {"schema": SCHEMA, "id": told, "at": at, "by": writer(), "files": files}
+    pointer = {"schema": SCHEMA, "id": pointer_id, "at": now(), "by": writer(), "files": files}
     return json.dumps(pointer, indent=1).encode()
 
 
 def _who(found: tuple[bytes, str] | None) -> str:
     """Return who wrote a pointer, and when, as far as it says."""
     try:
-        told = json.loads(found[0]) if found else {}
-        return f"{told['by']}, {told['at']}"
+        record = json.loads(found[0]) if found else {}
+        return f"{record['by']}, {record['at']}"
     except (ValueError, KeyError, TypeError):
         return "unknown"

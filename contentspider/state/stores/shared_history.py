@@ -19,8 +19,8 @@ POINTER = "history.json"
 
 
 class SharedHistory:
-    """The history in the file *path*, in the store *objects* as ``NAME/history.json`` and what it
-    names. Nobody may have the file open meanwhile but for reading.
+    """The history in the file *path*, in the store *objects* as ``NAME/history.json`` and the files
+    that it lists. Other processes may only read the file in the meantime.
     """
 
     def __init__(self, objects: Objects, path: Path) -> None:
@@ -29,7 +29,7 @@ class SharedHistory:
         self._shared = SharedFiles(objects, name, path.parent, (path.name,), PARTS[1:])
 
     def pull(self) -> None:
-        """Bring the history here; one that is unsent from an earlier run goes into the store.
+        """Download the history; one that is unsent from an earlier run is uploaded.
 
         Raises `RemoteError` if the store cannot be read, or its history is damaged.
         """
@@ -40,16 +40,16 @@ class SharedHistory:
         self.push()
 
     def begin_change(self) -> None:
-        """Note that the history is about to become newer than the store's."""
+        """Record that the history is about to become newer than the store's."""
         self._shared.begin_change()
 
     def push(self) -> None:
-        """Bring the history into the store if it is newer; raises as `SharedFiles.push` does."""
+        """Upload the history if it is newer; raises as `SharedFiles.push` does."""
         if not self._shared.is_unsent:
             return
         try:
             with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".push-") as folder:
-                # Whole, and without its log, even while somebody reads it.
+                # A complete copy without a log, even while another process reads it.
                 copy = Path(folder, "history.sqlite")
                 with (
                     closing(sqlite3.connect(self.path)) as source,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from filelock import Timeout
 
-from contentspider.page.overrides import OVERRIDES
-from contentspider.site.models.folder import GENERATIONS, MANIFEST, write_atomically
+from contentspider.ground.atomic import write_atomically
+from contentspider.page.input.overrides import OVERRIDES
+from contentspider.site.models.folder import GENERATIONS, MANIFEST
 from contentspider.site.models.generations import KEPT_GENERATIONS
 from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import RemoteError
@@ -18,7 +19,7 @@ from contentspider.state.stores.shared import SharedFiles
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
     from contentspider.site.models.generations import Generations
     from contentspider.site.models.model import SiteModel
     from contentspider.state.stores.remote import Objects
@@ -31,10 +32,10 @@ PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)
 
 
 class SharedModels(ModelStore):
-    """Models in the store *objects*: ``SITE/model.json`` and what it names, people's corrections
-    beside it. *folder* is this machine's copy.
+    """Models in the store *objects*: ``SITE/model.json`` and the files that it lists, and people's
+    corrections beside it. *folder* is this machine's copy.
 
-    A site is brought here when it is first asked for; `send` brings back what was saved.
+    A site is downloaded when it is first used; `send` uploads what was saved.
     """
 
     def __init__(self, objects: Objects, folder: Path, keep: int = KEPT_GENERATIONS) -> None:
@@ -61,30 +62,30 @@ class SharedModels(ModelStore):
         try:
             self._pull(site)
         except RemoteError as error:
-            logger.error("%s; %s is filtered by what this machine has", error, site)
+            logger.error("%s; %s is filtered by this machine's copy", error, site)
         return self._local.load(site)
 
     def overrides(self, site: str) -> Overrides | None:
-        """Return people's corrections of a site, which are beside its pointer in the store."""
+        """Return people's corrections of a site, from the store."""
         self._pull(site)
         return super().overrides(site)
 
     def save(self, model: SiteModel, reason: str = "") -> Path:
-        """Save a model here; `send` brings it into the store."""
-        with suppress(RemoteError):  # which `send` says
+        """Save a model here; `send` uploads it."""
+        with suppress(RemoteError):  # `send` reports it
             self._pull(model.site)
         self._shared(model.site).begin_change()
         return self._local.save(model, reason)
 
     def rollback(self, site: str, generation: int = 0) -> int:
-        """Go back to an earlier generation here; `send` brings it into the store."""
+        """Go back to an earlier generation here; `send` uploads it."""
         self._pull(site)
         self._shared(site).begin_change()
         return super().rollback(site, generation)
 
     def send(self) -> list[RemoteError]:
-        """Bring what was saved of the sites that were asked for into the store, and return what
-        went wrong: those models are kept here, and the next run sends them.
+        """Upload the saved models of the sites that were used, and return the errors: those models
+        stay here, and the next run sends them.
         """
         return [error for site in self._pulled if (error := self._send(site))]
 
@@ -105,14 +106,14 @@ class SharedModels(ModelStore):
         return SharedFiles(self.objects, f"{site}/{POINTER}", self.folder / site, PATTERNS)
 
     def _pull(self, site: str) -> None:
-        """Bring a site here, once: what a crawl has begun with is what it ends with."""
+        """Download a site once: a crawl ends with the model that it began with."""
         if site not in self._pulled:
             self._pulled[site] = None
             try:
                 with self._local.generations(site).lock():
                     shared = self._shared(site)
                     shared.pull()
-                    shared.push(shared.files())  # what an earlier run could not send
+                    shared.push(shared.files())  # left by an earlier run
                     self._pull_overrides(site)
             except RemoteError as error:
                 self._pulled[site] = error

@@ -1,6 +1,4 @@
-"""Models as one file, from one machine to another: a zip archive of a manifest and its weights,
-which are JSON. Nothing in it is unpacked to a disk.
-"""
+"""Models as one file: a zip archive of a manifest and its weights, both JSON, read in memory."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.site.models.folder import (
     MANIFEST,
@@ -19,34 +18,30 @@ from contentspider.site.models.folder import (
     parse_manifest,
 )
 from contentspider.site.models.model import SiteModel
-from contentspider.state.files.formats import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # A model of 200 pages has some 1 MB of weights.
 MAX_BYTES = 100_000_000
-# What names a site names its folder, too.
+# The name of a site is also that of its folder.
 SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")
 
 
 def export_model(model: SiteModel, output: Path) -> None:
-    """Write a model as the file *output*, which is replaced when it is whole; raises
-    `ContentSpiderError` if it cannot be written.
-    """
+    """Write a model as the file *output*; raises `ContentSpiderError` if that fails."""
     weights = model.dump_weights()
     named = {"weights": WEIGHTS, "sha256": sha256(weights).hexdigest()}
     manifest = dump_manifest({**model.manifest(), **named})
     with replacing(output) as file, ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for name, data in ((MANIFEST, manifest), (WEIGHTS, weights)):
-            # Of one time: the same model is the same file.
+            # Without times: the same model gives the same file.
             archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
 
 
 def import_model(source: Path) -> SiteModel:
-    """Return the model in the file *source*, which `export_model` wrote.
-
-    Raises `StateError` if it is none, or cannot be used.
+    """Return the model in the file *source*, which `export_model` wrote; raises `StateError` if it
+    cannot be used.
     """
     try:
         if source.stat().st_size > MAX_BYTES:
@@ -78,7 +73,7 @@ def import_model(source: Path) -> SiteModel:
 def _read(archive: ZipFile, entry: ZipInfo) -> bytes:
     """Return an entry's contents, whatever size it claims to have."""
     if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        raise ValueError(f"its {entry.filename!r} is packed in a way that is not known here")
+        raise ValueError(f"its {entry.filename!r} has an unknown compression")
     with archive.open(entry) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:

@@ -14,12 +14,12 @@ from time import process_time
 from typing import TYPE_CHECKING
 
 from contentspider.evaluation.corpora import CorpusError, find_corpora
-from contentspider.page.document import Page
 from contentspider.page.input.body import as_utf8, parse
 from contentspider.page.input.files import html_files
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
-from contentspider.site.learner import SiteLearner
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
 from contentspider_research.baselines import BASELINES, new_baseline
 from contentspider_research.experiments.charts import bar_chart

@@ -10,7 +10,7 @@ from math import ceil, log
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.write.output import to_text
 from contentspider_research.baselines.words import Words, parent_texts
 

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.write.output import to_text
 from contentspider_research.baselines.words import Words
 

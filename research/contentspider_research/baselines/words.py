@@ -13,7 +13,7 @@ from contentspider.page.text import tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # What Snowball's stemmers are called, by the language's tag.
 STEMMERS = {

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.about.hints import squeeze
 from contentspider.site.judge.prior import Prior
-from contentspider.site.labels import LABELS, VOTES
 from contentspider.site.vote.blocks import gather
+from contentspider.site.vote.labels import LABELS, VOTES
 from contentspider.site.vote.relevance import lcs_lengths
 from contentspider.site.vote.votes import vote
-from contentspider.state.files.formats import FORMULA_STARTS, replacing
+from contentspider.state.files.formats import FORMULA_STARTS
 from contentspider.state.files.parquet import check_parquet
 from contentspider_research.dataset.records import (
     COLUMNS,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.vote.blocks import SiteBlocks
     from contentspider_research.dataset.records import Record
     from contentspider_research.dataset.sources import Source

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from lxml import etree
 
-from contentspider.page.context import is_link, own_text
-from contentspider.site.vote.slots import step_names
+from contentspider.page.input.surroundings import is_link, own_text
+from contentspider.site.slots import step_names
 from contentspider_research.features.thesis_names import TAGS, called
 
 if TYPE_CHECKING:

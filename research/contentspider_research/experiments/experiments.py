@@ -19,16 +19,16 @@ import numpy as np
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.page.write.output import to_text
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.svm import LinearSVM
-from contentspider.site.learner import SiteLearner
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
+from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.slots import SlotTable, count_names
 from contentspider_research import BY_LENGTH, EQUAL
 from contentspider_research.experiments.published import judge_blocks, judge_pages, label_by_gold
 from contentspider_research.experiments.rendered_sites import find_rendered

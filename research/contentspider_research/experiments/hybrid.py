@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from contentspider.evaluation.corpora import GoldPage
     from contentspider.page.blocks import PageBlocks
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider_research.classifiers.matrix import NumberClassifier
     from contentspider_research.experiments.experiments import ExperimentSite
     from contentspider_research.features.wordcounts import WordCounts

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
-    from contentspider.page.document import Page
-    from contentspider.site.vote.slots import SlotTable
+    from contentspider.page.input.page import Page
+    from contentspider.site.slots import SlotTable
 
     Bools = NDArray[np.bool_]
     Numbers = NDArray[np.floating[Any]]

@@ -20,7 +20,7 @@ from contentspider.page.text import tokens
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 RENDERED_SUFFIXES = (".jsonl", ".jsonl.gz")
 GOLD_SUFFIX = ".gold.jsonl"

@@ -11,9 +11,9 @@ from contentspider.evaluation.corpora import find_corpora
 from contentspider.evaluation.predict import predict_site
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.judge.featuresets import SLOTS, needs_attributes
-from contentspider.site.labels import LABELS
-from contentspider.site.options import LearningOptions
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.scores import text_score
+from contentspider.site.vote.labels import LABELS
 from contentspider_research import EQUAL
 from contentspider_research.baselines.comparison import compare_methods
 from contentspider_research.experiments.cart import cart_tables

@@ -24,12 +24,7 @@ KIND = "text/markdown"
 # It has less markup than HTML.
 MAX_MARKDOWN_CHARS = 2 * MAX_CHARS
 # What an address of Markdown adds to that of its page: the first that fits.
-SUFFIXES = (
-    ("/index.html.md", "/"),
-    ("/index.md", "/"),
-    (".html.md", ".html"),
-    (".md", ""),
-)
+SUFFIXES = (("/index.html.md", "/"), ("/index.md", "/"), (".html.md", ".html"), (".md", ""))
 
 FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|$)", re.DOTALL)
 PROPERTY = re.compile(r"^(title|author|date|lastmod)[ \t]*[:=][ \t]*(.+)", re.MULTILINE)

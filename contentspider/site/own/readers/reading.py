@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.page.words.tidy import tidy
 from contentspider.site.own.texts import MAX_CHARS, MAX_TITLE_CHARS
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import absolute
-from contentspider.page.document import Page
 from contentspider.page.input.body import decode, is_binary
 from contentspider.page.input.files import HTML_BEGINNING
+from contentspider.page.input.page import Page
 from contentspider.site.own.matching import address_key
 from contentspider.site.own.readers.reading import MAX_MARKUP_CHARS, join_lines
 from contentspider.site.own.texts import OwnText

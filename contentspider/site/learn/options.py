@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SLOTS, needs_attributes, parse_feature_sets
-from contentspider.site.labels import LABELS, VOTES
+from contentspider.site.vote.labels import LABELS, VOTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +44,10 @@ class LearningOptions:
     """How a site is learned and its pages are filtered. Values that cannot work raise
     `OptionError`.
 
-    *labels* is how blocks are labelled (`contentspider.site.labels`). *features* are the feature
-    sets that the site's classifier decides by (`contentspider.site.judge.featuresets`), in a list
-    or with commas between them. *classifier* is its name (`contentspider.site.judge.classifier`).
+    *labels* is how blocks are labelled (`contentspider.site.vote.labels`). *features* are the
+    feature sets that the site's classifier decides by (`contentspider.site.judge.featuresets`), in
+    a list or with commas between them. *classifier* is its name
+    (`contentspider.site.judge.classifier`).
     *keep_teasers* keeps the entries of listing pages. *prior_file* is a file from ``contentspider
     train-prior`` that judges in place of the shipped prior ("": the shipped one).
 
@@ -58,7 +59,7 @@ class LearningOptions:
     True
     >>> LearningOptions(labels="best")
     Traceback (most recent call last):
-    contentspider.site.options.OptionError: labels='best' is unknown; use one of 'votes', ...
+    contentspider.site.learn.options.OptionError: labels='best' is unknown; use one of 'votes', ...
     """
 
     labels: str = VOTES

@@ -1,4 +1,4 @@
-"""Each rule of the vote by itself: what it speaks against, and what it leaves alone."""
+"""Each objection of the vote by itself: what it speaks against, and what it leaves alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.vote import rules
-from contentspider.site.vote.rules import RULES
+from contentspider.site.vote import objections
+from contentspider.site.vote.objections import OBJECTIONS
 from tests.conftest import ROOT, TIMEOUT
 from tests.sites import laid_out, marked, prose, site_of, where
 
@@ -24,20 +24,22 @@ def even(site) -> np.ndarray:
 
 
 def test_every_rule_is_in_the_vote_once_with_its_weight() -> None:
-    assert [(rule.name, rule.weight) for rule in RULES] == [
+    assert [(objection.name, objection.weight) for objection in OBJECTIONS] == [
         ("template_prose", 6.0),
         ("other_article", 6.0),
         ("fill_in", 3.0),
         ("echo", 3.0),
         ("comment", 6.0),
     ]
-    assert [rule.evidence.__name__ for rule in RULES] == [rule.name for rule in RULES]
+    assert [objection.evidence.__name__ for objection in OBJECTIONS] == [
+        objection.name for objection in OBJECTIONS
+    ]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_says_of_each_block_whether_it_speaks_against_it(rule) -> None:
+@pytest.mark.parametrize("objection", OBJECTIONS, ids=lambda objection: objection.name)
+def test_a_rule_says_of_each_block_whether_it_speaks_against_it(objection) -> None:
     site = site_of(["<h1>Tea</h1><p>Green</p>", "<p>Milk</p>"])
-    found = rule.evidence(site, even(site))
+    found = objection.evidence(site, even(site))
     assert (found.dtype, found.tolist()) == (bool, [False] * 3)
 
 
@@ -59,7 +61,7 @@ def with_notice(pages: int, having: int, notice: str = NOTICE) -> list[str]:
 def test_prose_that_many_of_the_others_repeat_is_the_templates(pages, having, is_template) -> None:
     # On 11 pages 7 of 10 others are not more than 70 %; of 5 pages all others must have it.
     site = site_of(with_notice(pages, having))
-    found = marked(site, rules.template_prose(site, even(site)))
+    found = marked(site, objections.template_prose(site, even(site)))
     assert found == ([NOTICE] if is_template else [])
 
 
@@ -67,7 +69,7 @@ def test_prose_that_many_of_the_others_repeat_is_the_templates(pages, having, is
 def test_short_texts_that_repeat_are_labels_not_prose(length) -> None:
     notice = "x" * length
     site = site_of(with_notice(10, 10, notice))
-    found = marked(site, rules.template_prose(site, even(site)))
+    found = marked(site, objections.template_prose(site, even(site)))
     assert found == ([notice] if length == SENTENCE_CHARS else [])
 
 
@@ -75,7 +77,7 @@ def test_copies_of_a_page_do_not_make_its_prose_the_templates() -> None:
     copied = [f"<h1>{number}</h1><p>{prose(number)}</p>" for number in range(3) for _ in range(5)]
     site = site_of(copied)
     assert len(set(site.originals.tolist())) == 3
-    assert not rules.template_prose(site, even(site)).any()
+    assert not objections.template_prose(site, even(site)).any()
 
 
 @pytest.mark.parametrize(("pages", "is_template"), [(9, True), (11, False)])
@@ -86,7 +88,7 @@ def test_prose_that_moves_must_be_on_more_than_seven_tenths_of_the_other_pages(
     rows = [[(f"row {page % 5}", "notice" if page < 7 else f"own {page}")] for page in range(pages)]
     site = laid_out(rows, clusters={f"row {row}": "rows" for row in range(5)})
     expected = [page < 7 and is_template for page in range(pages)]
-    assert rules.template_prose(site, even(site)).tolist() == expected
+    assert objections.template_prose(site, even(site)).tolist() == expected
 
 
 # other articles' headlines
@@ -156,7 +158,7 @@ def test_what_stands_below_another_articles_headline(body, found) -> None:
     # Both articles have pages of their own, too: what is below another's headline is at home there.
     homes = [f"<title>{text}</title><p>{text}</p>" for text in (NOTICE, OTHER_NOTICE)]
     site = site_of([f"<title>{HEADLINE} - The News</title>{body}", *homes])
-    assert marked(site, rules.other_article(site, even(site))) == found
+    assert marked(site, objections.other_article(site, even(site))) == found
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,7 @@ def test_how_much_of_a_headline_the_title_must_have(own, other, length, is_found
         f"<div><h1>{own}</h1><p>{'y' * length}</p></div><div><h1>{other}</h1><p>{NOTICE}</p></div>"
     )
     site = site_of([f"<title>abcdefghij</title>{stories}", f"<p>{NOTICE}</p>"])
-    assert marked(site, rules.other_article(site, even(site))) == [other, NOTICE] * is_found
+    assert marked(site, objections.other_article(site, even(site))) == [other, NOTICE] * is_found
 
 
 def test_without_a_title_no_headline_is_another_articles() -> None:
@@ -184,7 +186,7 @@ def test_without_a_title_no_headline_is_another_articles() -> None:
     )
     for title, is_other in (("", False), (f"<title>{HEADLINE}</title>", True)):
         site = site_of([title + stories, f"<p>{OTHER_NOTICE}</p>"])
-        assert rules.other_article(site, even(site)).any() == is_other
+        assert objections.other_article(site, even(site)).any() == is_other
 
 
 def test_what_no_other_page_has_is_no_other_article() -> None:
@@ -194,7 +196,7 @@ def test_what_no_other_page_has_is_no_other_article() -> None:
     cases = [(OTHER_NOTICE, True), (prose(2), False), ("z" * 60, True), ("z" * 59, False)]
     for text, is_other in cases:
         site = site_of([title + body.format(text), *homes])
-        assert rules.other_article(site, even(site)).any() == is_other
+        assert objections.other_article(site, even(site)).any() == is_other
     # What stands there on every page is the template's: a sidebar with a heading of its own.
     pages = [
         f"<title>Story {n}</title><div><h1>Story {n}</h1><p>{prose(n)}</p></div>"
@@ -202,7 +204,7 @@ def test_what_no_other_page_has_is_no_other_article() -> None:
         for n in range(6)
     ]
     site = site_of(pages)
-    assert not rules.other_article(site, even(site)).any()
+    assert not objections.other_article(site, even(site)).any()
 
 
 # fill-ins
@@ -238,7 +240,7 @@ def test_a_sentence_that_each_page_fills_in_is_the_templates(
 ) -> None:
     site = site_of(posted(pages, text, having))
     expected = [text.format(n) for n in range(having or pages)] * is_fill_in
-    assert marked(site, rules.fill_in(site, even(site))) == expected
+    assert marked(site, objections.fill_in(site, even(site))) == expected
 
 
 def test_names_may_differ_but_most_words_must_not() -> None:
@@ -248,7 +250,7 @@ def test_names_may_differ_but_most_words_must_not() -> None:
     ):
         filled = [text.format(name * 2) for name in NAMES]
         site = site_of([f"<p>{prose(n)}</p><div>{line}</div>" for n, line in enumerate(filled)])
-        assert marked(site, rules.fill_in(site, even(site))) == filled * is_fill_in
+        assert marked(site, objections.fill_in(site, even(site))) == filled * is_fill_in
 
 
 def test_words_that_many_texts_of_a_page_have_are_the_languages() -> None:
@@ -263,7 +265,7 @@ def test_words_that_many_texts_of_a_page_have_are_the_languages() -> None:
             for n in range(10)
         ]
         site = site_of([f"<div>{prose(n)}</div>{body}" for n, body in enumerate(bodies)])
-        found = rules.fill_in(site, even(site))[where(site, lambda slot: slot.endswith("/p"))]
+        found = objections.fill_in(site, even(site))[where(site, lambda slot: slot.endswith("/p"))]
         assert found.all() == is_fill_in
         assert found.any() == is_fill_in
 
@@ -273,12 +275,12 @@ def test_a_page_whose_text_is_filled_in_is_a_record() -> None:
     for text, is_fill_in in (("", False), (line + " and Water", False), ("{1}", True)):
         bodies = [f"<div>{line}</div><p>{text}</p>".format(n, prose(n)) for n in range(8)]
         site = site_of(bodies)
-        assert rules.fill_in(site, even(site)).any() == is_fill_in
+        assert objections.fill_in(site, even(site)).any() == is_fill_in
 
 
 def test_headings_are_not_filled_in() -> None:
     site = site_of([f"<h2>Questions and answers of week {n}</h2><p>{prose(n)}" for n in range(8)])
-    assert not rules.fill_in(site, even(site)).any()
+    assert not objections.fill_in(site, even(site)).any()
 
 
 # echoes
@@ -288,11 +290,19 @@ def test_what_repeats_a_heading_is_an_echo_but_the_heading_is_not() -> None:
     site = site_of(
         ["<ol><li>Home<li>Tea</ol><h1>Tea</h1><p>Green</p><h2>Water</h2>", "<p>Tea</p><p>Milk</p>"]
     )
-    assert rules.echo(site, even(site)).tolist() == [False, True, False, False, False, False, False]
+    assert objections.echo(site, even(site)).tolist() == [
+        False,
+        True,
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 FILLED_IN = """
-from contentspider.site.vote.rules import fill_in
+from contentspider.site.vote.objections import fill_in
 from tests.sites import site_of
 words = dict(anchor=1, beacon=2, castle=3, dragon=7, engine=8, falcon=9)
 pages = ["<p>" + " ".join(words)]

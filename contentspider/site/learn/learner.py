@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import heapq
 import logging
-from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
+from contentspider.ground.times import now
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
-from contentspider.site.labels import LABELS, OWN, VOTES
+from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.memory import pack, page_key
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
-from contentspider.site.models.reference import Usual
+from contentspider.site.models.reference import Baseline
 from contentspider.site.models.summary import SlotSummary
-from contentspider.site.options import LearningOptions, OptionError
 from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
 from contentspider.site.vote.blocks import count_pages, gather, group_mean
-from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.labels import LABELS, OWN, VOTES
+from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.teasers import teaser_slots
 from contentspider.site.vote.votes import VOTERS, vote
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.own.quality import Quality
     from contentspider.site.own.texts import OwnText
     from contentspider.site.vote.blocks import SiteBlocks
-    from contentspider.site.vote.rules import Rule
+    from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
 
 logger = logging.getLogger(__name__)
@@ -51,9 +51,8 @@ MAX_SAMPLE = 200
 # 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
-# Pages of which the site publishes the text come first into the sample, up to this number: ten tell
-# most.
-MAX_TOLD = 40
+# Pages with an own text come first into the sample, up to this number: ten show most.
+MAX_WITH_TEXT = 40
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.
 MAX_TRAINING_BLOCKS = 60_000
 MAX_NOISE_TEXTS = 5_000
@@ -62,7 +61,7 @@ EXAMPLE_CHARS = 80
 
 class SiteLabels(NamedTuple):
     """How probably each block of a sample is content, from 0 to 1; the digest of the *prior* that
-    judged ("": none did); and how good the labels are (None: nobody knows).
+    judged ("": none did); and how good the labels are (None: it is not known).
     """
 
     probabilities: NDArray[np.floating[Any]]
@@ -75,7 +74,7 @@ class SiteLearner:
 
     *site* names the site in the model. *options* are the labels, features and so on, see
     `LearningOptions`. *prior* is the general judge; if None, the one that the options name.
-    *voters* and *rules* are those of the site's vote (`contentspider.site.vote.votes`).
+    *voters* and *objections* are those of the site's vote (`contentspider.site.vote.votes`).
 
     >>> from contentspider import LearningOptions, Page
     >>> learner = SiteLearner("example.org", LearningOptions(features=["slots", "tags"]))
@@ -91,19 +90,19 @@ class SiteLearner:
         options: LearningOptions | None = None,
         prior: Prior | None = None,
         voters: Sequence[Voter] = VOTERS,
-        rules: Sequence[Rule] = RULES,
+        objections: Sequence[Objection] = OBJECTIONS,
     ) -> None:
         self.site = site
         self.options = options or LearningOptions()
         self.prior = prior
         self.voters = voters
-        self.rules = rules
+        self.objections = objections
 
     def fit(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> SiteModel:
         """Return the model of the site whose *pages* these are.
 
         *own_texts* are what the site publishes of them outside of its template, such as its feed's
-        entries (`contentspider.site.own`); what the pages state themselves is heard, too. Of more
+        entries (`contentspider.site.own`); what the pages state themselves is used, too. Of more
         than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a sample is learned from.
         The model is the same in whatever order the pages come. Raises `NotEnoughTextError` if no
         page has any text.
@@ -125,27 +124,27 @@ class SiteLearner:
     @staticmethod
     def sample(pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> list[Page]:
         """Return the pages with text that `fit` learns from, in the order of samples: all, or the
-        first `MAX_SAMPLE` of them (`contentspider.site.sample`), the first `MAX_TOLD` of which have
-        *own_texts*.
+        first `MAX_SAMPLE` of them (`contentspider.site.sample`), the first `MAX_WITH_TEXT` of which
+        have *own_texts*.
 
-        They are read one after the other; no more than `MAX_SAMPLE` and the told ones are kept in
-        memory.
+        They are read one after the other; no more than `MAX_SAMPLE` and those with own texts are
+        kept in memory.
         """
-        told_keys = {address_key(own.url) for own in own_texts}
-        told: list[Page] = []
+        text_keys = {address_key(own.url) for own in own_texts}
+        with_text: list[Page] = []
 
         def others() -> Iterator[Page]:
             for page in pages:
                 if not page.content.blocks:
                     continue
-                if told_keys and address_key(page.url) in told_keys:
-                    told.append(page)
+                if text_keys and address_key(page.url) in text_keys:
+                    with_text.append(page)
                 else:
                     yield page
 
         sample = heapq.nsmallest(MAX_SAMPLE, others(), key=_order)
-        told.sort(key=_order)
-        sample = told[:MAX_TOLD] + sorted(sample + told[MAX_TOLD:], key=_order)
+        with_text.sort(key=_order)
+        sample = with_text[:MAX_WITH_TEXT] + sorted(sample + with_text[MAX_WITH_TEXT:], key=_order)
         sample = sample[:MAX_SAMPLE]
         blocks = sum(len(page.content.blocks) for page in sample)
         size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
@@ -171,12 +170,12 @@ class SiteLearner:
         if method in (VOTES, OWN):
             prior = self.judge if method == VOTES else None
             digest = prior.digest if prior else ""
-            if prior and len(sample) == 1:  # a site of one page has nothing to say of it
+            if prior and len(sample) == 1:  # a site of one page has no votes
                 return SiteLabels(prior.judge_page(sample[0])[0], digest)
-            told = by_page(sample, [*own_texts, *stated_by(sample)])
-            voice = OwnVote(sample, site, prior, told, self.voters, self.rules)
-            found = voice.probabilities(voice.evidence)
-            return SiteLabels(found, digest, measure(voice) or predict(site, found))
+            texts = by_page(sample, [*own_texts, *stated_by(sample)])
+            own_vote = OwnVote(sample, site, prior, texts, self.voters, self.objections)
+            found = own_vote.probabilities(own_vote.evidence)
+            return SiteLabels(found, digest, measure(own_vote) or predict(site, found))
         found = np.asarray(LABELS.load(method)(sample, site), dtype=np.float32)
         if found.shape != site.chars.shape or not ((found >= 0) & (found <= 1)).all():
             raise OptionError(
@@ -238,14 +237,14 @@ class SiteLearner:
             classifier_name=self.options.classifier,
             summary=_summary(sample, site, decided, probabilities),
             prior=found.prior,
-            usual=Usual.of(
+            baseline=Baseline.of(
                 zip(sample, (part.tolist() for part in np.split(decided, starts)), strict=True),
                 site.table.slot,
             )
             if len(sample) >= ENOUGH_PAGES
             else None,
             quality=found.quality,
-            learned_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            learned_at=now(),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),
             decided={
@@ -270,8 +269,8 @@ def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> NDArray[np.float
     """Return for each block of the sample how probably it is content, by what the pages state of
     their own text, without any prior.
     """
-    voice = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, RULES)
-    return voice.probabilities(voice.evidence)
+    own_vote = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, OBJECTIONS)
+    return own_vote.probabilities(own_vote.evidence)
 
 
 def _order(page: Page) -> tuple[bytes, str]:

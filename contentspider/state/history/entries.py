@@ -1,5 +1,5 @@
-"""What a history has for search indexes: the item of each live page, under a number that grows with
-each change of it, and which pages are no more.
+"""The pages of a history for search indexes: the item of each live page, with a number that grows
+with each change, and which pages are gone.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page as an index is to have it: *seq* is the number of the record in the change log that
-    made it so, *hash* that of its item. Without an *item* it is to be in no index.
+    """A page for an index: *seq* is the number of its last record in the change log, *hash* that of
+    its item. Without an *item* it belongs in no index.
     """
 
     id: str
@@ -33,8 +33,8 @@ class Entry:
     item: dict[str, Any] | None
 
 
-class SQLiteDocuments:
-    """The pages in the history at *path*, as its last crawl left them; nothing is written.
+class Entries:
+    """The pages in the history at *path*, after its last crawl; nothing is written.
 
     Raises as `Database` does.
     """
@@ -54,7 +54,7 @@ class SQLiteDocuments:
         return self._database.count("SELECT count(*) FROM pages WHERE seq > ?", (after,))
 
     def live_count(self) -> int:
-        """Return how many pages are to be in an index."""
+        """Return how many pages belong in an index."""
         return self._database.count(
             "SELECT count(*) FROM pages WHERE state = ? AND item IS NOT NULL", (LIVE,)
         )
@@ -66,8 +66,8 @@ class SQLiteDocuments:
         )
 
     def last_crawl(self) -> dict[str, Any] | None:
-        """Return when the last crawl ended, and how many pages it found new, changed, and so on:
-        ``ended`` and ``changes``.
+        """Return when the last crawl ``ended``, and its ``changes``: how many pages were new,
+        changed and so on.
         """
         row = self._do("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1").fetchone()
         if row is None:
@@ -80,7 +80,7 @@ class SQLiteDocuments:
 
     def after(self, number: int) -> Iterator[Entry]:
         """Yield the pages that have changed since a number, each once, in the order of their last
-        changes; one that is damaged is said and left out.
+        changes; a damaged one is logged and left out.
         """
         for row in self._database.rows(f"{ENTRIES} WHERE seq > ? ORDER BY seq", (number,)):
             if (entry := self._entry(row)) is not None:
@@ -94,7 +94,7 @@ class SQLiteDocuments:
                 yield entry
 
     def live(self) -> Iterator[tuple[str, int, str]]:
-        """Yield id, number and hash of the pages that are to be in an index."""
+        """Yield id, number and hash of the pages that belong in an index."""
         query = "SELECT id, seq, item_hash FROM pages WHERE state = ? AND item IS NOT NULL"
         for page_id, seq, item_hash in self._database.rows(query, (LIVE,)):
             yield str(page_id), int(str(seq)), str(item_hash)
@@ -114,7 +114,7 @@ class SQLiteDocuments:
                 error,
             )
             return None
-        # The item says what its crawl knew while it ran.
+        # The item has the values from before its crawl ended.
         item |= {"first_seen": first_seen, "changed_at": changed_at}
         return Entry(page_id, seq, item_hash, item)
 

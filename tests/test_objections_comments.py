@@ -1,12 +1,12 @@
-"""The rule of the vote that tells comments below an article from a discussion."""
+"""The objection of the vote that tells comments below an article from a discussion."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from contentspider.site.vote import rules
-from contentspider.site.vote.rules import split_comments
+from contentspider.site.vote import objections
+from contentspider.site.vote.objections import split_comments
 from tests.sites import prose, site_of, where
 
 
@@ -35,7 +35,7 @@ def test_comments_are_comments_below_a_text_of_500_characters(paragraphs, is_com
     below = where(site, lambda slot: "comments" in slot)
     assert comments.tolist() == (below & is_comment).tolist()
     assert discussion.tolist() == (below & (not is_comment)).tolist()
-    np.testing.assert_array_equal(rules.comment(site, judged(site)), comments)
+    np.testing.assert_array_equal(objections.comment(site, judged(site)), comments)
 
 
 def test_in_a_forum_those_pages_that_have_a_text_have_comments() -> None:
@@ -73,7 +73,7 @@ def page_with_comments(text: list[int], comments: list[int], number: int = 0) ->
 def test_how_much_text_makes_what_is_called_comments_comments(text, comments, is_comment) -> None:
     site = site_of([page_with_comments(text, comments, number) for number in range(4)])
     below = where(site, lambda slot: "comments" in slot)
-    found = rules.comment(site, np.full(len(site.chars), 0.5, dtype=np.float32))
+    found = objections.comment(site, np.full(len(site.chars), 0.5, dtype=np.float32))
     assert found.tolist() == (below & is_comment).tolist()
 
 
@@ -84,7 +84,7 @@ def test_of_a_text_above_comments_only_what_is_not_linked_counts(paragraphs, is_
     site.link_share[:] = 0.5
     below = where(site, lambda slot: "comments" in slot)
     site.link_share[below] = 0
-    assert rules.comment(site, judged(site)).any() == is_comment
+    assert objections.comment(site, judged(site)).any() == is_comment
 
 
 def test_a_page_of_a_forum_with_a_text_of_500_characters_has_comments() -> None:
@@ -141,4 +141,4 @@ def test_without_the_name_there_are_no_comments() -> None:
     assert not np.any(split_comments(site, judged(site, "remarks")))
     # body is called after the page, not after its parts
     site = site_of([f"<body class=comments>{body}" for body in commented(6, 4, name="remarks")])
-    assert not rules.comment_like(site).any()
+    assert not objections.comment_like(site).any()

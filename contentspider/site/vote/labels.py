@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.vote.blocks import SiteBlocks
 
 # Of the pages of a site, and their blocks side by side: how probably each block is content.
@@ -32,8 +32,8 @@ VOTES, OWN = "votes", "own"
 LABELS: PlugIns[Labels] = PlugIns(
     "contentspider.labels",
     {
-        VOTES: "contentspider.site.learner:label_by_votes",
-        OWN: "contentspider.site.learner:label_by_own_texts",
+        VOTES: "contentspider.site.learn.learner:label_by_votes",
+        OWN: "contentspider.site.learn.learner:label_by_own_texts",
         "paper": "contentspider.site.vote.paper:label_like_the_paper",
         "paper-local": "contentspider.site.vote.paper:label_page_by_page",
         "paper-top2": "contentspider.site.vote.paper:label_with_two_clusters",

@@ -6,9 +6,9 @@ No crawl pays for it: it is read with the attributes of the markup, if these are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import KINDS, clean_text
+from contentspider.page.blocks import KINDS, Surroundings, clean_text
 from contentspider.page.text import WORD
 from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
 
@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 
 # Pages can have as many tags as elements; sets of all of them would fill the memory.
 TAGS = frozenset([*KINDS, *ANCESTOR_TAGS, *LEAF_TAGS])
-
-
-class Around(NamedTuple):
-    """The tags of the elements above an element, of its siblings, and of its children, of those
-    that HTML has; the words of its own text nodes; whether it has no child but one ``a``.
-    """
-
-    above: frozenset[str]
-    beside: frozenset[str]
-    below: frozenset[str]
-    own_words: int
-    is_link: bool
 
 
 def own_text(element: _Element) -> str:
@@ -44,12 +32,12 @@ def is_link(element: _Element) -> bool:
     return len(children) == 1 and children[0].tag == "a" and not own_text(element)
 
 
-def read_around(elements: Sequence[_Element]) -> list[Around]:
+def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
     """Return what stands around each of the *elements*, which are of one tree, in document order.
 
     It takes time proportional to the size of the tree.
     """
-    found: list[Around] = []
+    found: list[Surroundings] = []
     above: dict[_Element, frozenset[str]] = {}
     counts: dict[_Element, dict[str, int]] = {}
     for element in elements:
@@ -61,7 +49,7 @@ def read_around(elements: Sequence[_Element]) -> list[Around]:
             siblings = counts[parent]
             beside = (tag for tag, count in siblings.items() if tag != element.tag or count > 1)
         found.append(
-            Around(
+            Surroundings(
                 _above(element, above),
                 frozenset(beside),
                 frozenset(_count_tags(element)),

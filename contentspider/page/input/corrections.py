@@ -47,7 +47,7 @@ class Selector(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class Selectors:
     """The selectors that hold for a page: whose text to keep and to drop; where its title and its
     date are, the first to ask first.
     """
@@ -106,17 +106,17 @@ class Corrections:
 
 
 def correct(
-    root: _Element, page: PageBlocks, containers: Sequence[_Element], rules: Rules
+    root: _Element, page: PageBlocks, containers: Sequence[_Element], selectors: Selectors
 ) -> Corrections:
-    """Return what *rules* match in the tree below *root*, of which *page* has the blocks and
+    """Return what *selectors* match in the tree below *root*, of which *page* has the blocks and
     *containers* the elements that it names.
 
     An element stands for all blocks in it, and an inline one for the block whose whole text it has.
     Of several around a block the innermost decides; what is to be kept and dropped is dropped.
     """
     matches: dict[_Element, dict[str, bool]] = {}
-    for selectors, keeps in ((rules.keep, True), (rules.drop, False)):
-        for selector in selectors:
+    for chosen, keeps in ((selectors.keep, True), (selectors.drop, False)):
+        for selector in chosen:
             for element in selector.elements(root):
                 said = matches.setdefault(element, {})
                 said[selector.text] = keeps and said.get(selector.text, True)
@@ -132,8 +132,8 @@ def correct(
     return Corrections(
         keep,
         drop,
-        next(filter(None, (_title(root, selector) for selector in rules.titles)), ""),
-        next(filter(None, (_date(root, selector) for selector in rules.dates)), ""),
+        next(filter(None, (_title(root, selector) for selector in selectors.titles)), ""),
+        next(filter(None, (_date(root, selector) for selector in selectors.dates)), ""),
     )
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.texts import OwnText
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.rules import RULES
+from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS
 
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ def voice(own_texts: Sequence[OwnText], pages: list[Page] | None = None, alone=F
     pages = make_pages() if pages is None else pages
     site = gather([page.content for page in pages], [page.hints for page in pages])
     prior = None if alone else Prior.shipped()
-    return OwnVote(pages, site, prior, by_page(pages, own_texts), VOTERS, RULES)
+    return OwnVote(pages, site, prior, by_page(pages, own_texts), VOTERS, OBJECTIONS)
 
 
 def slots(vote: OwnVote, value: float, evidence: Evidence | None = None) -> list[str]:
     """Return the last names of the places of which it is told that they are content (1) or none
     (0), sorted, without repeats.
     """
-    told = (evidence or vote.evidence).told
+    told = (evidence or vote.evidence).labels
     return sorted({vote.site.slots[index] for index in np.flatnonzero(told == value)})
 
 

@@ -1,17 +1,18 @@
-"""What an item says of a page: the values of the fields that docs/items.md describes."""
+"""What was extracted from a page, and what an item says of it: the fields of docs/items.md."""
 
 from __future__ import annotations
 
 import json
 import re
-from datetime import datetime, timezone
+from dataclasses import dataclass
 from hashlib import sha256
+from itertools import compress
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
 
 from w3lib.url import canonicalize_url
 
-from contentspider.ground.addresses import MAX_ADDRESS_CHARS
+from contentspider.ground.addresses import absolute
+from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.about.shown import beside_headline, shown_author, shown_dates, shown_section
@@ -19,8 +20,8 @@ from contentspider.page.blocks import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
-from contentspider.page.write.markdown import write_markdown
-from contentspider.page.write.markup import write_html
+from contentspider.page.write.markdown import to_markdown, write_markdown
+from contentspider.page.write.markup import to_html, write_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
 from contentspider.page.write.structure import parts
@@ -29,9 +30,11 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from contentspider.page.blocks import Block
-    from contentspider.page.document import Page
-    from contentspider.site.models.model import Extraction
+    from contentspider.page.input.page import Page
     from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"
@@ -48,14 +51,85 @@ PASSING_FIELDS = frozenset(
         *("change", "change_ratio", "first_seen", "changed_at"),
     )
 )
-# Those that an own text of the page may state in its place.
-TOLD_FIELDS = ("published_at", "modified_at", "author")
+# Fields that an own text may fill where the page states nothing.
+OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
 # The length of each of the two hashes that an `item_hash` is made of.
 HASH_PART = 16
 
 # Most addresses: nothing in them can be written otherwise, and to find that out takes w3lib longer
 # than all else that is said of a page's address.
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Extraction:
+    """What a model makes of a page.
+
+    *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
+    *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
+    *page_type* is article, listing, form or other. *site* and *model_version* name the model.
+    *by_prior* says that the model knows too little of such a page: the general prior had a say;
+    *is_guess*, that even so the prior was sure of none of it (`contentspider.site.guess`).
+
+    >>> from contentspider import Page, SiteLearner
+    >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
+    >>> page = Page.from_html(html * 3, "/tea")
+    >>> extraction = SiteLearner("example.org").fit([page]).extract(page)
+    >>> extraction.title, extraction.kept.tolist()[:2]
+    ('Tea', [False, True])
+    >>> extraction.to_dict()["url"]
+    '/tea'
+    """
+
+    page: Page
+    kept: NDArray[np.bool_]
+    probabilities: NDArray[np.float32]
+    confidence: float
+    page_type: str
+    site: str
+    model_version: str
+    by_prior: bool = False
+    is_guess: bool = False
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Return the kept blocks in reading order."""
+        return list(compress(self.page.content.blocks, self.kept.tolist()))
+
+    @property
+    def title(self) -> str:
+        """Return the page's title without the site's name."""
+        return page_title(self.page)
+
+    @property
+    def language(self) -> str:
+        """Return the page's language as a tag of BCP 47, empty if it cannot be told."""
+        return page_language(self.page, self.blocks)
+
+    @property
+    def text(self) -> str:
+        """Return the kept text, one block a line."""
+        return to_text(self.blocks)
+
+    @property
+    def markdown(self) -> str:
+        """Return the kept blocks as Markdown."""
+        return to_markdown(self.blocks, self.page.base)
+
+    @property
+    def html(self) -> str:
+        """Return the kept blocks as HTML, without the page's template."""
+        return to_html(self.blocks, self.page.base)
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the fields of `ContentItem` (docs/items.md) as JSON values."""
+        return page_fields(self.page, self.site, self, self.model_version)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Extraction of {self.page.url!r}: {self.page_type}, {int(self.kept.sum())} of"
+            f" {len(self.kept)} blocks kept, confidence {self.confidence:.2f}>"
+        )
 
 
 def page_id(url: str) -> str:
@@ -98,17 +172,7 @@ def page_headings(blocks: Sequence[Block]) -> list[str]:
 def absolute_url(page: Page, address: str) -> str:
     """Return an address that the page gives as an absolute one of HTTP; empty if it is none."""
     address = address.strip()
-    if not address or not address.isprintable() or len(address) > MAX_ADDRESS_CHARS:
-        return ""
-    if CANONICAL.match(address):
-        return address
-    try:
-        whole = urljoin(page.base, address)
-        parts = urlsplit(whole)
-        is_web = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:  # half an IPv6 address
-        return ""
-    return whole if is_web and len(whole) <= MAX_ADDRESS_CHARS else ""
+    return absolute(page.base, address) if address and address.isprintable() else ""
 
 
 def _first_picture(page: Page, blocks: Sequence[Block]) -> str:
@@ -131,11 +195,7 @@ def _passages(
 
 
 def page_fields(
-    page: Page,
-    site: str,
-    extraction: Extraction | None,
-    model_version: str,
-    passage_chars: int = 0,
+    page: Page, site: str, extraction: Extraction | None, model_version: str, passage_chars: int = 0
 ) -> dict[str, object]:
     """Return the values of all fields of `ContentItem` for a page; its passages have at most
     *passage_chars* characters (0: there are none).
@@ -179,7 +239,7 @@ def page_fields(
         "content_html": write_html(written),
         "passages": _passages(id_, blocks, passage_chars) if passage_chars else [],
         "headings": page_headings(blocks),
-        "canonical": absolute_url(page, page.hints.canonical).partition("#")[0],
+        "canonical": absolute_url(page, page.hints.canonical),
         "published_at": published,
         "modified_at": modified if modified >= published[:10] else "",
         "author": list(author),
@@ -192,11 +252,11 @@ def page_fields(
         ),
         "confidence": extraction.confidence if extraction else 0.0,
         "model_version": model_version if extraction else UNFILTERED,
-        "crawled_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "crawled_at": now(),
     }
 
 
-def add_told(fields: dict[str, object], own: OwnText) -> None:
+def add_own_text(fields: dict[str, object], own: OwnText) -> None:
     """Set the dates and the author that a page does not state to those that its own text does."""
     fields["published_at"] = published = str(fields["published_at"] or own.published_at)
     if own.modified_at >= published[:10]:
@@ -222,9 +282,9 @@ def item_hash(item: Mapping[str, object]) -> str:
 
 def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
     """Return an item as it is with other *fields* of its page: it has those that it had, and keeps
-    its identity, and what the page does not state and it was told.
+    its identity, and the values of `OWN_TEXT_FIELDS` that the page does not state.
     """
-    kept = {"id", "url", "site"} | {name for name in TOLD_FIELDS if not fields.get(name)}
+    kept = {"id", "url", "site"} | {name for name in OWN_TEXT_FIELDS if not fields.get(name)}
     return {
         name: fields.get(name, value) if name not in kept else value for name, value in item.items()
     }

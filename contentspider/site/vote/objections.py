@@ -1,8 +1,7 @@
-"""The rules of the vote: what only the whole site can know of a block, each a function by itself.
+"""The objections of the vote: what only the whole site can know of a block.
 
-A rule looks at all blocks of a site and returns for each how much speaks against its being content,
-from 0 to 1. What that weighs stands beside the rule in `RULES`; `contentspider.site.vote.votes`
-sums it.
+An objection looks at all blocks of a site and returns for each how much speaks against its being
+content, from 0 to 1. Its weight stands beside it in `OBJECTIONS`.
 """
 
 from __future__ import annotations
@@ -16,11 +15,7 @@ import numpy as np
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
-from contentspider.site.vote.blocks import (
-    count_pages,
-    number_pairs,
-    repeat_shares,
-)
+from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_shares
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:
@@ -35,7 +30,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]
 
-# What a rule takes from the log odds of a block that the site knows better than the prior.
+# What an objection takes from the log odds of a block that the site knows better than the prior.
 OVERRULED = 6.0
 # What one takes that the prior may contradict.
 DOUBTED = 3.0
@@ -64,12 +59,12 @@ COMMENT_CHARS = 125
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule of the vote: *evidence* against content, and what it weighs.
+class Objection:
+    """An objection of the vote: *evidence* against content, and what it weighs.
 
     *evidence* is called with all blocks of a site and the prior's probability of each, and returns
     for each block from 0 (nothing speaks against it) to 1; *weight* is what 1 takes from the log
-    odds. Where several rules speak, the strongest counts.
+    odds. Of several objections the strongest counts.
     """
 
     name: str
@@ -195,16 +190,16 @@ def _common_words(site: SiteBlocks) -> Floats:
     texts = [block.text for page in site.contents for block in page.blocks]
     short = np.flatnonzero(site.chars < MAX_FILL_IN_CHARS)
     words: dict[str, int] = {}
-    owners: list[int] = []
+    blocks: list[int] = []
     numbers: list[int] = []
     for index in short.tolist():
         # Not in a set's order, which is another in each process: what is added up in it differs.
         for word in dict.fromkeys(tokens(NUMBER.sub("0", texts[index]))):
-            owners.append(index)
+            blocks.append(index)
             numbers.append(words.setdefault(word, len(words)))
-    if not owners:
+    if not blocks:
         return np.zeros(len(texts))
-    of = np.array(owners)
+    of = np.array(blocks)
     pairs = number_pairs(site.clusters[of], np.array(numbers))
     others = count_pages(pairs, site.originals[of])[pairs] - 1
     pages = count_pages(site.clusters, site.originals)[site.clusters] - 1
@@ -234,11 +229,11 @@ COMMENT_NAME = NAME_GROUPS.index("comment")
 
 def comment_like(site: SiteBlocks) -> Bools:
     """Tell which blocks stand under an element that is called comment, reply or the like."""
-    called: dict[str, bool] = {}
-    for slot in site.slots:
-        if slot not in called:
-            called[slot] = any(COMMENT_NAME in name_groups(step) for step in slot.split("/")[1:])
-    return np.fromiter((called[slot] for slot in site.slots), dtype=bool, count=len(site.slots))
+    is_comment = {
+        slot: any(COMMENT_NAME in name_groups(step) for step in slot.split("/")[1:])
+        for slot in set(site.slots)
+    }
+    return np.array([is_comment[slot] for slot in site.slots], dtype=bool)
 
 
 def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
@@ -270,10 +265,10 @@ def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
     return likely & has_text, likely & ~has_text
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("template_prose", OVERRULED, template_prose),
-    Rule("other_article", OVERRULED, other_article),
-    Rule("fill_in", DOUBTED, fill_in),
-    Rule("echo", DOUBTED, echo),
-    Rule("comment", OVERRULED, comment),
+OBJECTIONS: tuple[Objection, ...] = (
+    Objection("template_prose", OVERRULED, template_prose),
+    Objection("other_article", OVERRULED, other_article),
+    Objection("fill_in", DOUBTED, fill_in),
+    Objection("echo", DOUBTED, echo),
+    Objection("comment", OVERRULED, comment),
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.site.rules.places import Key, Numbers, Places
 

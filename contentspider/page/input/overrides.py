@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contentspider.ground.errors import ContentSpiderError, OverridesError
 from contentspider.ground.patterns import compile_pattern
-from contentspider.page.corrections import Rules, Selector
+from contentspider.page.input.corrections import Selector, Selectors
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,7 +31,7 @@ RULE_LINE = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 ERROR_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
-class Rule(NamedTuple):
+class OverrideRule(NamedTuple):
     """One table of the file: its selectors, and the *pattern* of the addresses for which they hold
     ("": all).
     """
@@ -61,8 +61,8 @@ class Overrides:
     {'.ad': [1]}
     """
 
-    tables: tuple[Rule, ...]
-    _known: dict[tuple[int, ...], Rules] = field(init=False, default_factory=dict)
+    tables: tuple[OverrideRule, ...]
+    _known: dict[tuple[int, ...], Selectors] = field(init=False, default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Overrides: {len(self.tables)} rules>"
@@ -103,7 +103,7 @@ class Overrides:
         tables += [reader.rule(rule, number) for number, rule in enumerate(rules, 1)]
         return cls(tuple(tables))
 
-    def rules(self, address: str) -> Rules | None:
+    def selectors(self, address: str) -> Selectors | None:
         """Return the selectors that hold for the page of an address, None if none do."""
         fitting = tuple(
             number for number, rule in enumerate(self.tables) if rule.holds_for(address)
@@ -112,7 +112,7 @@ class Overrides:
             return None
         if fitting not in self._known:
             rules = [self.tables[number] for number in fitting]
-            self._known[fitting] = Rules(
+            self._known[fitting] = Selectors(
                 tuple(selector for rule in rules for selector in rule.keep),
                 tuple(selector for rule in rules for selector in rule.drop),
                 # What stands below is more special.
@@ -131,7 +131,7 @@ class _Reader:
         starts = [number for number, line in enumerate(self.lines) if RULE_LINE.match(line)]
         self.bounds = [0, *starts, len(self.lines)]
 
-    def rule(self, table: dict[str, Any], number: int) -> Rule:
+    def rule(self, table: dict[str, Any], number: int) -> OverrideRule:
         """Return the rule that *table* is, the file's *number* th; 0 is what stands above them."""
         known = [*LISTS, *PLACES, *([PATTERN] if number else [RULE])]
         for key in table:
@@ -148,7 +148,7 @@ class _Reader:
         title, date = (
             self._selector(table[key], number, key) if key in table else None for key in PLACES
         )
-        return Rule("" if pattern == "*" else pattern, address, keep, drop, title, date)
+        return OverrideRule("" if pattern == "*" else pattern, address, keep, drop, title, date)
 
     def _selectors(self, table: dict[str, Any], key: str, number: int) -> tuple[Selector, ...]:
         texts = table.get(key, [])

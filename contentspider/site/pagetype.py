@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.blocks import Block
-    from contentspider.page.document import Page
+    from contentspider.page.input.page import Page
 
 # Characters (of a spaced script) of kept prose without which a page is hardly an article.
 ARTICLE_CHARS = 150

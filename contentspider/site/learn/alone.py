@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contentspider.page.document import Page
+from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.counts import sureness
-from contentspider.site.models.model import Extraction
-from contentspider.site.models.pagetype import page_type
+from contentspider.site.models.record import Extraction
+from contentspider.site.pagetype import page_type
 
 
 def extract_html(

@@ -9,27 +9,25 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from contentspider.ground.errors import StateError
+from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import SILENT, Metadata, Statements
 from contentspider.page.about.stated import StatedText
 from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
-from contentspider.page.context import read_around
-from contentspider.page.corrections import Corrections, correct
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.input.corrections import Corrections, correct
+from contentspider.page.input.surroundings import read_surroundings
 from contentspider.page.stored import from_record, to_record
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
     from parsel import Selector
 
-    from contentspider.page.overrides import Overrides
+    from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
 
 # Each of a page's links is written with its base.
 MAX_BASE_CHARS = 500
-
-# 5 would make records 6 % smaller in nearly twice the time.
-COMPRESSION = 3
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,13 +98,15 @@ class Page:
         overrides: Overrides | None = None,
     ) -> Page:
         """Read the tree below *root*, of which `PageBlocks` keeps *max_blocks* blocks."""
-        rules = overrides.rules(url) if overrides else None
-        kept: list[_Element] | None = [] if rules or attributes else None
+        selectors = overrides.selectors(url) if overrides else None
+        kept: list[_Element] | None = [] if selectors or attributes else None
         content, elements = read_tree(root, max_blocks, attributes, walker, kept)
         if attributes and kept is not None:
-            content.around = read_around(kept)
+            content.around = read_surroundings(kept)
         hints, statements, texts = read_head(root, elements)
-        corrections = correct(root, content, kept, rules) if rules and kept is not None else None
+        corrections = (
+            correct(root, content, kept, selectors) if selectors and kept is not None else None
+        )
         return cls(url, content, hints, statements, False, corrections, texts)
 
     @property
@@ -139,25 +139,20 @@ class Page:
             record["stated_texts"] = [[each.source, each.text] for each in self.stated_texts]
         if self.corrections:
             record["corrections"] = asdict(self.corrections)
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-        return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION)
+        return pack_text(json.dumps(record, ensure_ascii=False, separators=(",", ":")))
 
     @classmethod
     def load(cls, data: bytes) -> Page:
         """Return the page that `dump` wrote; a damaged one raises `StateError`."""
         try:
-            record = json.loads(zlib.decompress(data).decode("utf-8", "surrogatepass"))
+            record = json.loads(unpack_text(data))
             hints = record["hints"]
-            # An earlier version kept each text once.
-            hints.setdefault("stated", hints["titles"] + hints["descriptions"])
             for name in ("titles", "descriptions", "stated"):
                 hints[name] = tuple(hints[name])
             said = record.get("metadata", {})
             for name in ("author", "section", "keywords"):
                 if name in said:
-                    # An earlier version had the authors in one text.
-                    given = said[name]
-                    said[name] = (given,) if isinstance(given, str) else tuple(given)
+                    said[name] = tuple(said[name])
             content = from_record(record["content"])
             noted = record.get("corrections")
             return cls(

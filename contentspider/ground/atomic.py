@@ -1,0 +1,48 @@
+"""Files that are replaced as a whole: a reader, or a crash, sees the old file or the new one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO
+
+from contentspider.ground.errors import ContentSpiderError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of *path* once it is written; a failure leaves what was
+    there. Raises OSError if it cannot be written.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        with suppress(OSError):
+            partial.unlink()
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write *data* to *path* as `atomic_file` does."""
+    with atomic_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Do what `atomic_file` does; raises `ContentSpiderError` if *path* cannot be written."""
+    try:
+        with atomic_file(path) as file:
+            yield file
+    except OSError as error:
+        raise ContentSpiderError(
+            f"{path} cannot be written: {error.strerror or error}; what was there is left as it was"
+        ) from error

@@ -1,0 +1,18 @@
+"""Compressed text, as state files keep it."""
+
+from __future__ import annotations
+
+import zlib
+
+# 5 would make records 6 % smaller in nearly twice the time.
+COMPRESSION = 3
+
+
+def pack_text(text: str) -> bytes:
+    """Return *text* compressed, for `unpack_text`; lone surrogates are kept."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), COMPRESSION)
+
+
+def unpack_text(packed: bytes) -> str:
+    """Return what `pack_text` was given; damaged data raises zlib.error or ValueError."""
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass")

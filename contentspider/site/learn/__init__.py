@@ -1,0 +1,1 @@
+"""Learning a site from its own pages, and judging a page by itself."""
