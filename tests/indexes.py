@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from contentspider.index.cursors import Cursors
-from contentspider.index.engine import EngineDownError, EngineError, Query, Refused, Results, Stored
+from contentspider.index.engine import Query, Refused, Results, Stored
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.sync import Limits, Sync
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History

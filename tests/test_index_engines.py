@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.index.engine import Engine, EngineError, Query, connect
+from contentspider.index.engine import Engine, Query, connect
+from contentspider.index.errors import EngineError
 from contentspider.index.schema import FACETS
 from tests.engines import document, engine, url
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.index.engine import EngineDownError, EngineError, Query, connect
+from contentspider.index.engine import Query, connect
+from contentspider.index.errors import EngineDownError, EngineError
 from tests.engines import document
 from tests.meilisearch_server import FakeMeilisearch, FaultError, fake_meilisearch
 from tests.servers import KEY

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from contentspider.index.engine import EngineDownError, EngineError, connect
+from contentspider.index.engine import connect
+from contentspider.index.errors import EngineDownError, EngineError
 from tests.engines import document
 from tests.servers import KEY, OURS
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.index.document import Document
-from contentspider.index.engine import EngineDownError, EngineError, Query, connect
+from contentspider.index.engine import Query, connect
+from contentspider.index.errors import EngineDownError, EngineError
 from tests.servers import KEY, index_url, postgresql_server, shared
 
 if TYPE_CHECKING:

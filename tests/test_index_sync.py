@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.engine import EngineDownError, EngineError, connect, shown
+from contentspider.index.engine import connect, shown
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.retries import LONGEST_WAIT, Retries
 from contentspider.index.schema import Manifest, SchemaMismatchError
 from contentspider.index.sync import GuardError

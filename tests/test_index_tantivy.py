@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.index.document import Document, document_fields
-from contentspider.index.engine import EngineDownError, EngineError, Query, connect
+from contentspider.index.engine import Query, connect
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import SchemaMismatchError
 
 pytest.importorskip("tantivy")

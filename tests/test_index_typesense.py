@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.index.document import Document
-from contentspider.index.engine import EngineDownError, EngineError, Query, connect
+from contentspider.index.engine import Query, connect
+from contentspider.index.errors import EngineDownError, EngineError
 from tests.servers import KEY, index_url, shared, typesense_server
 
 if TYPE_CHECKING:

@@ -47,13 +47,9 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(name: str, path: Path, known: dict[str, Path], typing: bool) -> Iterator[str]:
-    """Yield the modules of the package that a module imports; *typing*: for its types only, too."""
-    tree = ast.parse(path.read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not typing:
-            node.body = []
-    for node in ast.walk(tree):
+def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
+    """Yield the modules of the package that a module imports, also for its types only."""
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom) and node.module in known and node.module != name:
@@ -73,7 +69,7 @@ def test_arrows_between_rooms_point_one_way() -> None:
         f"{name} -> {target}"
         for name, path in known.items()
         if room(name) not in OUTSIDE
-        for target in imports(name, path, known, typing=True)
+        for target in imports(name, path, known)
         if room(target) not in {room(name), "__init__"} | ROOMS[room(name)]
     ]
     assert not wrong
@@ -81,7 +77,7 @@ def test_arrows_between_rooms_point_one_way() -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     known = modules()
-    graph = {name: set(imports(name, path, known, typing=False)) for name, path in known.items()}
+    graph = {name: set(imports(name, path, known)) for name, path in known.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:

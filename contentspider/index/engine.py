@@ -10,29 +10,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.plugins import PlugIns
+from contentspider.index.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from contentspider.index.document import Document
-
-
-class EngineError(ContentSpiderError):
-    """An engine cannot be used, or refuses what it is asked; to ask again does not help."""
-
-
-class EngineDownError(EngineError):
-    """An engine does not answer, or has too much to do (429, 503): it may be asked again later.
-
-    *wait* is in how many seconds, if the engine says so.
-    """
-
-    def __init__(self, message: str, wait: float = 0.0) -> None:
-        super().__init__(message)
-        self.wait = wait
 
 
 @dataclass(frozen=True, slots=True)

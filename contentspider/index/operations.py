@@ -10,7 +10,8 @@ from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.cursors import Cursors
-from contentspider.index.engine import EngineError, connect, shown
+from contentspider.index.engine import connect, shown
+from contentspider.index.errors import EngineError
 from contentspider.index.retries import Retries
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync

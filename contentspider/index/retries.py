@@ -7,7 +7,7 @@ import random
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from contentspider.index.engine import EngineDownError
+from contentspider.index.errors import EngineDownError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from contentspider.index.engine import EngineError
+from contentspider.index.errors import EngineError
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NoReturn
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.times import now
 from contentspider.index.document import Document, document_fields
-from contentspider.index.engine import EngineDownError, EngineError, Refused, shown
+from contentspider.index.engine import Refused, shown
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.retries import Retries
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.engine import EngineDownError, EngineError, Query, connect
+from contentspider.index.engine import Query, connect
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.found import shown_results
 from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries

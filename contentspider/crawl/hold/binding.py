@@ -8,8 +8,6 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from weakref import ref
 
-from contentspider.crawl.queue.addresses import ROW_META_KEY
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -17,6 +15,8 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
+# The row of a request's address in the crawl's ledger.
+ROW_META_KEY = "contentspider_row"
 PAGE_META_KEY = "contentspider_page"
 BINDINGS_META_KEY = "contentspider_bindings"
 # Plain dicts, and other items that cannot be watched for their end, that are bound at one time.

@@ -22,7 +22,6 @@ from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.judge.prior import Prior
 from contentspider.site.vote.labels import VOTES
-from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -147,11 +146,9 @@ class Holder:
         key = keeper.recorder.key(source.row, source.place)
         if not keeper.is_broken and not source.page.is_document and self._must_wait(state, source):
             return self._hold(state, item, source, key)
-        try:
+        with keeper.guarded:
             return key is not None and keeper.ledger.items.has_item(key)
-        except LedgerFullError as error:
-            keeper.fail(error)
-            return keeper.is_stopping
+        return keeper.is_stopping
 
     def _must_wait(self, state: SiteState, source: Source) -> bool:
         """Tell whether a page waits for a model: the site has none, or none for such a page."""
@@ -160,12 +157,11 @@ class Holder:
         return state.watch is not None and state.watch.add(source.page)
 
     def _hold(self, state: SiteState, item: Any, source: Source, key: str | None) -> bool:
-        try:
+        with self.keeper.guarded:
             items = self.keeper.ledger.items
             if not items.hold(state.key, item, source.page, key, source.row, source.page_row):
                 return True
-        except LedgerFullError as error:
-            self.keeper.fail(error)
+        if self.keeper.is_broken:
             if self.keeper.is_stopping:
                 return True
             # What is held stays readable: the site is learned from it, and what comes now passes.
@@ -269,22 +265,21 @@ class Holder:
         released = 0
         self.keeper.recorder.listen()
         try:
-            for held in self.keeper.ledger.items.release(state.key):
-                source = Source(
-                    held.page,
-                    held.address_row,
-                    page_row=held.page_row,
-                    held_row=held.row,
-                    key=held.key,
-                )
-                self.sources.put(held.item, source)
-                released += 1
-                self.stats.inc_value("contentspider/items/released")
-                sent.add(self._task(pass_item(self.crawler, held.item)))
-                if len(sent) >= self._at_once:
-                    _, sent = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
-        except LedgerFullError as error:
-            self.keeper.fail(error)
+            with self.keeper.guarded:
+                for held in self.keeper.ledger.items.release(state.key):
+                    source = Source(
+                        held.page,
+                        held.address_row,
+                        page_row=held.page_row,
+                        held_row=held.row,
+                        key=held.key,
+                    )
+                    self.sources.put(held.item, source)
+                    released += 1
+                    self.stats.inc_value("contentspider/items/released")
+                    sent.add(self._task(pass_item(self.crawler, held.item)))
+                    if len(sent) >= self._at_once:
+                        _, sent = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if sent:
                 await asyncio.wait(sent)

@@ -15,7 +15,6 @@ from contentspider.crawl.sharing import open_models
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.site.models.generations import DRIFT
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
-from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
@@ -144,12 +143,6 @@ class Learners:
         is_mended = state.watch is not None and state.watch.is_found
         try:
             self.store.save(model, DRIFT if is_mended else "")
-            state.is_stored = True
-            learned = {state.key, *(keeper.ledger.runs.fact("learned") or [])}
-            keeper.ledger.runs.set_fact("learned", sorted(learned))
-            self._stats.inc_value("contentspider/models/saved")
-        except LedgerFullError as error:
-            keeper.fail(error)
         except OSError as error:
             logger.error(
                 "%s: its model could not be saved in %s (%s): the next crawl will learn it again",
@@ -157,3 +150,9 @@ class Learners:
                 self.store.folder,
                 error.strerror,
             )
+            return
+        state.is_stored = True
+        self._stats.inc_value("contentspider/models/saved")
+        with keeper.guarded:
+            learned = {state.key, *(keeper.ledger.runs.fact("learned") or [])}
+            keeper.ledger.runs.set_fact("learned", sorted(learned))

@@ -14,6 +14,7 @@ from contentspider.crawl.collector import no_collection
 from contentspider.crawl.hold.binding import (
     BINDINGS_META_KEY,
     PAGE_META_KEY,
+    ROW_META_KEY,
     Unbound,
     came_along,
 )
@@ -22,7 +23,6 @@ from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.overrides import CrawlOverrides
 from contentspider.crawl.hold.sources import Source
 from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.queue.addresses import ROW_META_KEY
 from contentspider.crawl.revisits.visit_log import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,

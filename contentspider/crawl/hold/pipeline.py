@@ -18,7 +18,6 @@ from contentspider.crawl.queue.recorder import Passing, UnchangedItem, passing
 from contentspider.site.models.counts import outline
 from contentspider.site.models.record import add_own_text, page_fields
 from contentspider.state.history.takeover import UNCHANGED
-from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -118,11 +117,9 @@ class ContentPipeline:
         keeper = self.holder.keeper
         if keeper.is_broken:
             return
-        try:
+        own = None
+        with keeper.guarded:
             own = keeper.ledger.own_texts.of_page(state.key, page.url)
-        except LedgerFullError as error:
-            keeper.fail(error)
-            return
         if own is not None:
             add_own_text(values, own)
 
@@ -134,10 +131,8 @@ class ContentPipeline:
         keeper = self.holder.keeper
         if keeper.revisits is None or keeper.is_broken:
             return
-        try:
+        with keeper.guarded:
             keeper.revisits.compare(values, page, row, state)
-        except LedgerFullError as error:
-            keeper.fail(error)
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
         if state.model is None or page.is_document:
@@ -178,11 +173,9 @@ class ContentPipeline:
             return
         if page.is_document or not page.content.blocks:
             return
-        try:
+        with keeper.guarded:
             is_told = keeper.ledger.own_texts.has(state.key, page.url)
             keeper.ledger.pages.offer(state.key, page, is_told)
-        except LedgerFullError as error:
-            keeper.fail(error)
 
     def _say_failed(self, page: Page, error: Exception, outcome: str) -> None:
         kind = type(error).__name__

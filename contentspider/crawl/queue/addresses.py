@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import signals
 
+from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.crawl.queue.engine import in_progress
 from contentspider.crawl.queue.outage import Transient
 from contentspider.ground.addresses import host_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.exceptions import IgnoreRequest
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.queue.state import CrawlState
 
-ROW_META_KEY = "contentspider_row"
 # Addresses that are asked again at the end of a crawl, once each.
 MAX_ASKED_AGAIN = 10_000
 REASON_CHARS = 200
@@ -62,18 +64,22 @@ LOST = Outcome(
 
 
 class Addresses:
-    """The addresses that the engine has, of a *keeper*'s crawl, and what becomes of each."""
+    """The addresses that the engine has in a crawl, and what becomes of each.
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
-        self._transient = Transient(keeper.crawler.settings)
+    *is_known* tells whether an earlier crawl knew a page.
+    """
+
+    def __init__(self, state: CrawlState, is_known: Callable[[str], bool]) -> None:
+        self._state = state
+        self._is_known = is_known
+        self._transient = Transient(state.crawler.settings)
         self._in_flight: dict[int, Request] = {}
         self._outcomes: dict[int, Outcome] = {}
         self._answered: set[int] = set()
         self._ask_again: list[int] = []
         # What could not be had before has been asked for again.
         self.is_at_end = False
-        connect = keeper.crawler.signals.connect
+        connect = state.crawler.signals.connect
         connect(self.received, signal=signals.response_received)
         connect(self.spider_failed, signal=signals.spider_error)
 
@@ -91,7 +97,7 @@ class Addresses:
         """Queue an address again whose answer was not used, for a crawl that goes on."""
         if row in self._in_flight and row is not None:
             self.forget(row)
-            self._keeper.ledger.frontier.put_back(row)
+            self._state.ledger.frontier.put_back(row)
 
     def forget(self, row: int) -> None:
         """Note that an address is in the queue again."""
@@ -119,13 +125,13 @@ class Addresses:
         """Set the state of those addresses with whose requests the engine is done: all links
         queued, all items held or out.
         """
-        busy = in_progress(self._keeper.crawler)
+        busy = in_progress(self._state.crawler)
         for row in [row for row, request in self._in_flight.items() if request not in busy]:
             del self._in_flight[row]
             default = FETCHED if row in self._answered else LOST
             self._answered.discard(row)
             outcome = self._outcomes.pop(row, default)
-            self._keeper.ledger.frontier.finish(
+            self._state.ledger.frontier.finish(
                 row, outcome.state, outcome.reason, outcome.target, outcome.again is not Again.NEVER
             )
             if (
@@ -141,14 +147,14 @@ class Addresses:
         """
         self.finish_done()
         rows, self._ask_again, self.is_at_end = self._ask_again, [], True
-        return self._keeper.ledger.frontier.ask_again(rows) if rows else 0
+        return self._state.ledger.frontier.ask_again(rows) if rows else 0
 
     def witnesses(self, host: str, most: int) -> list[str]:
         """Return addresses of a host that have answered (`Queue.answered`), or, if there is none
         yet, whose answers are being read: the first links of a start page may be what fails.
         """
         self.finish_done()
-        found = self._keeper.ledger.frontier.queue.answered(host, most)
+        found = self._state.ledger.frontier.queue.answered(host, most)
         return found or [
             request.url
             for row, request in self._in_flight.items()
@@ -183,10 +189,9 @@ class Addresses:
                 self.note(row, "failed", status_reason(response.status), again=again)
 
     def _is_lost(self, request: Request, status: int) -> bool:
-        revisits = self._keeper.revisits
-        if status not in NOT_THERE or self.is_at_end or revisits is None:
+        if status not in NOT_THERE or self.is_at_end:
             return False
-        return any(map(revisits.is_known, (request.url, *request.meta.get("redirect_urls", ()))))
+        return any(map(self._is_known, (request.url, *request.meta.get("redirect_urls", ()))))
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """Note that the spider's callback, or a spider middleware, failed."""

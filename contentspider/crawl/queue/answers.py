@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from scrapy import signals
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 
-from contentspider.crawl.queue.addresses import ROW_META_KEY
+from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.outage import NO_SERVER, TOO_MANY_REQUESTS, UNAVAILABLE, retry_after
 from contentspider.crawl.spider.robots import RobotsUnreadError
 from contentspider.ground.addresses import host_of
-from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -77,11 +76,9 @@ class AnswersMiddleware:
     def _has_witness(self, host: str) -> bool:
         if self.keeper.is_broken:
             return False
-        try:
+        with self.keeper.guarded:
             return bool(self.keeper.addresses.witnesses(host, 1))
-        except LedgerFullError as error:
-            self.keeper.fail(error)
-            return False
+        return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Note why an address could not be fetched; if its host is down it waits in the queue."""
@@ -104,10 +101,8 @@ class AnswersMiddleware:
         if self.keeper.is_broken:
             return
         count = partial(self.keeper.ledger.frontier.queue.count_of, host)
-        try:
+        with self.keeper.guarded:
             self.keeper.hosts.failed(host, count)
-        except LedgerFullError as error:
-            self.keeper.fail(error)
 
     def _waiting(self, request: Request) -> Request | None:
         """Return the request that waits in place of one, None if it is not to wait."""

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider, DontCloseSpider, NotConfigured
+from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_in_thread
 
 from contentspider.crawl.indexing import Indexing
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.addresses import Addresses
 from contentspider.crawl.queue.engine import end_at_start, queue_length
 from contentspider.crawl.queue.outage import Hosts
 from contentspider.crawl.queue.pauses import Pauses
 from contentspider.crawl.queue.recorder import Recorder
+from contentspider.crawl.queue.state import CrawlState
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError
@@ -44,30 +44,18 @@ COMMIT_SECS = 1.0
 MAX_NAMED = 5
 
 
-class Keeper:
-    """Keeps the ledger of a crawl.
+class Keeper(CrawlState):
+    """Keeps the ledger of a crawl: opens, commits and closes it, and what hangs on it.
 
     With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every
     address and item, and a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only
-    holds items until their site is learned, and is deleted at the end. Where single pages are
-    looked at (``scrapy shell``, ``fetch`` and ``parse``: *is_inspection*) it is in memory.
+    holds items until their site is learned, and is deleted at the end.
     """
 
-    ledger: Ledger
-
     def __init__(self, crawler: Crawler) -> None:
-        self._options = options = CrawlOptions.from_settings(crawler.settings)
-        if not options.enabled:
-            raise NotConfigured("CONTENTSPIDER_ENABLED is False")
-        assert crawler.stats
-        self.crawler = crawler
-        self.stats = crawler.stats
-        self.is_durable = options.durable
-        self.is_inspection = False
-        self.is_broken = False
-        self.is_resumed = False
+        super().__init__(crawler)
+        options = self.options
         self.hosts = Hosts(options.outage_secs)
-        self.writer: JsonLinesWriter | None = None
         self.revisits: Revisits | None = None
         self.sharing = Sharing(options, crawler.stats)
         self.indexing = Indexing(options, crawler.stats)
@@ -76,9 +64,9 @@ class Keeper:
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self.addresses = Addresses(self)
+        self.addresses = Addresses(self, self._is_known)
         self.pauses = Pauses(self.addresses, options.outage_secs)
-        self.recorder = Recorder(self)
+        self.recorder = Recorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
         connect = crawler.signals.connect
@@ -117,7 +105,7 @@ class Keeper:
         logger.error("%s; nothing is crawled", error)
 
     def _open_ledger(self) -> Ledger:
-        options = self._options
+        options = self.options
         spider = self.crawler.spider
         name = options.crawl or (spider.name if spider else "crawl")
         path = crawl_ledger(name, options.state_dir)
@@ -160,15 +148,15 @@ class Keeper:
                 " this page",
                 url,
             )
-        if self.is_durable and self._options.history and self.ledger.path:
+        if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
             self.sharing.pull_history(history)
-            self.revisits = Revisits(self.ledger, history, self._options)
-        if self._options.output_file and not self.is_inspection:
-            output = Path(self._options.output_file)
+            self.revisits = Revisits(self.ledger, history, self.options)
+        if self.options.output_file and not self.is_inspection:
+            output = Path(self.options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
             same = path == str(output.absolute())
-            self.writer = JsonLinesWriter(
+            self.recorder.writer = JsonLinesWriter(
                 output, (mark[0], mark[1]) if same else None, self.ledger.items.lines()
             )
 
@@ -176,13 +164,14 @@ class Keeper:
         """Ask once more, at the end, for what the server could not give before."""
         if self.is_broken:
             return
-        try:
+        is_asked = False
+        with self.guarded:
             known = self._ask_known()
             if not known and self.pauses.is_on:
                 raise DontCloseSpider  # it is idle again in some seconds
             asked = 0 if known else self.addresses.ask_again()
-        except LedgerFullError as error:
-            self.fail(error)
+            is_asked = True
+        if not is_asked:
             return
         if known:
             logger.info("%d known pages that have not come yet are asked for", known)
@@ -215,7 +204,7 @@ class Keeper:
             " %d addresses stay in the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there"
             " is an answer again",
             ", ".join(lost[:MAX_NAMED]) + (" and others" if len(lost) > MAX_NAMED else ""),
-            self._options.outage_secs,
+            self.options.outage_secs,
             queue_length(self.crawler),
         )
 
@@ -234,8 +223,8 @@ class Keeper:
         except (ContentSpiderError, OSError) as error:
             self.fail(error)
         finally:
-            if self.writer:
-                self.writer.close()
+            if self.recorder.writer:
+                self.recorder.writer.close()
             if self.revisits:
                 self.revisits.close()
             self.ledger.close(delete=not self.is_durable)
@@ -253,19 +242,19 @@ class Keeper:
             self._is_taken_over = True
         self.ledger.end_run(ending.word)
         self._sync()
-        if self.writer and ending.may_replace(self.writer.path.exists()):
-            self.writer.publish()
-        elif self.writer:
+        if self.recorder.writer and ending.may_replace(self.recorder.writer.path.exists()):
+            self.recorder.writer.publish()
+        elif self.recorder.writer:
             logger.warning(
                 "%s is left as it was: the crawl ended (%s) with %d items out, %d addresses in the"
                 " queue and %d that could not be read. What is out is in %s; a resumed crawl goes"
                 " on with it",
-                self.writer.path,
+                self.recorder.writer.path,
                 ending.word,
                 ending.items,
                 ending.queued,
                 ending.unread,
-                self.writer.partial.name,
+                self.recorder.writer.partial.name,
             )
 
     def _tell(self, reason: str) -> Ending:
@@ -303,8 +292,8 @@ class Keeper:
 
     def _sync(self) -> None:
         # In any order: output behind the ledger is cut off, output before it is written anew.
-        if self.writer:
-            self.writer.sync()
+        if self.recorder.writer:
+            self.recorder.writer.sync()
         self.ledger.sync()
 
     def commit(self) -> None:
@@ -315,45 +304,17 @@ class Keeper:
             return
         try:
             self.addresses.finish_done()
-            if self.writer:
+            if self.recorder.writer:
                 self.ledger.runs.set_fact(
-                    "output", [str(self.writer.path.absolute()), *self.writer.mark()]
+                    "output",
+                    [str(self.recorder.writer.path.absolute()), *self.recorder.writer.mark()],
                 )
             self.ledger.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
 
-    def fail(self, error: Exception) -> None:
-        """Stop the crawl, since its ledger cannot be written; what was committed is whole, the rest
-        is done again.
-        """
-        if self.is_broken:
-            return
-        self.is_broken = True
-        self.ledger.rollback()
-        self.stats.set_value("contentspider/ledger/failed", str(error))
-        if not self.is_durable:
-            logger.error("%s; items are held no longer", error)
-            return
-        logger.error(
-            "%s; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME):"
-            " nothing is lost",
-            error,
-        )
-        self._stop("ledger_full")
-
-    def _stop(self, reason: str) -> None:
-        if self.crawler.engine is not None and self.crawler.engine.spider is not None:
-            self._closing = asyncio.get_running_loop().create_task(
-                self.crawler.engine.close_spider_async(reason=reason)
-            )
-
-    @property
-    def is_stopping(self) -> bool:
-        """Tell whether the crawl stops since its ledger cannot be written: what comes now is done
-        again by a resumed one.
-        """
-        return self.is_broken and self.is_durable
+    def _is_known(self, url: str) -> bool:
+        return self.revisits is not None and self.revisits.is_known(url)
 
 
 def _is_inspection(crawler: Crawler) -> bool:

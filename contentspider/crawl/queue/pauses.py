@@ -6,7 +6,8 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.queue.addresses import ROW_META_KEY, Again
+from contentspider.crawl.hold.binding import ROW_META_KEY
+from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.outage import UNAVAILABLE
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.queue.addresses import row_of
 from contentspider.state.history.takeover import UNCHANGED
-from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.queue.addresses import Addresses
+    from contentspider.crawl.queue.state import CrawlState
+    from contentspider.state.files.output import JsonLinesWriter
 
 logger = logging.getLogger(__name__)
 
@@ -52,12 +53,18 @@ class UnchangedItem(DropItem):
 
 
 class Recorder:
-    """Records the items of a *keeper*'s crawl, each under its key once."""
+    """Records the items of a crawl, each under its key once.
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    *writer* writes them to a file, if it is not None.
+    """
+
+    writer: JsonLinesWriter | None = None
+
+    def __init__(self, state: CrawlState, addresses: Addresses) -> None:
+        self._state = state
+        self._addresses = addresses
         self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
-        self._connect = connect = keeper.crawler.signals.connect
+        self._connect = connect = state.crawler.signals.connect
         self._is_listening = False
         connect(self.dropped, signal=signals.item_dropped)
         connect(self.erred, signal=signals.item_error)
@@ -77,14 +84,14 @@ class Recorder:
         Pages that share an address (by a form's body, other cookies) have a row each. None: nothing
         is recorded.
         """
-        return f"{row}/{place}" if self._keeper.is_durable and row is not None else None
+        return f"{row}/{place}" if self._state.is_durable and row is not None else None
 
     def scraped(self, item: Any) -> None:
         """Record an item that has passed all pipelines, and write it out."""
         mark = passing.get()
-        writer = self._keeper.writer
+        writer = self.writer
         line = b""
-        if writer or (self._keeper.is_durable and mark):
+        if writer or (self._state.is_durable and mark):
             try:
                 line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
             except (TypeError, ValueError) as error:
@@ -94,7 +101,7 @@ class Recorder:
                     type(item).__name__,
                     error,
                 )
-                self._keeper.stats.inc_value("contentspider/items/lost")
+                self._state.stats.inc_value("contentspider/items/lost")
                 if mark:
                     self._settle(mark, None, f"not JSON: {error}")
                 return
@@ -103,7 +110,7 @@ class Recorder:
             try:
                 writer.write(line)
             except OSError as error:
-                self._keeper.fail(error)
+                self._state.fail(error)
 
     def dropped(self, item: Any, exception: DropItem) -> None:
         """Record that one of the pipelines dropped an item."""
@@ -114,23 +121,23 @@ class Recorder:
 
     def erred(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
         """Note that one of the pipelines failed on an item: a resumed crawl tries again."""
-        self._keeper.stats.inc_value("contentspider/items/lost")
+        self._state.stats.inc_value("contentspider/items/lost")
         mark = passing.get()
         reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
         if mark and mark.item is item:
-            self._keeper.addresses.broke(mark.address_row, reason)
+            self._addresses.broke(mark.address_row, reason)
             if mark.held_row is not None:  # it stays held
                 logger.error("%s; it stays held, and a resumed crawl tries again", reason)
         else:
-            self._keeper.addresses.broke(row_of(response), reason)
+            self._addresses.broke(row_of(response), reason)
 
     def _settle(self, mark: Passing, line: bytes | None, reason: str | None) -> bool:
         """Record what has become of an item; False if it could not be, or had been before."""
-        keeper = self._keeper
-        if keeper.is_broken:
-            return not keeper.is_durable
-        try:
-            is_new = keeper.ledger.items.settle(
+        ledger = self._state.ledger
+        if self._state.is_broken:
+            return not self._state.is_durable
+        with self._state.guarded:
+            is_new = ledger.items.settle(
                 mark.held_row,
                 mark.key,
                 mark.address_row,
@@ -143,9 +150,7 @@ class Recorder:
                 state = "released" if reason is None else "failed"
                 if reason == UNCHANGED:
                     state, reason = "unchanged", None
-                keeper.addresses.note(mark.address_row, state, reason)
-                keeper.ledger.frontier.mark_released(mark.address_row, state, reason)
-        except LedgerFullError as error:
-            keeper.fail(error)
-            return not keeper.is_durable
-        return is_new
+                self._addresses.note(mark.address_row, state, reason)
+                ledger.frontier.mark_released(mark.address_row, state, reason)
+            return is_new
+        return not self._state.is_durable

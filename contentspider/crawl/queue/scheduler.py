@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 
-from contentspider.crawl.hold.binding import Bindings
+from contentspider.crawl.hold.binding import ROW_META_KEY, Bindings
 from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.queue.addresses import ROW_META_KEY
 from contentspider.crawl.queue.engine import wake
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
 from contentspider.crawl.revisits.visit_log import redirect_reason
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.frontier import MAX_DEATHS
 
 if TYPE_CHECKING:
@@ -133,16 +131,13 @@ class LedgerScheduler(BaseScheduler):
         fingerprint = self._fingerprint(request)
         frontier = self.keeper.ledger.frontier
         text, row = None, 0
-        try:
+        with self.keeper.guarded:
             # Most links are known: to look that up costs less than to make data of their requests.
             if again or not frontier.knows(fingerprint):
                 text = self._dump(request)
                 row = frontier.enqueue(
                     fingerprint, request.url, request.priority, text, again, source_row
                 )
-        except LedgerFullError as error:
-            self.keeper.fail(error)
-            return False
         if not row:
             self.crawler.stats.inc_value("dupefilter/filtered")
             return False
@@ -174,11 +169,9 @@ class LedgerScheduler(BaseScheduler):
         """Return the next request, None if none waits, or none may be sent now."""
         if self.keeper.is_broken:
             return None
-        try:
+        request = None
+        with self.keeper.guarded:
             request = self._next()
-        except LedgerFullError as error:
-            self.keeper.fail(error)
-            return None
         if request is None:
             self._set_alarm()
         return request

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.http import HtmlResponse
 
-from contentspider.crawl.queue.addresses import PERMANENT, ROW_META_KEY, status_reason
-from contentspider.state.ledger.database import LedgerFullError
+from contentspider.crawl.hold.binding import ROW_META_KEY
+from contentspider.crawl.queue.addresses import PERMANENT, status_reason
 from contentspider.state.ledger.visits import Answer
 
 if TYPE_CHECKING:
@@ -47,10 +47,8 @@ def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> Non
         CHECK_META_KEY in response.meta,
         NOT_MODIFIED in response.flags,
     )
-    try:
+    with keeper.guarded:
         keeper.revisits.note_answer(row, answer)
-    except LedgerFullError as error:
-        keeper.fail(error)
 
 
 def validator(response: Response, header: str) -> str:

@@ -11,8 +11,8 @@ from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
 from scrapy.utils.sitemap import sitemap_urls_from_robots
 
-from contentspider.crawl.hold.binding import PAGE_META_KEY
-from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, ROW_META_KEY
+from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
+from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.queue.failures import why
 from contentspider.crawl.spider.feeds import Feeds
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES
@@ -25,7 +25,6 @@ from contentspider.crawl.spider.sitemaps import (
 )
 from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
-from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -133,10 +132,8 @@ class FindingSpider(Spider):
     def _note_lastmod(self, address: str, lastmod: str) -> None:
         if not lastmod or self.revisits is None or self.keeper.is_broken:
             return
-        try:
+        with self.keeper.guarded:
             self.revisits.lastmods.note(address, lastmod)
-        except LedgerFullError as error:
-            self.keeper.fail(error)
 
     async def parse_feed(self, response: Response) -> AsyncIterator[Request]:
         """Follow the pages that a feed names, and keep what it tells of them."""

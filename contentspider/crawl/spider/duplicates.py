@@ -15,7 +15,6 @@ from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.revisits.canonical import MIN_TEXT_CHARS
 from contentspider.ground.addresses import clean_address
 from contentspider.site.models.record import page_id
-from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +63,8 @@ class Duplicates:
             claims = [f"{self._site_of(address)} {said}"]
         else:
             claims = [f"{plain_form(one)} {said}" for one in (address, named) if one]
-        try:
+        is_new = False
+        with self._keeper.guarded:
             revisits = self._keeper.revisits
             if revisits is not None and not revisits.is_first:
                 # Its owner has claimed its own id.
@@ -72,9 +72,6 @@ class Duplicates:
             wanted = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims]) if claim]
             canonical = named if named != address else ""
             is_new = self._keeper.ledger.frontier.claim(wanted, owner, canonical)
-        except LedgerFullError as error:
-            self._keeper.fail(error)
-            return ""
         return shown if is_new else ""
 
     def must_wait(self, address: str, page: Page, row: int | None) -> bool:

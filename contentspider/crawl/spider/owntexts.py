@@ -16,7 +16,6 @@ from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.revisits.conditional import ASKING
 from contentspider.ground.addresses import absolute
 from contentspider.site.own.sources import SOURCES, Announced
-from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.own_texts import OwnAnswer
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ class OwnTexts:
     def _may_ask(self, site: str, address: str) -> bool:
         """Tell whether a site's budget has room for an address, which then is taken off it."""
         runs = self._keeper.ledger.runs
-        try:
+        with self._keeper.guarded:
             if site not in self._asked:
                 self._asked[site] = runs.fact(FACT + site) or []
             asked = self._asked[site]
@@ -94,10 +93,8 @@ class OwnTexts:
                 return False
             asked.append(address)
             runs.set_fact(FACT + site, asked)
-        except LedgerFullError as error:
-            self._keeper.fail(error)
-            return False
-        return True
+            return True
+        return False
 
     def give_back(self, address: str) -> None:
         """Put an address back on its site's budget that robots.txt forbids: nothing was asked."""
@@ -107,10 +104,8 @@ class OwnTexts:
         if address not in asked or self._keeper.is_broken:
             return
         asked.remove(address)
-        try:
+        with self._keeper.guarded:
             self._keeper.ledger.runs.set_fact(FACT + site, asked)
-        except LedgerFullError as error:
-            self._keeper.fail(error)
 
     def _announced(self, url: str, head: Head, is_start: bool) -> Iterator[str]:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
@@ -185,15 +180,13 @@ class OwnTexts:
         if not by_site or self._keeper.is_broken:
             return []
         told = self._keeper.ledger.own_texts
-        try:
+        with self._keeper.guarded:
             for site, own_texts in by_site.items():
                 told.add(site, own_texts, address)
                 self._count("contentspider/own_texts/texts", len(own_texts))
             told.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
-        except LedgerFullError as error:
-            self._keeper.fail(error)
-            return []
-        return [own.url for own_texts in by_site.values() for own in own_texts]
+            return [own.url for own_texts in by_site.values() for own in own_texts]
+        return []
 
 
 def _asked_address(response: Response) -> str:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import EngineDownError, EngineError, missing, shown
+from contentspider.index.engine import missing, shown
 from contentspider.index.engines.http import place, seconds
+from contentspider.index.errors import EngineDownError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,7 +6,8 @@ import os
 import re
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import EngineError, shown
+from contentspider.index.engine import shown
+from contentspider.index.errors import EngineError
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 

@@ -11,18 +11,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import (
-    EngineDownError,
-    EngineError,
-    Hit,
-    Refused,
-    Results,
-    Stored,
-    missing,
-    shown,
-)
+from contentspider.index.engine import Hit, Refused, Results, Stored, missing, shown
 from contentspider.index.engines.http import key, place, seconds
 from contentspider.index.engines.pairs import terms, words
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import BY_NAME, FACETS, TEXTS, Manifest, SchemaMismatchError
 
 try:

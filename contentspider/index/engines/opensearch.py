@@ -6,15 +6,7 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import (
-    EngineDownError,
-    EngineError,
-    Hit,
-    Refused,
-    Results,
-    Stored,
-    shown,
-)
+from contentspider.index.engine import Hit, Refused, Results, Stored, shown
 from contentspider.index.engines.elastic_clients import (
     ElasticsearchClient,
     NotFoundError,
@@ -25,6 +17,7 @@ from contentspider.index.engines.elastic_clients import (
 )
 from contentspider.index.engines.http import place
 from contentspider.index.engines.pairs import terms, words
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     FACETS,
     LISTING,

@@ -11,17 +11,9 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from contentspider.index.engine import (
-    EngineDownError,
-    EngineError,
-    Hit,
-    Refused,
-    Results,
-    Stored,
-    missing,
-    shown,
-)
+from contentspider.index.engine import Hit, Refused, Results, Stored, missing, shown
 from contentspider.index.engines.pairs import terms, words
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     FACETS,
     FIELDS,

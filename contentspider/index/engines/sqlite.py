@@ -11,8 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import EngineDownError, EngineError, Hit, Results, Stored
+from contentspider.index.engine import Hit, Results, Stored
 from contentspider.index.engines.pairs import terms, words
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import FACETS, LISTING, LISTING_WEIGHT, TEXTS, Manifest
 
 if TYPE_CHECKING:

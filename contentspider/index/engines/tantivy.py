@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from contentspider.index.engine import (
-    EngineDownError,
-    EngineError,
-    Hit,
-    Query,
-    Refused,
-    Results,
-    Stored,
-    missing,
-    shown,
-)
+from contentspider.index.engine import Hit, Query, Refused, Results, Stored, missing, shown
+from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import FACETS, Manifest
 
 try:

@@ -10,7 +10,8 @@ from unicodedata import normalize
 
 import tantivy
 
-from contentspider.index.engine import EngineError, Stored
+from contentspider.index.engine import Stored
+from contentspider.index.errors import EngineError
 from contentspider.index.schema import FACETS, LISTING, LISTING_WEIGHT, TEXTS
 from contentspider.page.text import TOKEN, UNSPACED
 
