@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ class FakeKeeper:
         self.now = 0.0
         self.hosts = Hosts(300, lambda: self.now)
         self.is_broken = self.is_resumed = False
+        self.guarded = nullcontext()
         self.flying: dict[int, Request] = {}
         self.commits = 0
         self.addresses = SimpleNamespace(

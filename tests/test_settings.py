@@ -8,10 +8,10 @@ import pytest
 from scrapy.settings import Settings
 
 from contentspider.crawl.addon import Addon
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.progress import live_line
-from contentspider.crawl.setting_type import SettingError
-from contentspider.crawl.settings import DEFAULTS, SETTINGS
+from contentspider.crawl.settings.kinds import SettingError
+from contentspider.crawl.settings.options import CrawlOptions
+from contentspider.crawl.settings.table import DEFAULTS, SETTINGS
 from tests.conftest import run
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ def test_the_command_line_says_it_in_a_line(tmp_path: Path) -> None:
 
 def test_spidermon_that_is_missing_is_said_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Settings({"EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500}})
-    monkeypatch.setattr("contentspider.crawl.options.find_spec", lambda _: True)
+    monkeypatch.setattr("contentspider.crawl.settings.options.find_spec", lambda _: True)
     CrawlOptions.from_settings(wanted)
-    monkeypatch.setattr("contentspider.crawl.options.find_spec", lambda _: None)
+    monkeypatch.setattr("contentspider.crawl.settings.options.find_spec", lambda _: None)
     with pytest.raises(SettingError, match=r"pip install 'contentspider\[monitors\]'"):
         CrawlOptions.from_settings(wanted)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.settings.options import CrawlOptions
     from contentspider.index.sync import Report
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.queue.engine import queue_length
+from contentspider.crawl.engine import queue_length
+from contentspider.crawl.settings.options import CrawlOptions
 
 if TYPE_CHECKING:
     from rich.live import Live

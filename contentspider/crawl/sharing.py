@@ -22,7 +22,7 @@ from contentspider.state.stores.shared_models import SharedModels
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.settings.options import CrawlOptions
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler
 
 from contentspider.crawl.hold.overrides import check_overrides
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.settings.options import CrawlOptions
 from contentspider.crawl.spider.headers import ANONYMOUS
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.atomic import replacing

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrapy.settings import Settings
 
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.settings.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.patterns import compile_pattern
 from contentspider.ground.scope import SCOPES, with_scheme

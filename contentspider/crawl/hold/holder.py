@@ -11,13 +11,13 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
+from contentspider.crawl.engine import pass_item, wake
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.hold.learners import Learners, note_quality
 from contentspider.crawl.hold.overrides import CrawlOverrides
 from contentspider.crawl.hold.sources import ItemSources, SiteState, Source
-from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.queue.engine import pass_item, wake
 from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.settings.options import CrawlOptions
 from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.judge.prior import Prior

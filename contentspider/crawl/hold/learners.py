@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.hold.learning import Learned
     from contentspider.crawl.hold.sources import SiteState
-    from contentspider.crawl.options import CrawlOptions
     from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.settings.options import CrawlOptions
     from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)

@@ -22,12 +22,12 @@ from contentspider.crawl.hold.bodies import THREAD_BYTES
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.overrides import CrawlOverrides
 from contentspider.crawl.hold.sources import Source
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.visit_log import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
     ORPHAN_META_KEY,
 )
+from contentspider.crawl.settings.options import CrawlOptions
 from contentspider.crawl.sharing import open_models
 from contentspider.page.blocks import new_walker
 from contentspider.page.input.body import is_binary

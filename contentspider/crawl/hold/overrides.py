@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.settings.options import CrawlOptions
     from contentspider.page.input.overrides import Overrides
     from contentspider.state.stores.models import ModelStore
 

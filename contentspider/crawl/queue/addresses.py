@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scrapy import signals
 
+from contentspider.crawl.engine import in_progress
 from contentspider.crawl.hold.binding import ROW_META_KEY
-from contentspider.crawl.queue.engine import in_progress
 from contentspider.crawl.queue.outage import Transient
 from contentspider.ground.addresses import host_of
 

@@ -13,9 +13,9 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_in_thread
 
+from contentspider.crawl.engine import end_at_start, queue_length
 from contentspider.crawl.indexing import Indexing
 from contentspider.crawl.queue.addresses import Addresses
-from contentspider.crawl.queue.engine import end_at_start, queue_length
 from contentspider.crawl.queue.outage import Hosts
 from contentspider.crawl.queue.pauses import Pauses
 from contentspider.crawl.queue.recorder import Recorder

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 
+from contentspider.crawl.engine import wake
 from contentspider.crawl.hold.binding import ROW_META_KEY, Bindings
 from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.queue.engine import wake
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
 from contentspider.crawl.revisits.visit_log import redirect_reason

@@ -17,7 +17,7 @@ from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
 from contentspider.state.history.takeover import MOVED, NEW
 
 if TYPE_CHECKING:
-    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.settings.options import CrawlOptions
     from contentspider.state.crawls.ending import Ending
     from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage

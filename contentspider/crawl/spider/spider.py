@@ -11,12 +11,12 @@ from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 
+from contentspider.crawl.engine import end_at_start
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import Again
-from contentspider.crawl.queue.engine import end_at_start
 from contentspider.crawl.queue.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.conditional import CONDITIONAL_ORDER, ConditionalMiddleware

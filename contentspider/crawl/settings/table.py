@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from contentspider.crawl.setting_type import Setting
+from contentspider.crawl.settings.kinds import Setting
 from contentspider.site.models.generations import KEPT_GENERATIONS
 
 PREFIX = "CONTENTSPIDER_"

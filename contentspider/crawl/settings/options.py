@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.hold.items import FieldMap
-from contentspider.crawl.setting_type import SettingError
-from contentspider.crawl.settings import DEFAULTS, PREFIX, SETTINGS
+from contentspider.crawl.settings.kinds import SettingError
+from contentspider.crawl.settings.table import DEFAULTS, PREFIX, SETTINGS
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.state.stores.remote import RemoteError, check_url, is_url
 

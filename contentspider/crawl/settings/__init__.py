@@ -1,0 +1,1 @@
+"""The settings of contentspider: a table, how values are checked, and what they say."""
