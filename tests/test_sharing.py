@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.crawl.sharing import open_models
+from contentspider.state.crawls.models import open_models
 from contentspider.state.stores.remote import RemoteError
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article

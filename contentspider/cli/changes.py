@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from contentspider.cli.arguments import CRAWL_HELP, add_state_dir
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
-from contentspider.state.history.takeover import CHANGES
+from contentspider.recrawl.changes import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

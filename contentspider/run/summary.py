@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.recrawl.changes import CHANGES
 from contentspider.state.crawls.outcome import F1_STAT, LIMITS, PAGES_STAT, Left, Outcome
-from contentspider.state.history.takeover import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

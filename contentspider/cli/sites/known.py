@@ -62,8 +62,8 @@ def known_site(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
 
     Where a folder or a crawl has no model, one is learned from its pages.
     """
-    from contentspider.crawl.sharing import open_models
     from contentspider.site.learn.learner import SiteLearner
+    from contentspider.state.crawls.models import open_models
 
     store = open_models(options.models, options.state_dir or "")
     source, state_dir = str(options.source), options.state_dir or ""
@@ -109,9 +109,9 @@ def model_for(options: argparse.Namespace, site: str, files: list[Path]) -> Site
     """Return the model of *site*, or of the site that the folder of *files* is named as; one that
     is learned from them, if there is none.
     """
-    from contentspider.crawl.sharing import open_models
     from contentspider.page.input.page import Page
     from contentspider.site.learn.learner import SiteLearner
+    from contentspider.state.crawls.models import open_models
 
     store = open_models(options.models, options.state_dir or "")
     name = options.source.resolve().name

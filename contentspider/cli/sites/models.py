@@ -111,7 +111,7 @@ def _add_most(parser: argparse.ArgumentParser) -> None:
 
 
 def _models(options: argparse.Namespace) -> int:
-    from contentspider.crawl.sharing import open_models
+    from contentspider.state.crawls.models import open_models
     from contentspider.state.stores.shared_models import SharedModels
 
     store = open_models(options.models, options.state_dir or "")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.hold.learning import LearningTimeoutError, learn_apart
-from contentspider.crawl.sharing import open_models
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.site.models.generations import DRIFT
+from contentspider.state.crawls.models import open_models
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
 
 if TYPE_CHECKING:

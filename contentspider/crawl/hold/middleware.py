@@ -28,10 +28,10 @@ from contentspider.crawl.revisits.visit_log import (
     ORPHAN_META_KEY,
 )
 from contentspider.crawl.settings.options import CrawlOptions
-from contentspider.crawl.sharing import open_models
 from contentspider.page.blocks import new_walker
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
+from contentspider.state.crawls.models import open_models
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

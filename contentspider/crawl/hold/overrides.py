@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.sharing import open_models
 from contentspider.ground.errors import OverridesError
 from contentspider.ground.sites import SiteKeys
+from contentspider.state.crawls.models import open_models
 from contentspider.state.stores.remote import RemoteError
 
 if TYPE_CHECKING:

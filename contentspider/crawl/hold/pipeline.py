@@ -15,9 +15,9 @@ from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.hold.sources import SiteState, Source
 from contentspider.crawl.queue.recorder import Passing, UnchangedItem, passing
 from contentspider.crawl.settings.options import CrawlOptions
+from contentspider.recrawl.changes import UNCHANGED
 from contentspider.site.models.counts import outline
 from contentspider.site.models.record import add_own_text, page_fields
-from contentspider.state.history.takeover import UNCHANGED
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -23,10 +23,10 @@ from contentspider.crawl.queue.state import CrawlState
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.ending import OUTAGE, Ending
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
 from contentspider.state.files.output import JsonLinesWriter
-from contentspider.state.history.takeover import UNCHANGED
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
 

@@ -15,7 +15,7 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.queue.addresses import row_of
-from contentspider.state.history.takeover import UNCHANGED
+from contentspider.recrawl.changes import UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

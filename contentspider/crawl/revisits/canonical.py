@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.recrawl.changes import LIVE
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
 from contentspider.site.models.record import page_id
-from contentspider.state.history.takeover import LIVE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, UNCHANGED
 from contentspider.recrawl.counters import Counters, are_counters
-from contentspider.state.history.takeover import BY_MODEL, BY_PAGE, CHANGED, UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

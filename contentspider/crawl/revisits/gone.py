@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
 from contentspider.crawl.spider.guard import OFFSITE
+from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
-from contentspider.state.history.takeover import MOVED, NEW
 
 if TYPE_CHECKING:
     from contentspider.crawl.settings.options import CrawlOptions

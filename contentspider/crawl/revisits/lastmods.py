@@ -7,9 +7,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from contentspider.recrawl.changes import BY_PAGE, CHANGED, LIVE, UNCHANGED
 from contentspider.recrawl.lastmod import Truth, has_changed_since
 from contentspider.site.models.record import page_id
-from contentspider.state.history.takeover import BY_PAGE, CHANGED, LIVE, UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.recrawl.changes import BY_MODEL, CHANGED, UNCHANGED
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import change_ratio
 from contentspider.site.models.record import UNFILTERED, page_fields, refilled
-from contentspider.state.history.takeover import BY_MODEL, CHANGED, UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,6 +16,7 @@ from contentspider.crawl.revisits.due import due_pages
 from contentspider.crawl.revisits.gone import Losses
 from contentspider.crawl.revisits.lastmods import Lastmods
 from contentspider.crawl.revisits.refilter import Refilter
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
 from contentspider.recrawl.difference import (
     Difference,
@@ -27,15 +28,6 @@ from contentspider.recrawl.difference import (
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
-from contentspider.state.history.takeover import (
-    BY_MODEL,
-    BY_PAGE,
-    CHANGED,
-    LIVE,
-    MOVED,
-    NEW,
-    UNCHANGED,
-)
 from contentspider.state.ledger.visits import Answer, Visit
 
 if TYPE_CHECKING:

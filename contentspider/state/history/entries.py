@@ -10,8 +10,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from contentspider.recrawl.changes import GONE, LIVE
 from contentspider.state.history.schema import HISTORY
-from contentspider.state.history.takeover import GONE, LIVE
 from contentspider.state.ledger.database import Database
 
 if TYPE_CHECKING:

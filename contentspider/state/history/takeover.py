@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.packed import COMPRESSION, pack_text
 from contentspider.ground.times import days_between, now
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.fingerprint import fingerprint
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.history.moved import NewPages
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
     from contentspider.state.ledger.visits import Seen, Visit
 
-LIVE, GONE, MOVED = "live", "gone", "moved"
-NEW, CHANGED, UNCHANGED = "new", "changed", "unchanged"
-CHANGES = (NEW, CHANGED, UNCHANGED, GONE, MOVED)
-BY_PAGE, BY_MODEL = "page", "model"
 # Copies that were not found in this many complete crawls are deleted.
 COPIES_KEPT = 3
 

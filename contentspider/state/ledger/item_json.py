@@ -8,8 +8,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from itemadapter import ItemAdapter
-
 from contentspider.ground.errors import ContentSpiderError
 
 
@@ -59,6 +57,8 @@ def dump_item(item: object) -> str:
     """Return an item as JSON: its class and fields. Raises TypeError if a field is not plain
     data.
     """
+    from itemadapter import ItemAdapter  # which loads Scrapy: commands that read items need none
+
     kind = type(item)
     adapter = ItemAdapter(item)
     fields = {name: encode_value(adapter[name]) for name in adapter}
@@ -74,6 +74,8 @@ def load_item(text: str) -> Any:
     values = {key: decode_value(value) for key, value in fields.items()}
     if (module, name) == ("builtins", "dict"):
         return values
+    from itemadapter import ItemAdapter
+
     kind: Any = sys.modules.get(module)
     for part in name.split("."):
         kind = getattr(kind, part, None)
