@@ -397,21 +397,3 @@ def test_a_request_is_given_up_after_the_time_that_was_asked_for(tmp_path: Path)
     assert told["exit_code"] == Outcome.INCOMPLETE
     assert told["stats"]["contentspider/pages/unread/timeout"] == 1
     assert "1 pages could not be read for reasons that may pass" in told["reasons"]
-
-
-@pytest.mark.parametrize("command", [["--help"], ["models", "list"], ["search", "tea"]])
-def test_commands_that_only_read_load_no_scrapy(command: list[str], tmp_path: Path) -> None:
-    code = (
-        "import sys\nfrom contentspider.cli import main\n"
-        f"try:\n    main({command!r})\nexcept SystemExit:\n    pass\n"
-        "print([name for name in ('scrapy', 'twisted', 'sklearn') if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    assert done.stdout.splitlines()[-1] == "[]"

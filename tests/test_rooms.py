@@ -75,6 +75,15 @@ def test_arrows_between_rooms_point_one_way() -> None:
     assert not wrong
 
 
+def test_the_documented_rooms_are_these() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \|.*\| ([\w, ]+) \|$", text, re.MULTILINE)
+    documented = {name: set(below.split(", ")) - {"nothing"} for name, below in rows}
+    assert documented == ROOMS
+    folders = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").is_file()}
+    assert folders == {*ROOMS, "cli"}
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     known = modules()
     graph = {name: set(imports(name, path, known)) for name, path in known.items()}
