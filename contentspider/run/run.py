@@ -26,9 +26,10 @@ from contentspider.ground.scope import crawl_name, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import SafeFormatter, printable
 from contentspider.run import project
+from contentspider.run.stdout import LinesToStdout
 from contentspider.run.summary import summary
 from contentspider.state.crawls.ending import Ending
-from contentspider.state.crawls.export import LinesToStdout, export_items
+from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.ledgers import crawl_ledger, state_folder
 from contentspider.state.crawls.outcome import Left, Outcome, decide
 from contentspider.state.files.formats import STDOUT, Output

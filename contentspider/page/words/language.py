@@ -23,8 +23,8 @@ NAMES = dict(
         " hungarian=hu indonesian=id italian=it italiano=it japanese=ja jp=ja korean=ko magyar=hu"
         " nederlands=nl norwegian=no persian=fa polish=pl polski=pl portuguese=pt português=pt"
         " portugues=pt romanian=ro russian=ru русский=ru spanish=es suomi=fi svenska=sv"
-        " swedish=sv thai=th turkish=tr türkçe=tr ua=uk ukrainian=uk vietnamese=vi 日本語=ja 中文=zh"
-        " 한국어=ko"
+        " swedish=sv thai=th turkish=tr türkçe=tr ua=uk ukrainian=uk vietnamese=vi"
+        " 日本語=ja 中文=zh 한국어=ko"
     ).split()
 )
 NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])

@@ -6,10 +6,8 @@ import logging
 import os
 import re
 import time
+from configparser import ConfigParser
 from pathlib import Path
-
-from scrapy.exceptions import NotConfigured
-from scrapy.utils.project import data_path
 
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
@@ -36,13 +34,19 @@ INCOMPLETE_RUNS = 2
 def state_folder(setting: str = "") -> Path:
     """Return the folder of crawls' state: the *setting* ``CONTENTSPIDER_STATE_DIR``, else in the
     project's data folder, else in ``.scrapy`` below the current folder.
+
+    This is what Scrapy's ``data_path`` returns, without loading Scrapy.
     """
     if setting:
         return Path(setting)
-    try:
-        return Path(data_path("contentspider"))
-    except NotConfigured:  # there are settings, but no scrapy.cfg in sight: under Scrapyd
-        return Path(".scrapy", "contentspider").resolve()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (project := folder / "scrapy.cfg").is_file():
+            config = ConfigParser()
+            config.read(project)
+            data = config.get("datadir", "default", fallback="") or folder / ".scrapy"
+            return Path(data, "contentspider")
+    return Path(".scrapy", "contentspider").resolve()
 
 
 def crawl_ledger(name: str, state_dir: str = "") -> Path:
