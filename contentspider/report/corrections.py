@@ -1,4 +1,4 @@
-"""What people's corrections do on the pages at hand."""
+"""The effects of people's corrections on pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RuleEffect:
 
 
 def effects(overrides: Overrides, pages: Iterable[Page]) -> list[RuleEffect]:
-    """Return what each selector decides on *pages*, by what was noted when they were read."""
+    """Return what each selector decides on *pages*, as noted when they were read."""
     pages = [page for page in pages if page.corrections]
     found = []
     for rule in overrides.tables:
