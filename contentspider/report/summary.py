@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.input.page import Page
-    from contentspider.report.corrections import RuleEffect
+    from contentspider.report.corrections import CorrectionEffect
     from contentspider.site.learn.learner import SiteLearner
     from contentspider.site.models.model import SiteModel
 
@@ -79,7 +79,7 @@ class SiteReport:
     kept_shares: list[int]
     total: int
     more_clusters: int
-    corrections: list[RuleEffect]
+    corrections: list[CorrectionEffect]
 
 
 def _short(text: str) -> str:
