@@ -19,14 +19,9 @@ if TYPE_CHECKING:
     from contentspider.page.about.stated import StatedText
     from contentspider.page.blocks import HintElement
 
-DESCRIPTION_NAMES = (
-    "description",
-    "og:description",
-    "twitter:description",
-    "dc.description",
-    "dcterms.description",
-    "dcterms.abstract",
-    "sailthru.description",
+DESCRIPTION_NAMES = tuple(
+    "description og:description twitter:description dc.description dcterms.description"
+    " dcterms.abstract sailthru.description".split()
 )
 # What Algorithm 1 compares blocks with (Zhou and Mashuq, 2013, and their code), after the title.
 PAPER_TITLES = ("og:title", "twitter:title")
@@ -68,16 +63,8 @@ def squeeze(text: str) -> str:
 
 # Types that describe the site or its owner, not the page.
 SITE_TYPES = frozenset(
-    [
-        "WebSite",
-        "Organization",
-        "Person",
-        "BreadcrumbList",
-        "ImageObject",
-        "SiteNavigationElement",
-        "NewsMediaOrganization",
-        "SearchAction",
-    ]
+    "WebSite Organization Person BreadcrumbList ImageObject SiteNavigationElement"
+    " NewsMediaOrganization SearchAction".split()
 )
 
 
