@@ -75,7 +75,7 @@ def test_the_package_has_no_site_names_or_machine_paths() -> None:
     ("modules", "absent"),
     [
         ("contentspider", ["scrapy", "sklearn", "pylcs", "numpy"]),
-        ("contentspider.page.input.page, contentspider.extract", ["scrapy", "twisted"]),
+        ("contentspider.site.learn.learner, contentspider.extract", ["scrapy", "twisted"]),
         ("contentspider.evaluation.predict", ["scrapy", "twisted"]),
     ],
 )

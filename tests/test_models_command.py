@@ -294,7 +294,7 @@ def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:
     for command in (["models", "show", name], ["report", name]):
         done = run(*command, cwd=tmp_path, check=False)
         assert done.returncode == 1
-        assert "overrides.toml:1: '<' is no CSS selector" in done.stderr
+        assert "overrides.toml:1: '<' is not a valid CSS selector" in done.stderr
     path.unlink()
     run("report", name, "-o", "r.html", cwd=tmp_path)
     assert "Corrections by people" not in (tmp_path / "r.html").read_text()

@@ -203,28 +203,28 @@ def test_a_teaser_that_is_to_be_dropped_is(example_corpus: Path) -> None:
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        ("keep = [\n 'p',\n 'div >',\n]", "{}:3: 'div >' is no CSS selector (Expected selector"),
-        ('drop = ["a\\"b"]', "{}:1: 'a\"b' is no CSS selector"),
-        ("\ntitle = 'h1::text'", "{}:2: 'h1::text' is no CSS selector (Pseudo-elements"),
-        ("\n[[rule]]\npattern='*'\n\ndate = ':foo'", "{}:5: ':foo' is no CSS selector"),
+        ("keep = [\n 'p',\n 'div >',\n]", "{}:3: 'div >' is not a valid CSS selector (Exp"),
+        ('drop = ["a\\"b"]', "{}:1: 'a\"b' is not a valid CSS selector"),
+        ("\ntitle = 'h1::text'", "{}:2: 'h1::text' is not a valid CSS selector (Pseudo-elements"),
+        ("\n[[rule]]\npattern='*'\n\ndate = ':foo'", "{}:5: ':foo' is not a valid CSS selector"),
         # the same selector stands above, where it is none of this rule's
-        ("keep=['p:x(1)']", "{}:1: 'p:x(1)' is no CSS selector"),
+        ("keep=['p:x(1)']", "{}:1: 'p:x(1)' is not a valid CSS selector"),
         ("keep=['p']\n[[rule]]\nkeep=['q']\n[[rule]]\ndrop=['p', 3]", "{}:5: drop has 3, which"),
         ("keep=['p']\nkeeps = []", "{}:2: unknown key 'keeps'; use keep, drop, title, date, rule"),
         ("pattern='/a'", "{}:1: unknown key 'pattern'; use keep, drop, title, date, rule"),
         ("[[rule]]\n[[rule]]\n x.y = 1", "{}:3: unknown key 'x'; use keep, drop, title, date, p"),
-        ("[[rule]]\n\n[rule.keep]\n", "{}:3: keep is no list of selectors"),
-        ("keep = '.ad'", "{}:1: keep is no list of selectors"),
-        ("\ntitle = ['h1']", "{}:2: title has ['h1'], which is no text"),
-        ("[rule]\nkeep = []", "{}:1: 'rule' is no table; write [[rule]] above each"),
-        ("rule = [1]", "{}:1: 'rule' is no table"),
-        ("rule = [{keep=['p']},\n{drop=['<']}]", "{}:2: '<' is no CSS selector"),
+        ("[[rule]]\n\n[rule.keep]\n", "{}:3: keep is not a list of selectors"),
+        ("keep = '.ad'", "{}:1: keep is not a list of selectors"),
+        ("\ntitle = ['h1']", "{}:2: title has ['h1'], which is not a string"),
+        ("[rule]\nkeep = []", "{}:1: 'rule' is not a table; write [[rule]] above each"),
+        ("rule = [1]", "{}:1: 'rule' is not a table"),
+        ("rule = [{keep=['p']},\n{drop=['<']}]", "{}:2: '<' is not a valid CSS selector"),
         ("[[rule]]\npattern = 're:('", "{}:2: the pattern 're:(' is not a valid regular"),
-        ("[[rule]]\npattern = 3", "{}:2: pattern is no text"),
-        ("keep = [\n'p'\n", "{}:2: no TOML: "),
-        ("keep = ['p']\ndrop = 'x", "{}:2: no TOML: "),
-        ("keep ['p']", "{}:1: no TOML: Expected "),
-        ("keep = ['p']\nkeep = ['p']", "{}:2: no TOML: Can"),
+        ("[[rule]]\npattern = 3", "{}:2: pattern is not a string"),
+        ("keep = [\n'p'\n", "{}:2: not valid TOML: "),
+        ("keep = ['p']\ndrop = 'x", "{}:2: not valid TOML: "),
+        ("keep ['p']", "{}:1: not valid TOML: Expected "),
+        ("keep = ['p']\nkeep = ['p']", "{}:2: not valid TOML: Can"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(toml: str, message: str, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_saved_pages_are_corrected_as_the_model_beside_says(tmp_path: Path) -> N
         assert item["content"] == f"Page 7\n{prose(7, 1)}"
         assert item["title"] == prose(7, 1)
     path.write_text("drop = ['<']")
-    with pytest.raises(OverridesError, match=r"overrides.toml:1: '<' is no CSS selector"):
+    with pytest.raises(OverridesError, match=r"overrides.toml:1: '<' is not a valid CSS selector"):
         list(extract_paths([folder], models=models))
 
 
@@ -292,7 +292,7 @@ def test_a_crawl_corrects_held_pages_and_later_ones(site: Site, tmp_path: Path) 
     path.write_text("\nkeep = ['<']")
     done = run("crawl", site.url, "--own-site", cwd=tmp_path, check=False)
     assert done.returncode == 1
-    assert f"{path.relative_to(tmp_path)}:2: '<' is no CSS selector" in done.stderr
+    assert f"{path.relative_to(tmp_path)}:2: '<' is not a valid CSS selector" in done.stderr
 
 
 def test_a_site_on_the_way_whose_corrections_are_broken_makes_the_crawl_incomplete(
@@ -307,6 +307,6 @@ def test_a_site_on_the_way_whose_corrections_are_broken_makes_the_crawl_incomple
     path.write_text("keep = 3")
     done = run("crawl", f"{site.url}/moved", "--own-site", cwd=tmp_path, check=False)
     assert done.returncode == 4
-    assert done.stderr.count("overrides.toml:1: keep is no list of selectors") == 1
+    assert done.stderr.count("overrides.toml:1: keep is not a list of selectors") == 1
     assert "1 sites' corrections (overrides.toml) could not be used" in done.stderr
     assert len(read_jsonl(tmp_path / "pages.jsonl")) == 3

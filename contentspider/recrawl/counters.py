@@ -1,5 +1,5 @@
-"""Counters in the main content (posts of an author, views, days since): which of a site's places
-hold one only the site shows, since the number there is another on most pages at each visit.
+"""Counters in the main content (posts of an author, views, days since): places of a site where
+the number changes on most pages at each visit.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ]\d{3}(?!\d))*")
 PRICE = re.compile(
     r"[$€£¥₽₹₩₪]|\d[.,]\d\d?(?!\d)|\b(?:usd|eur|gbp|chf|kr|zł|руб|р)\b\.?", re.IGNORECASE
 )
-# A place is a counter's if its numbers changed on so many pages, and on so many of those that have
-# the place.
+# A place holds a counter if its numbers changed on so many pages, and on this share of those that
+# have the place.
 MIN_PAGES = 8
 MIN_SHARE = 0.5
 BETWEEN = "\t"
@@ -34,8 +34,8 @@ def place_of(slot: str, line: str) -> str:
 def numbered_places(
     old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Return the places of a page at which its main content differs from the old one, if it does in
-    whole numbers of short lines only; empty if it differs otherwise.
+    """Return the places of a page where its main content differs from the old one, if only whole
+    numbers in short lines differ; else nothing.
 
     *slot_of* gives the slot of a block's path.
     """
@@ -64,10 +64,10 @@ def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
 class Counters:
     """Finds the counters of one site among the places at which pages *changed* in numbers only.
 
-    A slot all of whose lines are short holds counters, whatever stands beside the number (the name
-    of an author); in one that holds other text, too, the line must be the same.
-    *same* are those where the number changed on pages of which the server says that they have not:
-    of these lines it is enough that so many pages have them.
+    A slot with short lines only holds counters, whatever stands beside the number (such as the name
+    of an author). In a slot with longer text, too, the rest of the line must be the same. *same*
+    are places where the number changed on pages that the server says are unchanged: there it is
+    enough that so many pages have the line.
     """
 
     def __init__(
@@ -83,17 +83,15 @@ class Counters:
 
     @property
     def needs_more(self) -> bool:
-        """Tell whether any page of the site may show more of who shares which place."""
+        """Tell whether more pages should be counted with `share`."""
         return any(self._shared[place] < MIN_PAGES for place in self._same)
 
     def share(self, page: Page, slot_of: Callable[[str], str]) -> None:
-        """Count a page, sent or not, by the places that it has."""
+        """Count the places of a page, whether the server sent it or not."""
         self._shared.update(self._lines(page, slot_of).keys() & self._same)
 
     def add(self, page: Page, before: Page, slot_of: Callable[[str], str]) -> None:
-        """Count a visited page by the places that it had *before*, too, and by those whose numbers
-        are others now, whether they are kept or not.
-        """
+        """Count the places that a visited page had *before*, too, and which numbers changed."""
         now, old = self._lines(page, slot_of), self._lines(before, slot_of)
         for place in now.keys() & old.keys():
             self._having[place] += 1

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
-# Of longer texts the paragraphs are compared: words would take minutes.
+# Longer texts are compared by paragraphs: words would take minutes.
 MAX_WORDS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a page differs from what was known of it: the *change*, its *cause* and *ratio* as in the
-    change log; the places of the numbers in which it differs, if it does in these only
-    (`contentspider.recrawl.counters`), and whether it is cut differently, too.
+    """How a page differs from the known version: the *change*, its *cause* and *ratio* as in the
+    change log; the places of numbers (*numbered*), if only these differ
+    (`contentspider.recrawl.counters`), and whether other blocks were kept, too (*is_recut*).
     """
 
     change: str
@@ -33,7 +33,7 @@ class Difference:
 
 
 def text_hash(page: Page) -> str:
-    """Return a hash of a page's whole text, 32 hexadecimal digits: whatever a model keeps of it."""
+    """Return a hash of a page's whole text, 32 hexadecimal digits, independent of the model."""
     text = "\n".join(block.text for block in page.content.blocks)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -49,13 +49,13 @@ def change_ratio(old: str, new: str) -> float:
     if len(first) + len(second) > 2 * MAX_WORDS:
         first, second = old.splitlines(), new.splitlines()
     ratio = Indel.normalized_distance(first, second)
-    # What differs at all is no 0, however long the text.
+    # Different texts never have a ratio of 0.
     return max(round(ratio, 4), 0.0001) if first != second else 0.0
 
 
 def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
-    """Tell whether the contents of two versions of a page differ only in which of its texts they
-    have: what one has alone stands on the other page, too, outside of the content.
+    """Tell whether the contents of two versions of a page differ only in which blocks were kept:
+    text that only one has is on the other page, too, outside of its content.
     """
     before, now = _lines([old_content]), _lines([new_content])
     return (
@@ -66,8 +66,8 @@ def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
 
 
 def without_recut(old: Page, old_content: str, new: Page, new_content: str) -> tuple[str, str]:
-    """Return the contents of two versions of a page without what only one of them has though it
-    stands on the other page, too: each is cut as the other.
+    """Return the contents of two versions of a page without text that only one of them has though
+    it is on the other page, too.
     """
     before, now = old_content.splitlines(), new_content.splitlines()
     on_old, on_new = (_lines(block.text for block in page.content.blocks) for page in (old, new))

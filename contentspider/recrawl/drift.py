@@ -1,4 +1,4 @@
-"""Drift: whether a site's pages still stand in the templates that its model was learned from."""
+"""Drift: whether a site's pages still use the templates that its model was learned from."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
-# A page is strange to a model if more than this share of its prose stands where the model has seen
-# nothing.
+# A page is strange to a model if more than this share of its prose is at unseen places.
 STRANGE_SHARE = 0.5
 # A slot counts with so much prose, in characters.
 SLOT_CHARS = 20
@@ -70,8 +69,8 @@ class Drift:
         return True
 
     def _is_odd(self, page: Page) -> bool:
-        """Count a page whose places the model knows, and tell whether the model makes of it what it
-        makes of no other: it is empty, or, once that is the rule, less sure.
+        """Count a page with known places, and tell whether its result is unusual: it is empty, or,
+        once most pages are, less sure.
         """
         baseline = self._model.baseline
         if baseline is None:
@@ -88,8 +87,8 @@ class Drift:
 
     @property
     def emptied(self) -> tuple[str, int]:
-        """Return the main slot at which more pages come out empty than usual, and how many more;
-        none if that is not the rule there.
+        """Return the main slot where more pages come out empty than in the baseline, and how many
+        more; none if those are few.
         """
         baseline = self._model.baseline
         found = ("", 0)
@@ -118,7 +117,7 @@ class Drift:
 
     @property
     def is_found(self) -> bool:
-        """Tell whether there is a template that the model has not seen."""
+        """Tell whether there is a new template."""
         if self.shared >= SHARED_BY:
             return True
         if self.strange >= A_FEW and self.strange > MOST * self.pages:
@@ -126,7 +125,7 @@ class Drift:
         return self.emptied[1] >= max(SHARED_BY, RARE * self.pages) or self.is_unsure
 
     def evidence(self) -> str:
-        """Return what speaks for a new template, in words."""
+        """Return the evidence for a new template, in words."""
         slot, count = self.emptied
         if count >= SHARED_BY:
             return f"{count} pages whose text stands at {slot} come out empty"

@@ -1,4 +1,4 @@
-"""Fingerprints of texts: of near-equal ones they differ in few bits."""
+"""Fingerprints of texts: those of nearly equal texts differ in few bits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"\w+")
 SHINGLE = 3
-# Of 600 texts in which a tenth of the words had been replaced, and of half of those with a fifth,
-# no more bits differ; of two pages of one site they do in one of 2,500 pairs. That these are
-# near-equal is to be checked.
+# No more bits differed in 600 texts after a tenth of the words had been replaced, and in half of
+# them after a fifth; and in one of 2,500 pairs of pages of one site. So matches must be checked.
 MAX_BITS = 14
 
 
@@ -40,7 +39,7 @@ def fingerprint(text: str) -> str:
 
 
 class Fingerprints:
-    """Fingerprints, to be looked through for those that are near another."""
+    """Fingerprints that can be searched for near ones."""
 
     def __init__(self, fingerprints: Sequence[str]) -> None:
         self._bits = np.unpackbits(
@@ -51,7 +50,7 @@ class Fingerprints:
         )
 
     def near(self, one: str) -> list[int]:
-        """Return the places of those of which *one* differs in `MAX_BITS` at most, the nearest
+        """Return the indexes of those that differ from *one* in at most `MAX_BITS`, the nearest
         first.
         """
         own = np.unpackbits(np.frombuffer(bytes.fromhex(one), dtype=np.uint8))

@@ -1,15 +1,14 @@
-"""How often pages change, estimated from visits at irregular times, and when each is to be visited
-again.
+"""How often pages change, estimated from visits at irregular times, and when to visit them again.
 
 A page changes at random times, at a *rate* of its own (changes a day; Brewington and Cybenko, How
-dynamic is the web?, WWW 2000). A visit tells only whether it changed since the one before, not how
-often. What the rates of a site's pages are is estimated from all of its pages together, by EM over
-a grid of rates; those of few visits count as their own kind's pages do.
+dynamic is the web?, WWW 2000). A visit shows only whether it changed since the last one, not how
+often. The rates of a site's pages are estimated together, by EM over a grid of rates; pages with
+few visits get the rates of their kind.
 
-To visit each page in proportion to its rate is worse than to visit all alike (Cho and
-Garcia-Molina, Effective page refresh policies for web crawlers, 2003): pages that change faster
-than they can be followed take the visits of those that can. What a visit gains is the time for
-which it makes the stored page current. Here all pages are visited when they gain the same.
+Visiting pages in proportion to their rates is worse than visiting all alike (Cho and Garcia-Molina,
+Effective page refresh policies for web crawlers, 2003): pages that change too fast use up the
+visits. The gain of a visit is the time for which the stored page is current. Here each page is
+visited when its gain reaches the same threshold.
 """
 
 from __future__ import annotations
@@ -25,22 +24,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Changes a day: from one in five years to one each half hour. Steps of a half are finer than what
-# a page's few visits tell.
+# Changes a day: from one in five years to one each half hour.
 RATES = np.geomspace(1 / 1826, 48, 32)
-# As so many pages count any rates at all in a site, and the site's rates in a kind of pages.
+# Weights, in pages, of flat rates in a site, and of the site's rates in a kind of pages.
 SITE_WEIGHT, KIND_WEIGHT = 1.0, 5.0
 ROUNDS = 20
 # Intervals that are tried between the shortest and the longest.
 STEPS = 64
-# Pages whose chances are held at a time: 8 MB.
+# Pages that are computed at a time: 8 MB.
 BATCH = 16_384
 
 
 @dataclass(frozen=True, slots=True)
 class Spell:
-    """What visits of a page tell: in *still_days* it did not change; in *changes* spells of
-    together *changed_days* between two visits it did.
+    """The visits of a page: in *still_days* days it did not change; *changes* of the times between
+    two visits, *changed_days* days together, had a change.
     """
 
     kind: str
@@ -59,8 +57,8 @@ class Bounds:
 
 
 def kind_of(url: str) -> str:
-    """Return what an address has in common with those of pages that change as often: its host, the
-    first part of its path, how many parts that has, and whether there are parameters.
+    """Return the kind of a page by its address: host, first part and depth of the path, and whether
+    there are parameters. Pages of a kind change about equally often.
     """
     parts = urlsplit(url)
     path = [part for part in parts.path.split("/") if part]
@@ -79,7 +77,7 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
     gains = _gains(RATES[:, None], days[None, :])
     least, most = 0.0, float(gains[:, -1].max())
     wanted = len(spells) / bounds.mean
-    # Visits are the more, the less they need to gain.
+    # The lower the threshold, the more visits.
     for _ in range(30):
         threshold = (least + most) / 2
         if (1 / _due(chances, gains, days, threshold)).sum() > wanted:

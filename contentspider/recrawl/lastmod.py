@@ -1,4 +1,4 @@
-"""What a sitemap's ``lastmod`` says of a page, and whether a site's sitemaps tell the truth."""
+"""What a sitemap's ``lastmod`` says of a page, and whether a site's sitemaps are right."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ MARGIN = timedelta(hours=1)
 # A time without a zone, or a day, is that of any place on Earth.
 EARLIEST, LATEST = timedelta(hours=-14), timedelta(hours=12)
 DAY = timedelta(days=1)
-# That a page has not changed is believed of a site of which it was checked so often, and right so
-# often: with 20 of 20 right, 14 % may be wrong (at 95 %), so that is not all that is asked.
+# A site's "unchanged" is believed after so many checks with this share right. With 20 of 20 right,
+# 14 % may still be wrong (at 95 %), so changes are counted, too.
 MIN_CHECKED, MIN_RIGHT = 20, 0.99
-# On a site where little changes that is right of any date. So as many changes must have been seen,
-# and so many of them said: a site that says half of its changes says 5 of 5 in 1 of 32 cases.
+# Where little changes, any date is right. So this many changes must have been seen, and this share
+# of them announced: a site that announces half of its changes gets 5 of 5 in 1 of 32 cases.
 MIN_CHANGES, MIN_SAID = 5, 0.95
-# Visiting what is said to have changed at once is worth it if so many of these did.
+# Pages that are said to have changed are visited at once if this share of them did.
 MIN_WORTH = 0.5
-# What is counted of more than this fades: software changes.
+# Older counts fade beyond this number: software changes.
 MAX_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """How often a site's sitemaps were right: of the pages that they said not to have changed since
-    the last visit *still* had not and *missed* had; of those that they said to have changed *said*
-    had and *needless* had not.
+    """How often a site's sitemaps were right. Of the pages that they called unchanged since the
+    last visit, *still* were and *missed* had changed; of those that they called changed, *said* had
+    changed and *needless* had not.
     """
 
     still: float = 0.0
@@ -41,7 +41,7 @@ class Truth:
 
     @property
     def is_trusted(self) -> bool:
-        """Tell whether a page that is said not to have changed may be left alone."""
+        """Tell whether pages that are said to be unchanged need no visit."""
         checked, changes = self.still + self.missed, self.said + self.missed
         return (
             checked >= MIN_CHECKED
@@ -52,11 +52,11 @@ class Truth:
 
     @property
     def is_worth_a_visit(self) -> bool:
-        """Tell whether a page that is said to have changed is to be visited at once."""
+        """Tell whether pages that are said to have changed should be visited at once."""
         return self.is_trusted and self.said >= MIN_WORTH * (self.said + self.needless)
 
     def plus(self, was_said: bool, has_changed: bool) -> Truth:
-        """Return the truth with one page more, of which one thing was said, and one is so."""
+        """Return the counts with one page more."""
         still, missed, said, needless = self.still, self.missed, self.said, self.needless
         if was_said:
             said, needless = said + has_changed, needless + (not has_changed)

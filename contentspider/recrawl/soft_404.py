@@ -1,5 +1,5 @@
-"""What stands in the place of a page that is not there: error pages that are answered as a success
-(soft 404), and forms to log in.
+"""Pages in the place of missing ones: error pages with a status of success (soft 404), and login
+forms.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
-# Of what is kept of a page so much must be said by the site's error page.
+# This share of the kept text must be on the site's error page.
 SAID = 0.6
-# Of what the page said before, no more may be there.
+# At most this share of the earlier content may be left.
 LEFT = 0.2
-# A form to log in says no more, in characters.
+# The longest text of a login form, in characters.
 FEW_CHARS = 500
 
 
@@ -32,15 +32,15 @@ def _lines(texts: Iterable[str], url: str) -> frozenset[str]:
 
 
 def is_gone(page: Page, before: str) -> bool:
-    """Tell whether nearly nothing of the main content that a page had *before* is on it."""
+    """Tell whether hardly any of the main content that a page had *before* is left."""
     lines = frozenset(before.splitlines())
     there = frozenset(block.text for block in page.content.blocks)
     return bool(lines) and _size(lines & there) <= LEFT * _size(lines)
 
 
 def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:
-    """Tell whether a *page* of whose content nothing is left is the site's *error* page (its
-    texts): what is kept of it as its *content* stands there, too.
+    """Tell whether a *page* that lost its content is the site's *error* page (its texts): its
+    *content* is there, too.
     """
     lines = _lines(content.splitlines(), page.url)
     if not lines:
@@ -49,15 +49,13 @@ def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:
 
 
 def is_like(page: Page, error: AbstractSet[str]) -> bool:
-    """Tell whether nothing stands on a *page* that is not on the *error* page."""
+    """Tell whether all text of a *page* is on the *error* page."""
     now = texts_of(page)
     return bool(now) and now <= error
 
 
 def is_login(content: str) -> bool:
-    """Tell whether what is kept of a page with a field for a password, of whose content nothing is
-    left, is no more than a form.
-    """
+    """Tell whether the *content* of a page with a password field is no more than a login form."""
     return len(content) <= FEW_CHARS
 
 

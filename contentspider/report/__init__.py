@@ -1,3 +1,1 @@
-"""The report of a site: one self-contained HTML page of what is kept, what is dropped, and how
-surely.
-"""
+"""The report of a site: an HTML page that shows what is kept and dropped, with confidence."""

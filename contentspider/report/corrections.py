@@ -1,4 +1,4 @@
-"""What people's corrections do on the pages at hand."""
+"""The effects of people's corrections on pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleEffect:
+class CorrectionEffect:
     """One selector of a rule for the addresses of *pattern* ("": all): what it does (*kind*: keep,
     drop, title, date), to how many *blocks* and *pages*.
 
@@ -27,8 +27,8 @@ class RuleEffect:
     pages: int
 
 
-def effects(overrides: Overrides, pages: Iterable[Page]) -> list[RuleEffect]:
-    """Return what each selector decides on *pages*, by what was noted when they were read."""
+def effects(overrides: Overrides, pages: Iterable[Page]) -> list[CorrectionEffect]:
+    """Return what each selector decides on *pages*, as noted when they were read."""
     pages = [page for page in pages if page.corrections]
     found = []
     for rule in overrides.tables:
@@ -39,12 +39,12 @@ def effects(overrides: Overrides, pages: Iterable[Page]) -> list[RuleEffect]:
             for selector in selectors:
                 decided = [len(getattr(noted, kind).get(selector.text, ())) for noted in concerned]
                 counts = sum(decided), sum(map(bool, decided))
-                found.append(RuleEffect(rule.pattern, kind, selector.text, *counts))
+                found.append(CorrectionEffect(rule.pattern, kind, selector.text, *counts))
         for kind, place, field in (
             ("title", rule.title, "title"),
             ("date", rule.date, "published_at"),
         ):
             if place:
                 count = sum(bool(getattr(noted, field)) for noted in concerned)
-                found.append(RuleEffect(rule.pattern, kind, place.text, 0, count))
+                found.append(CorrectionEffect(rule.pattern, kind, place.text, 0, count))
     return found

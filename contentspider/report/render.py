@@ -1,4 +1,4 @@
-"""The report as one HTML page without scripts or outside parts; page texts are escaped."""
+"""The report as one HTML page without scripts and external files; page texts are escaped."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def render_report(report: SiteReport) -> str:
 def _write(report: SiteReport, output: Path) -> int:
     text = render_report(report)
     with replacing(output) as file:
-        file.write(text.encode("utf-8", "replace"))  # half an emoji is no text
+        file.write(text.encode("utf-8", "replace"))  # lone surrogates
     return len(report.pages)
 
 
 def write_report(source: Path, output: Path, options: LearningOptions, models: Path) -> int:
-    """Learn a site from its saved pages, write its report to *output*, and return of how many pages
-    it is.
+    """Learn a site from its saved pages, write its report to *output*, and return the number of
+    pages in it.
 
-    *source* is a folder of HTML files or a file of rendered pages; of more pages than the learner
-    takes, a sample is shown. People's corrections of the site in *models* that a folder is named
-    as hold for its pages.
+    *source* is a folder of HTML files or a file of rendered pages; if there are more pages than the
+    learner takes, a sample is shown. If *models* has people's corrections of a site with the
+    folder's name, they are applied.
     """
     overrides = ModelStore(models).overrides(source.resolve().name) if source.is_dir() else None
     learner = SiteLearner(source.resolve().name, options)
@@ -73,10 +73,10 @@ def write_report(source: Path, output: Path, options: LearningOptions, models: P
 
 
 def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> int:
-    """Write the report of a crawl's *site* ("": its only one) by the pages that its ledger keeps of
-    it, and return their number.
+    """Write the report of a crawl's *site* ("": its only one) from the pages in its ledger, and
+    return their number.
 
-    They are filtered with the site's model in *models*; if there is none, one is learned from them.
+    They are filtered with the site's model in *models*; if there is none, one is learned.
     """
     ledger = Ledger(crawl, read_only=True)
     try:

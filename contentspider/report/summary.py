@@ -1,5 +1,5 @@
-"""What a report says of a site: its clusters with their scores and examples, and what each page
-kept and lost.
+"""The contents of a report: a site's clusters with scores and examples, and its pages with kept and
+dropped text.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.input.page import Page
-    from contentspider.report.corrections import RuleEffect
+    from contentspider.report.corrections import CorrectionEffect
     from contentspider.site.learn.learner import SiteLearner
     from contentspider.site.models.model import SiteModel
 
 MAX_CLUSTERS = 200
 EXAMPLES = 4
 EXAMPLE_CHARS = 160
-# What a page lost is told by its longest dropped texts that are not on most pages.
+# The longest dropped texts of a page that are not on most pages.
 LOST_BLOCKS = 12
 BINS = 10
 
@@ -49,8 +49,8 @@ class ClusterReport:
 
 @dataclass(frozen=True, slots=True)
 class PageReport:
-    """A page: its type, how sure its decision is, the beginning of what was kept, and what only
-    this page lost.
+    """A page: its type, the confidence, the beginning of the kept text, and dropped texts that are
+    not the template's.
     """
 
     url: str
@@ -79,7 +79,7 @@ class SiteReport:
     kept_shares: list[int]
     total: int
     more_clusters: int
-    corrections: list[RuleEffect]
+    corrections: list[CorrectionEffect]
 
 
 def _short(text: str) -> str:
@@ -100,7 +100,7 @@ def summarise(
     overrides: Overrides | None = None,
 ) -> SiteReport:
     """Return the report of a site's *pages* as *model* filters them; *learner* gives the clusters'
-    scores. They may be a sample of *total* pages. Of *overrides* it is told what each decides.
+    scores. They may be a sample of *total* pages. The effects of *overrides* are listed.
 
     Raises `NotEnoughTextError` if no page has any text.
     """

@@ -1,8 +1,7 @@
-"""One page alone: which blocks to keep of a page that the prior is not sure of.
+"""Which blocks to keep of a single page that the prior is not sure of.
 
-Of a site's pages most are alike, and a block that is less probable than not is better left out. Of
-a single page (a listing, a shop, a service) the best answer may be made of such blocks: nothing is
-the worst answer.
+On a site most pages are alike, and improbable blocks are better left out. On a single page (a
+listing, a shop, a service) the best answer may consist of such blocks: an empty one is worst.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Where the expected F1 of the best choice is higher, the prior knows such pages: measured on the
-# open corpora, others are not helped (docs/results.md).
+# If the expected F1 of the best choice is higher, the prior knows such pages and is left alone
+# (measured on the open corpora, docs/results.md).
 SURE = 0.7
 LEAST = 1e-4
 
@@ -57,7 +56,7 @@ def mean_of_odds(
     >>> mean_of_odds(np.array([0.9, 0.6]), np.array([0.1, 0.1]), 0.5).round(2)
     array([0.68, 0.39], dtype=float32)
     """
-    # None is infinite.
+    # Keep them finite.
     first, second = np.clip(first, 1e-6, 1 - 1e-6), np.clip(second, 1e-6, 1 - 1e-6)
     odds = (first / (1 - first) * (second / (1 - second)) ** weight) ** (1 / (1 + weight))
     return np.asarray(odds / (1 + odds), dtype=np.float32)

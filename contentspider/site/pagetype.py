@@ -1,4 +1,4 @@
-"""What kind of page a page is: an article, a listing, a form, or something else."""
+"""The type of a page: an article, a listing, a form, or something else."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ MIN_LINKS = 5
 def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     """Return ``article``, ``listing``, ``form`` or ``other`` from what was kept of the page.
 
-    Discussions, products and recipes are articles: pages with content of their own. A listing is
-    made of entries, headings that lead to other pages, whether with teasers or with whole texts.
+    Discussions, products and recipes are articles: pages with content of their own. The entries of
+    a listing are headings that link to other pages, with teasers or whole texts.
     """
     blocks = page.content.blocks
     if not blocks:
@@ -54,7 +54,7 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     for block, keep in zip(blocks, is_kept, strict=True):
         if keep:
             prose += prose_chars(block)
-            # So much prose makes it an article, whatever follows: the rest need not be counted.
+            # Enough for an article, whatever follows.
             if prose >= enough:
                 return "article"
     if prose >= ARTICLE_CHARS:

@@ -1,7 +1,7 @@
-"""Which pages of a site stand for all of it: those with the smallest hash of their address.
+"""Samples of a site's pages: those with the smallest hashes of their addresses.
 
-Such a sample is uniform, and the same whatever the order in which pages come; the samples of two
-crawls, or of two machines, merge into that of both.
+Such a sample is uniform and independent of the order of pages; the samples of two crawls or
+machines can be merged.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ ORDER_BYTES = 8
 
 
 def sample_order(address: str) -> bytes:
-    """Return the place of a page in the order of sampling, by its address as given: the first N
-    pages in that order are the sample of N.
+    """Return the sort key of a page by its address: the first N pages are the sample of N.
 
-    One definition for crawls, files and several machines: it must never change.
+    Crawls, files and other machines rely on it: it must never change.
 
     >>> sorted(["/", "/a", "/b"], key=sample_order)
     ['/a', '/', '/b']

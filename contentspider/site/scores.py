@@ -17,8 +17,8 @@ class Score(NamedTuple):
 
 
 def score_of(common: float, found: float, wanted: float) -> Score:
-    """Return the score of *found* things of which *common* ones are among those *wanted*; nothing
-    agrees with nothing.
+    """Return the score of *found* things, *common* of which are among those *wanted*; two empty
+    sets agree.
     """
     if not found and not wanted:
         return Score(1.0, 1.0, 1.0)
@@ -28,8 +28,7 @@ def score_of(common: float, found: float, wanted: float) -> Score:
 
 
 def text_score(predicted: str, gold: str, optional: str = "") -> Score:
-    """Return how far two texts' multisets of words agree; words of *optional* are neither asked for
-    nor held against.
+    """Return how far two texts' multisets of words agree; words of *optional* count neither way.
 
     Each Chinese, Japanese, Korean or Thai character is a word. Two empty texts agree.
     """

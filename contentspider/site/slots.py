@@ -1,7 +1,7 @@
-"""Slots of a template: which selector paths of a site's pages are the same place.
+"""Slots of a template: selector paths without the names that few pages use.
 
 The selector paths of one template differ from page to page: a class on ``body`` names the page, an
-id carries its number. Names that few pages use are dropped.
+id has its number.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NAME = re.compile(r"[#.\[][^#.\[]+")
-# A name that fewer pages use than this share belongs to a page, a post or a category, not the
-# template.
+# A name on a smaller share of the pages belongs to a page, a post or a category, not the template.
 MIN_NAME_SHARE = 0.05
 MAX_STEPS = 50_000
 

@@ -1,4 +1,4 @@
-"""The title of a page among all that claims to be it."""
+"""The title of a page, chosen among its candidates."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ LONGER = 3
 def page_title(page: Page) -> str:
     """Return the page's title, without the site's name where that can be told from the page alone.
 
-    It is the heading that a title in the head confirms, an ``h1`` before others; else the title of
-    the page's main entity (JSON-LD, Open Graph); else ``<title>``. A heading that only names the
-    site (it links to the front page, say) is none. At most `MAX_TITLE_CHARS` characters. What
-    people's corrections name is the title before all others.
+    It is the heading that a title in the head confirms, an ``h1`` first; else the title of the
+    page's main entity (JSON-LD, Open Graph); else ``<title>``. Headings that only name the site
+    (such as links to the front page) are skipped. People's corrections come before all. At most
+    `MAX_TITLE_CHARS` characters.
     """
     if page.corrections and page.corrections.title:
         return page.corrections.title
@@ -58,7 +58,7 @@ def _choose(page: Page) -> str:
     site = _Site(page, [whole, stated, *(block.text for _, block in first)])
     said = title_key(stated)
     for key, block in first:
-        # Most pages: what is said of them is their heading, and it is no link.
+        # Most pages: the stated title is the heading, and it is not a link.
         if key == said and not (site.is_named(key) if block.links else site.is_called(key)):
             return _text(block)
     own = [(key, block) for key, block in first if not site.is_named(key)]
@@ -69,7 +69,7 @@ def _choose(page: Page) -> str:
     if found := _inside(own, parts, headings):
         return _text(found)
     if said and not site.is_named(said):
-        # What <title> knows nothing of may be one title on all of the site's pages.
+        # A stated title without a part in <title> may be the same on all pages.
         is_known = _shares(said, title_key(whole))
         if not is_known and (found := _opening(headings, parts)):
             return _text(found)
@@ -89,7 +89,7 @@ def _shares(first: str, second: str) -> bool:
 
 
 def _opening(headings: Iterable[tuple[str, Block]], parts: Sequence[str]) -> Block | None:
-    """Return the heading that says what the title begins with, up to one of its separators."""
+    """Return the heading that equals the beginning of the title, up to one of its separators."""
     runs = {title_key("".join(parts[:stop])): stop for stop in range(1, len(parts) + 1, 2)}
     known = [(runs[key], block) for key, block in headings if key in runs]
     return max(known, key=lambda found: found[0])[1] if known else None
@@ -113,9 +113,7 @@ def _inside(
 
 
 class _Site:
-    """What the page shows of its site's name: what it says, what links to the front page, its
-    host.
-    """
+    """The names of the page's site: those that it states, its links to the front page, its host."""
 
     def __init__(self, page: Page, claims: Sequence[str]) -> None:
         address = urlsplit(page.url)
@@ -125,20 +123,19 @@ class _Site:
         self._page, self._path, self._claims = page, address.path, claims
 
     def is_called(self, key: str) -> bool:
-        """Tell whether a title's key is what the page or its host call the site."""
+        """Tell whether a title's key is the site's name by the page or its host."""
         return key in self._names or (
             len(key) >= MIN_KEY_CHARS
             and any(key in host and len(key) >= HOST_SHARE * len(host) for host in self._hosts)
         )
 
     def is_named(self, key: str) -> bool:
-        """Tell whether a title's key is the site's name, or what links to its front page."""
+        """Tell whether a title's key is the site's name or the text of a link to its front page."""
         return self.is_called(key) or key in self._linked
 
     @cached_property
     def _linked(self) -> set[str]:
-        # Whether a link leads to the front page takes time to see: only what may be a name is
-        # asked.
+        # Checking where a link leads takes time: only possible names are checked.
         parts = [part for text in self._claims for part in (text, *title_parts(text))]
         asked = {part.strip().casefold() for part in parts}
         longest = max(map(len, asked))

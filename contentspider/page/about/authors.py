@@ -1,4 +1,4 @@
-"""Who wrote a page: what pages write where a name belongs, as names."""
+"""The authors of a page: names out of bylines and metadata."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ BYLINE = re.compile(
     re.IGNORECASE,
 )
 SEPARATOR = re.compile(r"\s*[;|]\s*")
-# "Ada Byron, Bob Frank, and Cy Doe" are three; "Ada Byron, MD" and "Ada Byron, Head of Research and
-# Development" are one: where names are only enumerated each has two words or more.
+# "Ada Byron, Bob Frank, and Cy Doe" are three names; "Ada Byron, MD" and "Ada Byron, Head of
+# Research and Development" are one: in an enumeration each name has at least two words.
 JOINT = re.compile(r"\s*,?\s+(?:and|und|et|y|e|en|och|og|и|&)\s+")
 COMMA = re.compile(r"\s*,\s*")
 NAME = re.compile(r"[^\W\d_][\w.'’-]*(?:\s+[\w.'’-]+){1,3}")

@@ -1,4 +1,4 @@
-"""The section of a page: the bread crumbs between the front page and it, or the section's name."""
+"""The section of a page: its bread crumbs below the front page, or the section's name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOME = frozenset(
     "home homepage start startseite inicio início accueil главная 首页 首頁 ホーム トップ 홈 domů"
     " stronagłówna hem hjem anasayfa".split()
 )
-# A step with more letters that the page's title has is the page.
+# A longer step that is in the page's title is the page itself.
 MAX_NAME_KEY = 25
 # "You are here:" may stand before the front page.
 MAX_LEAD = 3
@@ -75,7 +75,7 @@ def between(steps: Sequence[tuple[str, str]], titles: Sequence[str], canonical: 
     known = [title_key(title) for title in titles]
     for number, (name, _) in enumerate(steps):
         key = title_key(name)
-        # What follows the page's own name is no step, such as a button.
+        # Text after the page's own name, such as a button, is not a step.
         if any(
             key in title and (len(key) > MAX_NAME_KEY or len(key) * 2 > len(title))
             for title in known

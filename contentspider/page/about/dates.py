@@ -1,4 +1,4 @@
-"""Dates as pages write them for machines, as ISO 8601."""
+"""Dates that pages write for machines, as ISO 8601."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime, timedelta, timezone
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
 
 MAX_DATE_CHARS = 60
-# Before the web there are no pages: the epoch's zero, a database's null, the year of a novel.
+# Earlier dates are errors (the epoch, a database's null) or not the page's (the year of a novel).
 FIRST_YEAR = 1990
-# A clock may be wrong, and it is tomorrow elsewhere; what is later has not been published.
+# Clocks and time zones differ; later dates are wrong.
 AHEAD = timedelta(days=1)
 
 TIME = (
@@ -29,7 +29,7 @@ WORDS = tuple(
 )
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)T?(?P<hour>\d\d)(?P<minute>\d\d)")
-# A permalink's date stands before the page's own step: "/2013/10/31/the-ferry", and no archive's.
+# A date before the page's own step: "/2013/10/31/the-ferry", but not an archive's.
 IN_ADDRESS = re.compile(
     r"/((?:19|20)\d\d)([/-])([01]\d)\2([0-3]\d)[/-](?!page/|index\.\w+$|feed/?$)[^/?#]",
     re.IGNORECASE,
@@ -38,11 +38,11 @@ EPOCH = re.compile(r"(1\d{9})(?:\d{3})?")
 
 
 def parse_date(text: str, now: datetime | None = None) -> str:
-    """Return the date in *text* in ISO 8601, with its time and offset if it gives them; empty if
-    there is none, or one that cannot be a page's.
+    """Return the date in *text* in ISO 8601, with time and offset if it has them; empty if there is
+    none, or it is out of bounds.
 
-    *now* (default: the clock's) bounds it. What could be the month as well as the day
-    (``3/4/2013``) is no date.
+    Dates after *now* (default: the clock's time) are out of bounds. Ambiguous dates (``3/4/2013``)
+    are ignored.
 
     >>> parse_date("2013-10-31T12:42:46Z"), parse_date("Oct 31, 2013"), parse_date("2099-01-01")
     ('2013-10-31T12:42:46+00:00', '2013-10-31', '')
@@ -81,7 +81,7 @@ def parse_date(text: str, now: datetime | None = None) -> str:
 
 
 def date_in_address(url: str, now: datetime | None = None) -> str:
-    """Return the day in a permalink, in ISO 8601; empty if it has none, as most have not.
+    """Return the day in a permalink, in ISO 8601; empty if it has none.
 
     >>> date_in_address("https://harbour.example/2013/10/31/ferry.html")
     '2013-10-31'

@@ -1,4 +1,4 @@
-"""Hints of a page: what it says it is about (titles and descriptions in its head)."""
+"""Hints of a page: titles and descriptions in its head."""
 
 from __future__ import annotations
 
@@ -19,14 +19,9 @@ if TYPE_CHECKING:
     from contentspider.page.about.stated import StatedText
     from contentspider.page.blocks import HintElement
 
-DESCRIPTION_NAMES = (
-    "description",
-    "og:description",
-    "twitter:description",
-    "dc.description",
-    "dcterms.description",
-    "dcterms.abstract",
-    "sailthru.description",
+DESCRIPTION_NAMES = tuple(
+    "description og:description twitter:description dc.description dcterms.description"
+    " dcterms.abstract sailthru.description".split()
 )
 # What Algorithm 1 compares blocks with (Zhou and Mashuq, 2013, and their code), after the title.
 PAPER_TITLES = ("og:title", "twitter:title")
@@ -36,7 +31,7 @@ TITLE_NAMES = ("og:title", "twitter:title", "dc.title", "dcterms.title", "sailth
 LANGUAGE_NAMES = ("og:locale", "content-language", "language", "inlanguage")
 
 MAX_HINT_CHARS = 2_000
-# What is compared with every block of the page; a feed of products gives thousands.
+# Each is compared with every block of the page; product feeds have thousands.
 MAX_HINTS = 100
 
 
@@ -68,16 +63,8 @@ def squeeze(text: str) -> str:
 
 # Types that describe the site or its owner, not the page.
 SITE_TYPES = frozenset(
-    [
-        "WebSite",
-        "Organization",
-        "Person",
-        "BreadcrumbList",
-        "ImageObject",
-        "SiteNavigationElement",
-        "NewsMediaOrganization",
-        "SearchAction",
-    ]
+    "WebSite Organization Person BreadcrumbList ImageObject SiteNavigationElement"
+    " NewsMediaOrganization SearchAction".split()
 )
 
 
@@ -92,7 +79,7 @@ def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
 def _clean(text: str) -> str:
     text = text[: 2 * MAX_HINT_CHARS]
     if not text.isascii():
-        # JSON can hold half of an emoji, which is no text that could be written anywhere.
+        # JSON can have lone surrogates, which cannot be written.
         text = text.encode("utf-8", "replace").decode()
     return clean_text(text)[:MAX_HINT_CHARS]
 
@@ -106,9 +93,10 @@ def _unique(texts: list[str]) -> tuple[str, ...]:
 def read_head(
     root: _Element, elements: Iterable[HintElement]
 ) -> tuple[Hints, Statements, tuple[StatedText, ...]]:
-    """Return the hints of a page, what its metadata is made of, and the texts that it states as its
-    own, from the *elements* that `read_tree` found below *root*: what its head says, and its
-    JSON-LD, dates and authors wherever they stand.
+    """Return the hints of a page, the statements for its metadata, and its stated texts.
+
+    *elements* are those that `read_tree` found below *root*: in the head, and JSON-LD, dates and
+    authors anywhere.
     """
     named: dict[str, list[str]] = {}
     title = ""

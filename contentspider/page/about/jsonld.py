@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # JSON-LD beyond this is a product feed, not a page's description.
 MAX_JSON_LD_CHARS = 500_000
-# Values of one kind that are looked at; what comes after is a feed, not a page's.
+# Values of one kind that are read; more are a feed, not a page's.
 MAX_VALUES = 200
 MAX_DEPTH = 4
 
@@ -32,7 +32,7 @@ NO_LETTERS = re.compile(r"[\W_]+")
 
 def read_json_ld(text: str) -> list[dict[str, object]]:
     """Return the objects of a script of JSON-LD that may describe the page: those on top, in a
-    graph, and main entities. What is broken (one in eighty is) has none.
+    graph, and main entities. A broken script has none.
     """
     try:
         value = json.loads(text, strict=False)

@@ -1,8 +1,8 @@
-"""What a page says of itself beside its text: dates, author, picture, section, keywords.
+"""The metadata of a page: dates, author, picture, section, keywords.
 
 It is read from the same elements as the hints (`contentspider.page.about.hints`): JSON-LD, Open
-Graph and meta elements, and elements that are marked as a date or an author. All of it is hostile:
-each value is bounded and holds no control characters.
+Graph and meta elements, and elements that are marked as a date or an author. It is untrusted:
+values are bounded and have no control characters.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_TITLE_CHARS = 500
 MAX_KEYWORDS = 50
 MAX_KEYWORD_CHARS = 100
 
-# The names of meta elements by what they tell, most trusted first.
+# The names of meta elements by field, most trusted first.
 NAMES = {
     "published": "article:published_time og:article:published_time og:published_time datepublished"
     " article.published parsely-pub-date sailthru.date originalpublicationdate publishdate"
@@ -67,7 +67,7 @@ NEAR_BEFORE, NEAR_AFTER = 15, 40
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a page says of itself; a field is empty if it does not say it.
+    """The metadata of a page; missing fields are empty.
 
     *title* is that of the page's main entity or of Open Graph, *site_name* its site's, *image* an
     address as the page writes it. Dates are ISO 8601. *section* is the way from the front page to
@@ -119,8 +119,8 @@ UNSTATED = Stated("", {}, (), (), "")
 
 
 class Statements:
-    """What a page states of itself; its metadata are made of it when they are first asked for:
-    pages that are learned from, and those that no item is of, need none.
+    """What a page states of itself; its metadata are computed at the first access, since many pages
+    need none.
     """
 
     __slots__ = ("_metadata", "_stated")
@@ -174,7 +174,7 @@ def read_metadata(stated: Stated) -> Metadata:
         published, marked = _marked_dates(marks)
         modified = modified or marked
     if modified[:10] < published[:10]:
-        modified = ""  # nothing can be changed before it is there: one of the two is a template's
+        modified = ""  # a change before the publication: one of the dates is the template's
     site_name = _site_name(said, entries, linked)
     return Metadata(
         title=_title(about, named),
@@ -189,7 +189,7 @@ def read_metadata(stated: Stated) -> Metadata:
 
 
 def _by_field(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Return the contents of meta elements by what they tell, most trusted first."""
+    """Return the contents of meta elements by field, most trusted first."""
     found: dict[str, list[list[str]]] = {}
     places = [(*PLACES[name], name) for name in named if name in PLACES]
     for _, field, name in sorted(places):
@@ -245,24 +245,24 @@ def _author(
     linked: Mapping[str, Mapping[str, object]],
     site_name: str,
 ) -> tuple[str, ...]:
-    """Return who wrote the page by the most trusted that says so; what only repeats the site's name
-    if nothing says more.
+    """Return the authors by the most trusted source; names that repeat the site's only if there are
+    no others.
     """
     value = about.get("author") or about.get("creator") if about else None
     people = value if isinstance(value, list) else [value]
     stated = [text for person in people[:MAX_VALUES] for text in strings_of(follow(person, linked))]
     site = title_key(site_name)
-    owner: tuple[str, ...] = ()
+    site_names: tuple[str, ...] = ()
     for texts in (stated, said.get("author", []), _marked_authors(marks)):
         names = author_names(texts[:MAX_VALUES])
         if any(title_key(name) != site for name in names):
             return names
-        owner = owner or names
-    return owner
+        site_names = site_names or names
+    return site_names
 
 
 def _marked_authors(marks: Sequence[Mark]) -> list[str]:
-    """Return who is marked as the author near the headline; else who is on all of the page."""
+    """Return the marked authors near the headline, else the only one on the page."""
     headline = _headline(marks)
     authors = [(mark.place, mark.text) for mark in marks if mark.kind == "author"]
     near = [text for place, text in authors if _is_near(place, headline)]
@@ -315,7 +315,7 @@ def _site_name(
     linked: Mapping[str, Mapping[str, object]],
 ) -> str:
     sites = [entry for entry in entries[:MAX_VALUES] if "WebSite" in kinds(entry)]
-    owners = (follow(entry.get("publisher"), linked) for entry in entries[:MAX_VALUES])
-    names = (text for owner in owners for text in strings_of(owner)[:1])
+    publishers = (follow(entry.get("publisher"), linked) for entry in entries[:MAX_VALUES])
+    names = (text for publisher in publishers for text in strings_of(publisher)[:1])
     texts = (*said.get("site", ()), *strings_at(sites, "name"), *names)
     return next((name for text in texts if (name := tidy(text, MAX_NAME_CHARS))), "")

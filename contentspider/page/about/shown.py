@@ -1,5 +1,5 @@
-"""What a page shows of itself where it states nothing: dates and authors beside its headline, bread
-crumbs above it. It is read from blocks, of which only the first and short ones are looked at.
+"""Metadata in a page's text, for pages that state none: dates and authors beside the headline,
+bread crumbs above it. Only the first, short blocks are read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # A headline is among the first of so many blocks, and its byline among so many before and after it.
 MAX_BLOCKS = 300
 BEFORE, AFTER = 4, 8
-# What is longer is prose, which may name any day and anybody.
+# Longer blocks are prose, with any dates and names.
 MAX_BYLINE_CHARS = 160
 MAX_NAME_CHARS = 60
 MAX_LINK_CHARS = 40

@@ -1,4 +1,4 @@
-"""What a page states of its own text: bodies in its JSON-LD, and blocks that it marks as such."""
+"""Texts that a page states as its own: in its JSON-LD, and in marked blocks."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MAX_TEXT_CHARS = 200_000
 MAX_PAGE_CHARS = 500_000
 MAX_OBJECTS = 2_000
 MAX_DEPTH = 8
-# A shorter text stands on any page.
+# A shorter text may be on any page.
 MIN_TOKENS = 8
 
-# What the source of a text begins with that an element marks: all of it is there, and what the
-# template puts into that element, too.
+# The prefix of the sources of marked elements: they have the whole text, and what the template adds
+# inside.
 MARKED = "marked "
 # In a block's path: microdata's properties, and the class of h-entry.
 MARK = re.compile(

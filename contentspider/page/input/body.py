@@ -1,4 +1,4 @@
-"""What is done to a body before it is decoded and parsed, so that neither takes long, or fails."""
+"""Bodies of pages: decoding and parsing them safely and fast."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CONTROLS = bytes(set(range(1, 32)) - set(b"\t\n\f\r\x0e\x0f\x1b"))
 
 
 def is_binary(body: bytes) -> bool:
-    """Tell whether a body is none of HTML, whatever its server calls it.
+    """Tell whether a body is not HTML, whatever its content type.
 
     >>> [is_binary(body) for body in (b"%PDF-1.4", bytes(range(256)), "<p>é".encode("cp1252"))]
     [True, True, False]
@@ -60,7 +60,7 @@ def is_binary(body: bytes) -> bool:
 
 
 def named_encoding(body: bytes, content_type: str | None) -> str | None:
-    """Return the first codec of Python's that a page names, whatever it is for; None: not any."""
+    """Return the first Python codec that a page names, of any kind; None if it names none."""
     return (
         read_bom(body)[0]
         or http_content_type_encoding(content_type)

@@ -1,6 +1,4 @@
-"""What people's CSS selectors match on a page: noted while its tree is at hand, since blocks that
-are kept have none.
-"""
+"""The matches of people's CSS selectors on a page, recorded while its tree is there."""
 
 from __future__ import annotations
 
@@ -26,8 +24,8 @@ if TYPE_CHECKING:
 
 # Attributes that hold a date for machines (``time``, ``meta``).
 DATE_ATTRIBUTES = ("datetime", "content")
-# The text of so many inline elements of a page is looked at, in which so many characters are
-# compared (half a second): they may stand in each other, beside thousands of blocks.
+# Bounds for the inline elements of a page: how many are read, and how many characters are compared
+# (half a second).
 MAX_INLINE = 1_000
 MAX_COMPARED = 1_000_000_000
 
@@ -35,7 +33,7 @@ _text = etree.XPath("string()")
 
 
 class Selector(NamedTuple):
-    """A CSS selector as it was written, and what finds its elements."""
+    """A CSS selector as it was written, and its compiled form."""
 
     text: str
     path: etree.XPath
@@ -48,8 +46,8 @@ class Selector(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Selectors:
-    """The selectors that hold for a page: whose text to keep and to drop; where its title and its
-    date are, the first to ask first.
+    """The selectors that apply to a page: what to keep and to drop; where its title and its date
+    are, in order of preference.
     """
 
     keep: tuple[Selector, ...] = ()
@@ -60,9 +58,9 @@ class Selectors:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """What selectors match on a page: by selector the numbers of the blocks that are to be kept and
-    dropped, each block's with the innermost element that matches; the title and the date (ISO
-    8601), empty if no selector gives them.
+    """The matches of selectors on a page: by selector the numbers of the blocks to keep and to
+    drop, a block under its innermost match only; the title and the date (ISO 8601), empty if no
+    selector gives them.
     """
 
     keep: dict[str, list[int]] = field(default_factory=dict)
@@ -81,9 +79,7 @@ class Corrections:
         return [number for numbers in self.drop.values() for number in numbers]
 
     def correct(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the probabilities of the page's blocks, surely content or noise where people say
-        so.
-        """
+        """Return the probabilities of the page's blocks with the corrections applied, as 1 or 0."""
         corrected = probabilities.copy()
         corrected[self.kept] = 1
         corrected[self.dropped] = 0
@@ -108,11 +104,11 @@ class Corrections:
 def correct(
     root: _Element, page: PageBlocks, containers: Sequence[_Element], selectors: Selectors
 ) -> Corrections:
-    """Return what *selectors* match in the tree below *root*, of which *page* has the blocks and
-    *containers* the elements that it names.
+    """Return the matches of *selectors* in the tree below *root*; *page* has its blocks,
+    *containers* the page's elements.
 
-    An element stands for all blocks in it, and an inline one for the block whose whole text it has.
-    Of several around a block the innermost decides; what is to be kept and dropped is dropped.
+    An element stands for all blocks in it, an inline element for the block whose whole text it has.
+    The innermost match around a block decides; if it is to be kept and dropped, it is dropped.
     """
     matches: dict[_Element, dict[str, bool]] = {}
     for chosen, keeps in ((selectors.keep, True), (selectors.drop, False)):
@@ -140,7 +136,7 @@ def correct(
 def _deciding(
     page: PageBlocks, containers: Sequence[_Element], matches: Collection[_Element]
 ) -> dict[int, _Element]:
-    """Return of each block around which an element of *matches* stands the innermost such one."""
+    """Return for each block inside an element of *matches* the innermost such element."""
     nearest: dict[_Element, _Element | None] = {}
     for element, parent in zip(containers, page.parents, strict=True):
         at: _Element | None = element

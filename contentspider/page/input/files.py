@@ -1,4 +1,4 @@
-"""HTML files in a folder, as pages."""
+"""Pages from the HTML files in a folder."""
 
 from __future__ import annotations
 
@@ -27,10 +27,8 @@ HTML_BEGINNING = re.compile(
 
 
 def html_files(folder: Path) -> Iterator[Path]:
-    """Yield the HTML files below *folder* in order of their paths: by their ending, else by how
-    they begin.
-
-    Mirrors of websites have pages without an ending, or with that of the program that made them.
+    """Yield the HTML files below *folder* in order of their paths, by their ending or their first
+    bytes: mirrors of websites have pages with any ending.
     """
     for path in sorted(folder.rglob("*")):
         if path.is_file() and (path.suffix.lower() in PAGE_SUFFIXES or _begins_like_html(path)):
@@ -54,8 +52,8 @@ def read_pages(
     """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its
     path below it.
 
-    A file that cannot be read or is no HTML (a PDF, a picture) is left out with a warning, and a
-    page that is cut is one, too. What *overrides* match is noted in the pages.
+    A file that cannot be read or is not HTML (a PDF, a picture) is left out with a warning; there
+    is a warning for a page that is cut, too. Pages record the matches of *overrides*.
     """
     walker = new_walker()
     for path in html_files(root) if files is None else files:
@@ -65,7 +63,7 @@ def read_pages(
             logger.warning("%s cannot be read (%s); it is left out", path, error.strerror)
             continue
         if is_binary(body):
-            logger.warning("%s is no HTML; it is left out", path)
+            logger.warning("%s is not HTML; it is left out", path)
             continue
         url = path.relative_to(root).as_posix().encode("utf-8", "replace").decode()
         page = Page.from_html(body, url, attributes=attributes, walker=walker, overrides=overrides)

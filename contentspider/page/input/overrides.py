@@ -1,5 +1,5 @@
-"""Corrections by people: a file ``overrides.toml`` beside a site's model, with CSS selectors of
-what to keep and to drop. No learning writes it.
+"""Corrections by people: the file ``overrides.toml`` beside a site's model, with CSS selectors of
+what to keep and to drop.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ERROR_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
 class OverrideRule(NamedTuple):
-    """One table of the file: its selectors, and the *pattern* of the addresses for which they hold
+    """One table of the file: its selectors, and the *pattern* of the addresses that they apply to
     ("": all).
     """
 
@@ -44,15 +44,15 @@ class OverrideRule(NamedTuple):
     date: Selector | None
 
     def holds_for(self, address: str) -> bool:
-        """Tell whether the rule holds for the page of an address."""
-        # A file's page has a path for its address, to which the patterns of paths fit, too.
+        """Tell whether the rule applies to an address."""
+        # Pages from files have a path as address; patterns of paths match them, too.
         whole = address if "://" in address else "file:///" + address.lstrip("/")
         return self.address.search(whole) is not None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Overrides:
-    """The corrections of a site, as `load` reads them; `Page.from_html` notes what they match.
+    """The corrections of a site; `Page.from_html` records what they match.
 
     >>> from contentspider import Page
     >>> overrides = Overrides.parse('drop = [".ad"]  # everywhere')
@@ -81,12 +81,14 @@ class Overrides:
             raise OverridesError(f"{path} cannot be read ({error.strerror})") from error
         except UnicodeDecodeError as error:
             line = error.object.count(b"\n", 0, error.start) + 1
-            raise OverridesError(f"{path}:{line}: it is not UTF-8; save it as such") from error
+            raise OverridesError(
+                f"{path}:{line}: it is not UTF-8; save it in that encoding"
+            ) from error
         return cls.parse(text, str(path))
 
     @classmethod
     def parse(cls, text: str, name: str = OVERRIDES) -> Overrides:
-        """Return the corrections that *text* is, of the file *name*."""
+        """Return the corrections in *text*, the content of the file *name*."""
         try:
             record = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -94,17 +96,19 @@ class Overrides:
             # At the end of the document there is no number.
             place = ERROR_LINE.search(said)
             line = int(place[1]) if place else max(1, len(text.splitlines()))
-            raise OverridesError(f"{name}:{line}: no TOML: {ERROR_LINE.sub('', said)}") from error
+            raise OverridesError(
+                f"{name}:{line}: not valid TOML: {ERROR_LINE.sub('', said)}"
+            ) from error
         reader = _Reader(text, name)
         rules = record.pop(RULE, [])
         if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-            raise reader.error("'rule' is no table; write [[rule]] above each", 0, RULE)
+            raise reader.error("'rule' is not a table; write [[rule]] above each", 0, RULE)
         tables = [reader.rule(record, 0)] if record else []
         tables += [reader.rule(rule, number) for number, rule in enumerate(rules, 1)]
         return cls(tuple(tables))
 
     def selectors(self, address: str) -> Selectors | None:
-        """Return the selectors that hold for the page of an address, None if none do."""
+        """Return the selectors that apply to an address, None if none do."""
         fitting = tuple(
             number for number, rule in enumerate(self.tables) if rule.holds_for(address)
         )
@@ -115,7 +119,7 @@ class Overrides:
             self._known[fitting] = Selectors(
                 tuple(selector for rule in rules for selector in rule.keep),
                 tuple(selector for rule in rules for selector in rule.drop),
-                # What stands below is more special.
+                # Rules further down come first.
                 tuple(rule.title for rule in reversed(rules) if rule.title),
                 tuple(rule.date for rule in reversed(rules) if rule.date),
             )
@@ -123,7 +127,7 @@ class Overrides:
 
 
 class _Reader:
-    """Makes rules of the tables of a file, and tells in which line what is wrong stands."""
+    """Reads the tables of a file as rules, and finds the lines of errors."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
@@ -132,14 +136,14 @@ class _Reader:
         self.bounds = [0, *starts, len(self.lines)]
 
     def rule(self, table: dict[str, Any], number: int) -> OverrideRule:
-        """Return the rule that *table* is, the file's *number* th; 0 is what stands above them."""
+        """Return *table* as a rule; *number* counts from 1, 0 is the part above the first."""
         known = [*LISTS, *PLACES, *([PATTERN] if number else [RULE])]
         for key in table:
             if key not in known:
                 raise self.error(f"unknown key {key!r}; use {', '.join(known)}", number, key)
         pattern = table.get(PATTERN, "*")
         if not isinstance(pattern, str):
-            raise self.error(f"{PATTERN} is no text", number, PATTERN)
+            raise self.error(f"{PATTERN} is not a string", number, PATTERN)
         try:
             address = compile_pattern(pattern)
         except ContentSpiderError as error:
@@ -153,20 +157,20 @@ class _Reader:
     def _selectors(self, table: dict[str, Any], key: str, number: int) -> tuple[Selector, ...]:
         texts = table.get(key, [])
         if not isinstance(texts, list):
-            raise self.error(f"{key} is no list of selectors, such as ['.ad']", number, key)
+            raise self.error(f"{key} is not a list of selectors, such as ['.ad']", number, key)
         return tuple(self._selector(text, number, key) for text in texts)
 
     def _selector(self, text: object, number: int, key: str) -> Selector:
-        # Here, since who has no corrections needs none of it.
+        # Imported here: only corrections need it.
         from cssselect import SelectorError
         from lxml.cssselect import CSSSelector
 
         if not isinstance(text, str):
-            raise self.error(f"{key} has {text!r}, which is no text", number, key)
+            raise self.error(f"{key} has {text!r}, which is not a string", number, key)
         try:
             return Selector(text, CSSSelector(text, translator="html"))
-        except (SelectorError, ValueError) as error:  # ValueError: characters that XPath has not
-            why = f"{text!r} is no CSS selector ({error})"
+        except (SelectorError, ValueError) as error:  # ValueError: characters that XPath lacks
+            why = f"{text!r} is not a valid CSS selector ({error})"
             raise self.error(why, number, key, text) from error
 
     def error(self, why: str, number: int, key: str, value: str = "") -> OverridesError:

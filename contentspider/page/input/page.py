@@ -1,4 +1,4 @@
-"""One page as the rest of contentspider sees it: its address, blocks and hints, and no markup."""
+"""A page as the rest of contentspider sees it: its address, blocks and hints, without markup."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ if TYPE_CHECKING:
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
 
-# Each of a page's links is written with its base.
+# Every link of a page is written with its base.
 MAX_BASE_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page:
-    """A page's address (an URL or a path), its blocks, its hints, and what it states of itself;
-    whether it is a document of its own (a PDF file), which has nothing of its site's templates; and
-    what people's corrections match on it (None: no rule holds for it); and the texts that it states
-    as its own beside its blocks.
+    """A page: its address (*url*, or a path), blocks (*content*), hints, and *statements* about
+    itself.
+
+    *is_document*: it is a PDF file, without its site's template. *corrections* are the matches of
+    people's corrections (None: none apply to it), *stated_texts* its own texts in its markup.
 
     >>> Page.from_html("<title>Tea</title><p>Tea is made of leaves.", "/tea")
     <Page '/tea': 1 blocks>
@@ -65,10 +66,9 @@ class Page:
         """Parse *html*; bytes are decoded as browsers do it (BOM, *content_type*, meta, else
         guessed). Of a tag's attributes the first 1,000 are read.
 
-        *attributes* keeps those of the markup, and what stands around its elements: three feature
-        sets need them (`contentspider.site.judge.featuresets`). Who reads many pages of a site
-        gives them all the same *walker* (`contentspider.page.blocks.new_walker`), which is faster.
-        What *overrides* match is noted in `corrections`.
+        *attributes* keeps those of the markup, and the surroundings of elements: some feature sets
+        need them. Sharing a *walker* (`contentspider.page.blocks.new_walker`) between pages of a
+        site is faster. Matches of *overrides* go into `corrections`.
         """
         root = parse(as_utf8(html, content_type))
         return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)
@@ -97,7 +97,7 @@ class Page:
         walker: Walker | None = None,
         overrides: Overrides | None = None,
     ) -> Page:
-        """Read the tree below *root*, of which `PageBlocks` keeps *max_blocks* blocks."""
+        """Read the tree below *root*; at most *max_blocks* blocks are kept."""
         selectors = overrides.selectors(url) if overrides else None
         kept: list[_Element] | None = [] if selectors or attributes else None
         content, elements = read_tree(root, max_blocks, attributes, walker, kept)
@@ -111,19 +111,17 @@ class Page:
 
     @property
     def metadata(self) -> Metadata:
-        """Return what the page says of itself beside its text; worked out when it is first asked
-        for.
-        """
+        """Return the page's metadata, computed at the first call."""
         return self.statements.metadata
 
     @property
     def base(self) -> str:
-        """Return the address by which those in the page are resolved."""
+        """Return the address by which the page's links are resolved."""
         if len(self.content.base) > MAX_BASE_CHARS:
             return self.url
         try:
             return urljoin(self.url, self.content.base)
-        except ValueError:  # half an address of IPv6
+        except ValueError:  # a broken IPv6 address
             return self.url
 
     def dump(self) -> bytes:

@@ -1,7 +1,6 @@
-"""Text of PDF files, where the extra ``pdf`` (pypdf) is installed.
+"""Text of PDF files, if the extra ``pdf`` (pypdf) is installed.
 
-A file may be made to cost its reader any time and memory: it is read in a process of its own, which
-has little of both.
+A file may take unlimited time and memory to read, so it is read in a process with limits.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
 def is_pdf(body: bytes) -> bool:
-    """Tell whether *body* is a PDF file, whatever its server calls it."""
+    """Tell whether *body* is a PDF file, whatever its content type."""
     return body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n\0").startswith(MARK)
 
 
@@ -45,8 +44,8 @@ def can_read() -> bool:
 
 
 def read_pdf(body: bytes, url: str) -> Page | None:
-    """Return the page that a PDF file is: its title, and its paragraphs as blocks; None if it
-    cannot be read within `READ_SECS` and the other bounds.
+    """Return a PDF file as a page, with its paragraphs as blocks; None if it cannot be read within
+    `READ_SECS` and the other limits.
     """
     if len(body) > MAX_BYTES or not can_read():
         return None
@@ -76,7 +75,7 @@ def read_pdf(body: bytes, url: str) -> Page | None:
 
 
 def paragraphs_of(text: str) -> list[str]:
-    r"""Return the paragraphs of a page's text, whose lines are those of the paper.
+    r"""Return the paragraphs of a page's text with hard line breaks.
 
     >>> paragraphs_of("A line that is as long as the pa-\nper is.\nThe next paragraph.")
     ['A line that is as long as the paper is.', 'The next paragraph.']
@@ -120,18 +119,18 @@ def _extract(file: IO[bytes]) -> dict[str, object]:
 
 
 def _limit() -> None:
-    """Let this process have no more time and memory than a file may take."""
+    """Limit the time and memory of this process."""
     try:
         import resource
-    except ImportError:  # not on Windows; the parent's time limit holds
+    except ImportError:  # on Windows only the parent's time limit applies
         return
     resource.setrlimit(resource.RLIMIT_CPU, (READ_SECS, READ_SECS))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 def main() -> None:
-    """Read a PDF file from the standard input, and write what it says as JSON."""
-    output, sys.stdout = sys.stdout, sys.stderr  # what a library prints is no text
+    """Read a PDF file from standard input, and write its text as JSON."""
+    output, sys.stdout = sys.stdout, sys.stderr  # libraries may print
     _limit()
     said = _extract(io.BytesIO(sys.stdin.buffer.read()))
     json.dump(said, output)

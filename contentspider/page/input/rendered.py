@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def read_rendered(path: Path) -> Iterator[Page]:
-    """Yield the pages of a file of rendered pages (``.jsonl``, or ``.jsonl.gz``); a malformed line
+    """Yield the pages of a file of rendered pages (``.jsonl`` or ``.jsonl.gz``); a malformed line
     raises `ContentSpiderError`.
     """
     return (page for page, _ in read_with_gold(path))
 
 
 def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
-    """Yield the pages as `read_rendered` does, each with the gold text that its record brings."""
+    """Yield pages as `read_rendered` does, each with the gold text of its record."""
     number = 1
     try:
         for number, line in json_lines(path):  # noqa: B007 - the error names it
@@ -55,8 +55,8 @@ def rendered_page(record: dict[str, Any]) -> Page:
         if not text or not steps:
             continue
         shared = 0
-        # Where two blocks part is known by their selectors only: the elements that these share are
-        # taken for the same, but for the block's own.
+        # Only selectors are known: elements that two blocks share in theirs are taken for the same,
+        # but for the block's own.
         while (
             shared < min(len(open_keys), len(steps) - 1) and open_keys[shared] == steps[shared][1]
         ):

@@ -1,7 +1,6 @@
-"""What stands around elements in the tree beside the blocks: elements above, beside and below them
-that are inline, or have no text, and that the walk gives no entry of their own.
+"""The surroundings of elements: those above, beside and below them, inline and empty ones, too.
 
-No crawl pays for it: it is read with the attributes of the markup, if these are asked for.
+They are only read together with the attributes of the markup.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def own_text(element: _Element) -> str:
 
 
 def is_link(element: _Element) -> bool:
-    """Tell whether an element has no child node but one ``a``; white space is none."""
+    """Tell whether an element's only child node is an ``a``, white space aside."""
     children = list(element)
     return len(children) == 1 and children[0].tag == "a" and not own_text(element)
 

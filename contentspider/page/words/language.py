@@ -1,4 +1,4 @@
-"""The language of a page: the tag that it names, made one of BCP 47, or what its text is in."""
+"""The language of a page: as a tag of BCP 47, stated or detected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_TAG_CHARS = 35
-# What pages write where a tag belongs: names of languages, and codes of countries.
+# Names of languages and codes of countries that pages write in place of tags.
 NAMES = dict(
     pair.split("=")
     for pair in (
@@ -23,8 +23,8 @@ NAMES = dict(
         " hungarian=hu indonesian=id italian=it italiano=it japanese=ja jp=ja korean=ko magyar=hu"
         " nederlands=nl norwegian=no persian=fa polish=pl polski=pl portuguese=pt português=pt"
         " portugues=pt romanian=ro russian=ru русский=ru spanish=es suomi=fi svenska=sv"
-        " swedish=sv thai=th turkish=tr türkçe=tr ua=uk ukrainian=uk vietnamese=vi 日本語=ja"
-        " 中文=zh 한국어=ko"
+        " swedish=sv thai=th turkish=tr türkçe=tr ua=uk ukrainian=uk vietnamese=vi"
+        " 日本語=ja 中文=zh 한국어=ko"
     ).split()
 )
 NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
@@ -58,7 +58,7 @@ KANA_SHARE = 0.05
 
 
 def language_tag(text: str) -> str:
-    """Return what a page calls its language as a tag of BCP 47, empty if it is none.
+    """Return a page's stated language as a tag of BCP 47, empty if it is invalid.
 
     >>> [language_tag(text) for text in ("en_US.UTF-8", "English", "pt-br", "de, en", "{lang}")]
     ['en-US', 'en', 'pt-BR', 'de', '']

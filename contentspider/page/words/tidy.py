@@ -1,4 +1,4 @@
-"""Texts that a page says of itself, made fit to be shown: on one line, bounded, printable."""
+"""Short texts for display: on one line, bounded, printable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
-# They turn the direction of what stands behind them, in whatever shows the value.
+# They change the direction of the following text.
 CONTROLS.update(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], ""))
 
 

@@ -165,9 +165,11 @@ class Prior:
             ) from error
 
     @staticmethod
+    @cache
     def shipped() -> Prior:
         """Return the prior that comes with the package; it is read once a process."""
-        return _shipped()
+        data = files("contentspider.site.judge").joinpath(RESOURCE).read_bytes()
+        return Prior.load(data, f"the shipped prior ({RESOURCE})")
 
     @classmethod
     def chosen(cls, file: str) -> Prior | None:
@@ -207,9 +209,3 @@ def _for_these_features(
         else table
         for name, table in arrays.items()
     }
-
-
-@cache
-def _shipped() -> Prior:
-    data = files("contentspider.site.judge").joinpath(RESOURCE).read_bytes()
-    return Prior.load(data, f"the shipped prior ({RESOURCE})")

@@ -1,4 +1,4 @@
-"""Extraction of one page by itself: no site, nothing learned, nothing kept."""
+"""Extraction from a single page, without a site and without learning."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from contentspider.site.pagetype import page_type
 def extract_html(
     html: bytes | str, url: str = "", *, content_type: str | None = None, prior: Prior | None = None
 ) -> Extraction:
-    """Return what is content on one page, judged by itself.
+    """Return the content of a single page.
 
     Bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed). *url* is the
-    page's address, by which those in it are resolved. *prior* judges (None: the shipped one). Of
-    several pages of a site `SiteLearner` makes more: it sees what they share.
+    page's address, by which links are resolved. *prior* judges (None: the shipped one). For several
+    pages of a site `SiteLearner` is better: it sees what they share.
 
     >>> from contentspider import extract_html
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water."
@@ -27,7 +27,7 @@ def extract_html(
 
 
 def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extraction:
-    """Return what `extract_html` does for a page that is read already; *site* names its site."""
+    """Return what `extract_html` does for a page that was already read; *site* names its site."""
     prior = prior or Prior.shipped()
     probabilities, is_guess = prior.judge_page(page)
     if page.corrections:

@@ -1,4 +1,4 @@
-"""Learning one site without labels: pages in, a model of the site out."""
+"""Learning the model of a site from its pages, without labels."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ logger = logging.getLogger(__name__)
 # A sample of this size has every slot that matters; more pages take longer and label no better
 # (research/docs/experiments.md, learning curve).
 MAX_SAMPLE = 200
-# Of pages with hundreds of blocks (link lists, data tables) fewer do: learning takes about 1 s for
-# 12,000 blocks.
+# Pages with hundreds of blocks (link lists, data tables) make smaller samples: learning takes about
+# 1 s for 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
 # Pages with an own text come first into the sample, up to this number: ten show most.
@@ -190,13 +190,13 @@ class SiteLearner:
         probabilities = found.probabilities
         labels = probabilities >= 0.5
         votes = self.options.labels == VOTES
-        # The paper's SVM knows nothing but where a block stands.
+        # The paper's SVM only uses where a block stands.
         voted = self.options.labels in (VOTES, OWN)
         is_paper = not voted and self.options.labels in LABELS.shipped
         noise_texts = frozenset() if is_paper else _noise_texts(sample, site, labels)
         features = SiteFeatures(self.options.features, site.table, noise_texts)
-        # One page shows nothing of its site that its own labels do not say, and no template: the
-        # model is what was decided, and judges other pages as this one, by the prior.
+        # One page shows no template: the model is its labels, and other pages are judged by the
+        # prior.
         is_alone = votes and len(sample) == 1
         rows = [] if is_alone else [row for page in sample for row in features.rows(page.content)]
         # A block counts by its length and by how sure its label is.
@@ -274,7 +274,7 @@ def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> NDArray[np.float
 
 
 def _order(page: Page) -> tuple[bytes, str]:
-    """Return where a page stands in the order of samples; pages of one address by what they say."""
+    """Return the sort key of a page in samples; pages of one address are sorted by content."""
     return sample_order(page.url), page_key(page.content)
 
 
@@ -315,7 +315,7 @@ def _summary(
     pages = count_pages(slots, site.pages)
     chars = np.bincount(slots, site.chars)
     texts = [block.text for page in sample for block in page.content.blocks]
-    # The longest of a slot's first texts shows best what stands there.
+    # The longest of a slot's first texts is the best example.
     example: dict[int, int] = {}
     for index, slot in enumerate(slots.tolist()):
         if slot not in example or (index < 2_000 and len(texts[index]) > len(texts[example[slot]])):

@@ -1,6 +1,4 @@
-"""How a site is learned and filtered: the options that every way in (Python, command line, settings
-of a crawl, the learning process) shares, checked once.
-"""
+"""The options of learning and filtering a site, for Python, the command line and crawls."""
 
 from __future__ import annotations
 
@@ -18,10 +16,9 @@ if TYPE_CHECKING:
 
 
 class OptionError(ContentSpiderError, ValueError):
-    """An option has a value that cannot work; the message says which ones would.
+    """An option has an invalid value; the message says which values are valid.
 
-    *option* is its name in `LearningOptions`; `renamed` says it by the name under which the user
-    gave it.
+    *option* is its name in `LearningOptions`; `renamed` replaces it by the name that the user gave.
     """
 
     def __init__(self, option: str, value: object, advice: str) -> None:
@@ -41,8 +38,7 @@ class OptionError(ContentSpiderError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LearningOptions:
-    """How a site is learned and its pages are filtered. Values that cannot work raise
-    `OptionError`.
+    """How a site is learned and its pages are filtered; invalid values raise `OptionError`.
 
     *labels* is how blocks are labelled (`contentspider.site.vote.labels`). *features* are the
     feature sets that the site's classifier decides by (`contentspider.site.judge.featuresets`), in

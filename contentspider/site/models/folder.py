@@ -1,8 +1,8 @@
 """A model on disk: a folder with a manifest for people, which names the weights that decide.
 
-Both are JSON. A crash leaves the old or the new model, never a mixture. The folder of a site has
-the manifest of its present model, whose weights are in one of its
-`contentspider.site.models.generations`; each of these is such a folder by itself.
+Both are JSON. A crash leaves the old or the new model. The folder of a site has the manifest of its
+present model; the weights are in one of its `contentspider.site.models.generations`, each of which
+is such a folder by itself.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 WEIGHTS = "weights.json"
 GENERATIONS = "generations"
-# What a manifest may name: a file beside it, or in the folder of a generation.
+# Files that a manifest may name: beside it, or in the folder of a generation.
 INSIDE = re.compile(rf"(?:{GENERATIONS}/[0-9]+/)?[^/\\\0]+")
 
 
 def dump_manifest(manifest: dict[str, object]) -> bytes:
-    """Return a manifest as it is written, for people: a line each, their letters as they are."""
+    """Return a manifest as readable JSON: a line a value, letters unescaped."""
     return json.dumps(manifest, ensure_ascii=False, indent=1).encode("utf-8", "surrogatepass")
 
 
 def parse_manifest(text: bytes) -> dict[str, object]:
-    """Return the manifest that *text* is; raises `StateError` if it is none, or names weights
-    outside its folder.
+    """Return the manifest in *text*; raises `StateError` if it is invalid, or names weights outside
+    its folder.
     """
     try:
         manifest: dict[str, object] = json.loads(text.decode("utf-8", "surrogatepass"))
@@ -71,7 +71,7 @@ def read_model(folder: Path) -> tuple[dict[str, object], bytes]:
             weights = (folder / str(manifest["weights"])).read_bytes()
             break
         except OSError as error:
-            # Another generation may have taken its place meanwhile.
+            # Another generation may have replaced it in the meantime.
             before, manifest = manifest, read_manifest(folder)
             if manifest == before:
                 name = manifest["weights"]

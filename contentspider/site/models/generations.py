@@ -1,8 +1,8 @@
-"""The generations of a site's model: each that was saved stays for a while, whole.
+"""The generations of a site's model: the last models that were saved.
 
 ``generations/N`` in the site's folder is a model's folder by itself, with its manifest and weights;
-the manifest in the site's folder is that of the present one. To switch is to rename that file, and
-one writer at a time holds the lock: a reader sees one generation or another, never a mixture.
+the manifest in the site's folder is that of the present one. Replacing that file switches the
+generation, and a lock allows one writer at a time: a reader never sees a mixture.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEPT_GENERATIONS = 5
-# Writing takes milliseconds; who holds the lock for longer hangs.
+# Writing takes milliseconds: a lock that is held for longer is stuck.
 LOCK_SECS = 10
-# Why a generation was learned, or is there.
+# Why a generation was made.
 FIRST, RELEARN, DRIFT, IMPORT, ROLLBACK = REASONS = (
     "first",
     "relearn",
@@ -40,7 +40,7 @@ FIRST, RELEARN, DRIFT, IMPORT, ROLLBACK = REASONS = (
     "import",
     "rollback",
 )
-# What a manifest says of the generation, not of the model.
+# Fields of a manifest that describe the generation, not the model.
 OF_GENERATION = ("generation", "learned_at", "reason", "rolled_back_to", "weights")
 
 
@@ -79,14 +79,14 @@ class Generations:
     def before(self) -> int:
         """Return the number of the generation before the present one, 0 if there is none.
 
-        Before one that a rollback made is the one before that to which it went back.
+        After a rollback it is the one before the generation that was restored.
         """
         present = self.present()
         origin = read_manifest(self.folder).get("rolled_back_to", present) if present else 0
         return max((n for n in self.numbers() if isinstance(origin, int) and n < origin), default=0)
 
     def lock(self) -> FileLock:
-        """Return the lock of who writes, which waits for `LOCK_SECS`, then raises Timeout."""
+        """Return the lock of writers; it waits for `LOCK_SECS`, then raises Timeout."""
         self._root.mkdir(parents=True, exist_ok=True)
         return FileLock(self._root / ".lock", timeout=LOCK_SECS)
 
@@ -98,11 +98,11 @@ class Generations:
         keep: int = KEPT_GENERATIONS,
         rolled_back_to: int = 0,
     ) -> int:
-        """Make a model the present generation, and return its number; of the older ones the last
-        stay, *keep* in all.
+        """Make a model the present generation, and return its number; the last *keep* generations
+        stay.
 
-        *reason* is one of `REASONS` (by default it was learned for the first time, or again). One
-        that is the present one already is left as it is. Raises OSError if it cannot be written.
+        *reason* is one of `REASONS` (default: learned for the first time, or again). Nothing is
+        written if it is the present model already. Raises OSError if it cannot be written.
         """
         digest = sha256(weights).hexdigest()
         try:
@@ -125,14 +125,14 @@ class Generations:
         return number
 
     def _has(self, manifest: dict[str, object]) -> bool:
-        """Tell whether the present model is that of a manifest, and whole."""
+        """Tell whether the present model has this manifest and is intact."""
         try:
             return _of_model(read_model(self.folder)[0]) == _of_model(manifest)
         except (FileNotFoundError, StateError):
             return False
 
     def _write(self, number: int, manifest: dict[str, object], weights: bytes, digest: str) -> None:
-        """Write a generation, which is there when it is whole."""
+        """Write a generation; it appears when it is complete."""
         partial = self._root / f".{number}.partial"
         self._clear()
         try:
@@ -155,7 +155,7 @@ class Generations:
         self._clear()
 
     def _clear(self) -> None:
-        """Delete what is no generation any more, or was to be one when its writer was killed."""
+        """Delete removed generations, and unfinished ones of killed writers."""
         for path in self._root.glob(".*.partial"):
             shutil.rmtree(path, ignore_errors=True)
 

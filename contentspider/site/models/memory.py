@@ -1,7 +1,7 @@
-"""What was decided on the pages that a site was learned from: there the labels hold as they are.
+"""The labels of the pages that a site was learned from, kept with the model.
 
-A classifier smooths its labels, so it contradicts some of them; of a page that the labels were made
-from there is nothing to smooth.
+A classifier contradicts some of its labels, since it smooths them. On the pages that the labels
+were made from the labels themselves are used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.blocks import PageBlocks
 
-# A block's probability is kept as one digit, its tenth: a page is a word of some hundred letters.
+# A block's probability is kept as one digit, its tenth: a page is a text of some hundred digits.
 LEVELS = 10
 MIDDLES = np.array([(level + 0.5) / LEVELS for level in range(LEVELS)], dtype=np.float32)
 KEY_BYTES = 8
@@ -37,7 +37,7 @@ def page_key(page: PageBlocks) -> str:
 
 
 def outline_key(page: PageBlocks) -> str:
-    """Return a digest of the lengths of a page's texts, which few pages share and which takes a
+    """Return a digest of the lengths of a page's texts: few pages share it, and it takes a
     twentieth of `page_key`'s time.
     """
     lengths = array("Q", outline(page))

@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from contentspider.site.judge.classifier import Classifier
 
 SCHEMA = 4
-# A model of fewer pages asks the prior, too: what it says of places that it has not seen is a
-# guess. One of more is right there more often than the prior (docs/results.md).
+# A model of fewer pages asks the prior, too: at unseen places it guesses. A model of more pages is
+# right there more often than the prior (docs/results.md).
 ENOUGH_PAGES = 21
-# As so many pages the prior counts there: its log odds for a page alone beside the classifier's,
-# which count as the model's pages. Two to five measure alike.
+# There the prior's log odds count like so many pages, beside the classifier's, which count like the
+# model's pages. Two to five measure alike.
 PRIOR_PAGES = 3
-# But a page is judged by itself if less than a sentence is kept of it, and more than this share of
-# its prose stands where the model has seen nothing.
+# But the prior alone judges a page of which less than a sentence is kept, and more than this share
+# of the prose stands at unseen places.
 UNSEEN_SHARE = 0.5
-# Paths of which it is remembered whether the model knows their slot.
+# Size of the cache of paths with a known slot.
 MAX_PATHS = 20_000
 
 
@@ -93,7 +93,7 @@ class SiteModel:
     _outlines: frozenset[str] = field(init=False)
     _known: dict[str, bool] = field(init=False, default_factory=dict)
     _version: str = field(init=False, default="")
-    # Drift is looked for before a page is filtered.
+    # Cached, since drift detection decides a page before it is filtered.
     _last: tuple[Page, tuple[NDArray[np.float32], bool, bool]] | None = field(
         init=False, compare=False, default=None
     )
@@ -109,7 +109,7 @@ class SiteModel:
 
     @property
     def version(self) -> str:
-        """Return a short digest of what decides: two models with one version filter alike."""
+        """Return a short digest of the weights: models with the same version filter alike."""
         self._version = self._version or sha256(self.dump_weights()).hexdigest()[:12]
         return self._version
 
@@ -117,11 +117,10 @@ class SiteModel:
         """Return for each block of the page the probability that it is content; above 0.5 is
         kept.
 
-        Of a page that the site was learned from it is what was decided then; of any other what the
-        classifier says. The prior has a say where the model has seen a few pages only, the less the
-        more these are, and judges pages of which hardly anything would be kept though the model
-        knows nothing like them.
-        What people's corrections say of a block (`Page.corrections`) is certain.
+        A page that the site was learned from keeps the decision of then; any other is decided by
+        the classifier. A model of few pages is averaged with the prior, and the prior alone judges
+        pages unlike those that the model has seen. People's corrections (`Page.corrections`) come
+        last.
         """
         return self._corrected(page)[0]
 
@@ -134,7 +133,7 @@ class SiteModel:
         return decided, by_prior, is_guess
 
     def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
-        """Return the probabilities, whether the prior had a say, and whether they are a guess."""
+        """Return the probabilities, whether the prior was used, and whether they are a guess."""
         if self.decided:
             known = ""
             if outline_key(page.content) in self._outlines:
@@ -152,22 +151,20 @@ class SiteModel:
         return self._judge(page) if self._is_lost(page, decided) else (decided, False, False)
 
     def _judge(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
-        """Return what `_decide` does of a page that is judged by itself."""
+        """Return what `_decide` does, by the prior alone."""
         self.judge = self.judge or Prior.shipped()
         probabilities, is_guess = self.judge.judge_page(page)
         return probabilities, True, is_guess
 
     def _is_lost(self, page: Page, decided: NDArray[np.float32]) -> bool:
-        """Tell whether hardly anything was kept of a page most of whose prose stands at places that
-        the model has not seen.
-        """
+        """Tell whether hardly anything was kept of a page with most prose at unseen places."""
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
         chars, unseen = self.unseen_prose(page)
         return unseen > UNSEEN_SHARE * chars
 
     def unseen_prose(self, page: Page) -> tuple[int, int]:
-        """Return a page's characters outside of links, and those at places that were not seen."""
+        """Return a page's characters outside of links, and how many are at unseen places."""
         return count_prose(page.content, self._seen(), self._is_seen)
 
     def slot_of(self, path: str) -> str:
@@ -227,7 +224,7 @@ class SiteModel:
         )
 
     def dump_weights(self) -> bytes:
-        """Return what decides as canonical JSON, for `parse`."""
+        """Return the weights as canonical JSON, for `parse`."""
         record = {
             "schema": SCHEMA,
             "names": sorted(self.names),
@@ -241,7 +238,7 @@ class SiteModel:
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
     def manifest(self) -> dict[str, object]:
-        """Return what a person wants to know of the model, as JSON values."""
+        """Return the facts about the model for people, as JSON values."""
         return {
             "schema": SCHEMA,
             "site": self.site,
@@ -297,9 +294,8 @@ class SiteModel:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the model as the folder *path* (made if needed), and return it.
 
-        It holds ``manifest.json``, for people, and the generations of models that were saved there,
-        the last five: of the present one this names the weights. A crash leaves the model that was
-        there before, or the new one.
+        It holds ``manifest.json``, for people, and the last five generations of models that were
+        saved there. A crash leaves the old model or the new one.
         """
         Generations(Path(path)).add(self.manifest(), self.dump_weights())
         return Path(path)

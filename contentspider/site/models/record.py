@@ -41,7 +41,7 @@ UNFILTERED = "unfiltered"
 MAX_HEADINGS = 500
 MAX_HEADING_CHARS = 300
 
-# What an item says of its content; and what is no property of the page: no two crawls say the same.
+# Fields of an item's content; and fields that differ from crawl to crawl.
 CONTENT_FIELDS = frozenset(
     ("content", "content_markdown", "content_html", "content_hash", "headings", "passages")
 )
@@ -53,23 +53,22 @@ PASSING_FIELDS = frozenset(
 )
 # Fields that an own text may fill where the page states nothing.
 OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
-# The length of each of the two hashes that an `item_hash` is made of.
+# The length of each of the two hashes in an `item_hash`.
 HASH_PART = 16
 
-# Most addresses: nothing in them can be written otherwise, and to find that out takes w3lib longer
-# than all else that is said of a page's address.
+# Addresses that are canonical as they are, which is most: asking w3lib takes long.
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Extraction:
-    """What a model makes of a page.
+    """The result of filtering a page.
 
     *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
     *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
     *page_type* is article, listing, form or other. *site* and *model_version* name the model.
-    *by_prior* says that the model knows too little of such a page: the general prior had a say;
-    *is_guess*, that even so the prior was sure of none of it (`contentspider.site.guess`).
+    *by_prior*: the model knows too little of such a page, so the general prior was used.
+    *is_guess*: even the prior was not sure of any block (`contentspider.site.guess`).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -103,7 +102,7 @@ class Extraction:
 
     @property
     def language(self) -> str:
-        """Return the page's language as a tag of BCP 47, empty if it cannot be told."""
+        """Return the page's language as a tag of BCP 47, empty if it is unknown."""
         return page_language(self.page, self.blocks)
 
     @property
@@ -140,18 +139,18 @@ def page_id(url: str) -> str:
 
 
 def page_language(page: Page, blocks: Sequence[Block]) -> str:
-    """Return the language that the page names as a tag of BCP 47; else the one that *blocks*, its
-    content, are written in, empty if that cannot be told.
+    """Return the language that the page names as a tag of BCP 47, else that of its content
+    *blocks*; empty if it is unknown.
     """
     named = page.hints.language
     if not named:
         return detect_language(_sample(blocks))
-    # Themes come with ``lang="en"``, whatever is written with them.
+    # Themes come with ``lang="en"`` for texts in any language.
     return script_language(_sample(blocks)) or named if named.startswith("en") else named
 
 
 def _sample(blocks: Sequence[Block]) -> str:
-    """Return the beginning of the blocks' text without code, which is English everywhere."""
+    """Return the beginning of the blocks' text, without code."""
     texts: list[str] = []
     size = 0
     for block in blocks:
@@ -170,7 +169,7 @@ def page_headings(blocks: Sequence[Block]) -> list[str]:
 
 
 def absolute_url(page: Page, address: str) -> str:
-    """Return an address that the page gives as an absolute one of HTTP; empty if it is none."""
+    """Return an address of the page as an absolute web address; empty if it is invalid."""
     address = address.strip()
     return absolute(page.base, address) if address and address.isprintable() else ""
 
@@ -257,7 +256,7 @@ def page_fields(
 
 
 def add_own_text(fields: dict[str, object], own: OwnText) -> None:
-    """Set the dates and the author that a page does not state to those that its own text does."""
+    """Fill in dates and author from an own text where the page states none."""
     fields["published_at"] = published = str(fields["published_at"] or own.published_at)
     if own.modified_at >= published[:10]:
         fields["modified_at"] = fields["modified_at"] or own.modified_at
@@ -265,8 +264,8 @@ def add_own_text(fields: dict[str, object], own: OwnText) -> None:
 
 
 def item_hash(item: Mapping[str, object]) -> str:
-    """Return a hash of what an item says beside its content, and one of its content, each
-    `HASH_PART` hexadecimal digits.
+    """Return a hash of an item's other fields and one of its content, each `HASH_PART` hexadecimal
+    digits.
     """
     content = {name: value for name, value in item.items() if name in CONTENT_FIELDS}
     other = {
@@ -281,8 +280,8 @@ def item_hash(item: Mapping[str, object]) -> str:
 
 
 def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
-    """Return an item as it is with other *fields* of its page: it has those that it had, and keeps
-    its identity, and the values of `OWN_TEXT_FIELDS` that the page does not state.
+    """Return an item with new *fields* of its page. It gets no other fields than it had, and keeps
+    its identity and the values of `OWN_TEXT_FIELDS` that the page does not state.
     """
     kept = {"id", "url", "site"} | {name for name in OWN_TEXT_FIELDS if not fields.get(name)}
     return {

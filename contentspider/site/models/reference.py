@@ -15,15 +15,14 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
-# Of pages with less prose, in characters, nothing is said.
+# Pages with less prose, in characters, are ignored.
 MIN_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """The median *confidence* of a classifier on the pages that it learned from, and the share of
-    pages that come out *empty* by their main slot, where most of their prose stands (0 if it is not
-    named).
+    *empty* results by the pages' main slot, where most of their prose stands (0 if missing).
     """
 
     confidence: float
@@ -64,5 +63,5 @@ def main_slot(page: Page, slot_of: Callable[[str], str]) -> tuple[str, int]:
 
 
 def is_empty(page: Page, probabilities: list[float], chars: int) -> bool:
-    """Tell whether nothing of note is kept of a page of so many characters."""
+    """Tell whether less than a sentence is kept of a page with *chars* characters of prose."""
     return chars >= MIN_CHARS and kept_chars(page.content, probabilities) < SENTENCE_CHARS

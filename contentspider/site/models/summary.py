@@ -1,4 +1,4 @@
-"""What a model says of a site's template, for people; and how two models differ."""
+"""A site's template as a model sees it, for people; and how two models differ."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SlotSummary:
-    """A slot of the site's template, for people: where it is, how much of it is content, an
-    example.
+    """A slot of the site's template, for people, with an example.
 
-    *probability* is that of its blocks in the mean (above 0.5 is content), *score* the slot's share
-    in the global score of Algorithm 1, *blocks* and *pages* how often it was seen.
+    *probability* is the mean of its blocks (above 0.5 is content), *score* the slot's share of the
+    global score of Algorithm 1; *blocks* and *pages* count where it was seen.
     """
 
     slot: str
@@ -27,7 +26,7 @@ class SlotSummary:
 
     @property
     def is_content(self) -> bool:
-        """Tell whether its blocks are content in the mean."""
+        """Tell whether most of it is content."""
         return self.probability > 0.5
 
     @classmethod
@@ -48,7 +47,7 @@ class SlotSummary:
 def compare(
     before: Sequence[SlotSummary], after: Sequence[SlotSummary]
 ) -> dict[str, list[SlotSummary]]:
-    """Return by what has become of them the slots that two models of a site see otherwise, those
+    """Return the slots that differ between two models of a site, by what happened to them, those
     with the most text first.
 
     >>> title, menu = (SlotSummary(slot, 0.9, 0, 9, 9, "Tea") for slot in ("h1", "nav"))

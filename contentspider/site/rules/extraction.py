@@ -1,5 +1,6 @@
-"""Keep and drop rules that say what a site's model does, for whoever has no model: a handful of
-tags with an id or a class (`contentspider.runtime.contentspider_rules` applies them).
+"""Extraction rules: a site's model as a few tags with an id or class to keep or to drop.
+
+`contentspider.runtime.contentspider_rules` applies them without the model.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ if TYPE_CHECKING:
     from contentspider.site.rules.places import Numbers, Places
 
 MAX_RULES = 15
-# More pages say nothing new of a template.
+# More pages show nothing new of a template.
 MAX_PAGES = 80
-# And so many tell how far the rules agree with the model.
+# Further pages, to measure the agreement of the rules with the model.
 MAX_OTHERS = 40
-# A rule must raise the F1 of what is kept by so much, if it says no more than tag, id and class;
+# A rule of tag, id and class must raise the F1 of the kept text by so much;
 MIN_GAIN = 0.002
-# and if it may say the parent or the place, too. One that does must bring so much more.
+# rules that may name the parent or the place by so much. One that does must gain this much more.
 MIN_PARTICULAR_GAIN = 0.001
 PARTICULAR_COST = 0.0005
-# Rules that may say the parent or the place must be so much better on pages not learned from: on a
-# few pages they are found by chance.
+# Rules with parents or places must be this much better on other pages: on few pages they are found
+# by chance.
 BETTER = 0.002
-# Fewer pages do not tell of others; of few each is left out in turn, of more a half.
+# With fewer pages nothing is measured; with few each is left out in turn, else a half.
 MIN_PAGES = 4
 FEW_PAGES = 10
-# The first rule decides which others come: so many are tried.
+# The first rule decides which others follow: so many are tried.
 BEGINNINGS = 8
 # What is kept of a page counts as this share of the median at least.
 LEAST_PAGE = 0.1

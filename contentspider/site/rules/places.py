@@ -1,5 +1,5 @@
-"""The places of a site's blocks as rules see them: what is around them, by which keys rules may
-name it, and what the model decided there.
+"""The places of a site's blocks as rules see them: the elements around them, the keys that rules
+may use for these, and what the model decided there.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # A place: the steps from the body to the block, each with where it stands among the siblings of its
 # tag (0: rules cannot say it).
 Place = tuple[tuple[str, int], ...]
-# What a rule may be about; a rule beside its action.
+# A rule without its action.
 Key = tuple[Element, Element | None, int]
 
 

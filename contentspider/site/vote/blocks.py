@@ -1,4 +1,4 @@
-"""The blocks of a site's pages side by side: where each stands in the template, and what recurs."""
+"""The blocks of a site's pages side by side: their places in the template, and what recurs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-# What this share of the pages that could have it repeats is part of their template.
+# A text on this share of the pages that could have it is part of their template.
 TEMPLATE_SHARE = 0.4
 
 

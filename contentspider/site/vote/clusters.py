@@ -1,6 +1,4 @@
-"""Clusters of slots: which slots of a site are the same place, though a name in their paths
-differs.
-"""
+"""Clusters of slots: slots that are the same place, though names in their paths differ."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Cosine distance between two slots' steps up to which they are one: an odd and an even row, not a
-# paragraph and a list item. Measured on the open corpora; see docs/how-it-works.md.
+# Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
+# item. Measured on the open corpora; see docs/how-it-works.md.
 CLUSTER_DISTANCE = 0.06
 # DBSCAN's neighbourhoods are computed pairwise; slots beyond this number stand alone.
 MAX_CLUSTERED = 4_000

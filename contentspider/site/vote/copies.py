@@ -1,4 +1,4 @@
-"""Which pages of a site are copies of each other: what they repeat, the template need not."""
+"""Pages of a site that are copies of each other: their common text is not the template's."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
     Ints = NDArray[np.int64]
 
-# Pages that share this much of their text are one page under several addresses: a print version, a
-# parameter, a mirror. Pages of an infinite scroll share less.
+# Pages that share this much of their text are copies: print versions, parameters, mirrors. Pages of
+# an infinite scroll share less.
 COPY_SHARE = 0.8
 
 

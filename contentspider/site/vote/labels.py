@@ -1,7 +1,7 @@
 """The ways to label blocks, by name; apart from the learner, which takes a second to import.
 
-``votes``: the site's votes over the prior, what the site tells of its own pages, relevance and
-repetition, the default. ``own``: the same without the prior, by what the site tells. ``paper``:
+``votes``: the site's votes over the prior, own texts, relevance and repetition, the default.
+``own``: own texts without the prior. ``paper``:
 Algorithm 1 to the letter. ``paper-local``: the same with the best cluster chosen a page at a time;
 ``paper-top2``: with the two best clusters; ``tfidf`` and ``tfidf-top2``: with terms in common,
 ``tfidf-slots`` and ``tfidf-slots-top2``: of them and the learner's clusters of slots.

@@ -30,31 +30,30 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]
 
-# What an objection takes from the log odds of a block that the site knows better than the prior.
+# The weight of objections where the site knows better than the prior.
 OVERRULED = 6.0
-# What one takes that the prior may contradict.
+# The weight of objections that the prior may contradict.
 DOUBTED = 3.0
-# Blocks, or pages, after which a spot speaks for itself as loudly as its cluster does.
+# Blocks, or pages, after which a spot counts as much as its cluster.
 TRUSTED = 8
-# Other pages that must have a text for it to be the template's: a large share of few pages proves
-# nothing.
+# A template's text must be on so many other pages: a large share of few pages proves nothing.
 TEMPLATE_PAGES = 4
-# Share of the other pages of its place that must have it.
+# And on this share of the other pages of its place.
 TEMPLATE_PROSE_SHARE = 0.7
-# A sentence that is filled in is of this length, and such a share of its words is on other pages.
+# The length of a sentence that is filled in, and the share of its words on other pages.
 FILL_IN_CHARS = 25
 MAX_FILL_IN_CHARS = 200
 FILL_IN_SHARE = 0.5
 NUMBER = re.compile(r"\d+")
-# Share of a headline's characters that the page's title has in order: above the one it is the
-# page's own headline, below the other (which any two texts of one language reach) it is another's.
+# Share of a headline's characters that are in the page's title in order. Above the first it is the
+# page's own headline; below the second, which any two texts reach, it is another article's.
 OWN_HEADLINE = 0.9
 OTHER_HEADLINE = 0.75
-# A page with this much text besides what is called comments is a text with comments below it.
+# A page with this much text besides its "comments" is a text with comments below it.
 COMMENTED_CHARS = 500
-# And with this much, where fewer than half of the site's texts have comments: a forum's have posts.
+# Or this much, if fewer than half of the site's texts have comments: in a forum most have posts.
 SHORT_COMMENTED_CHARS = 100
-# Characters of what is called comments from which on a page has some.
+# A page has comments if it has this many characters of them.
 COMMENT_CHARS = 125
 
 
@@ -85,10 +84,9 @@ def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
 
 
 def other_article(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks stand below another article's headline than the page's own.
+    """Tell which blocks stand below the headline of another article than the page's own.
 
-    That it is another article shows in its prose, some of which another page has, too: its own
-    page, or one more that goes on with it.
+    Some of its prose is on another page, too: its own page, or one that continues with it.
     """
     shared = (
         (count_pages(site.texts, site.originals)[site.texts] > 1)
@@ -168,12 +166,11 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks are a sentence of the template that each page fills in: "Posted on 7 May by
     Ada in Tea", opening hours, counters.
 
-    Half of its words, and more, stand on the other pages of the cluster; numbers count as one word.
-    A word counts the less, the more texts of a page have it: that is the language, not the
-    template. Where such sentences are most of the prose that the prior would keep of a page, they
-    are its text: it is a record.
+    At least half of its words are on the other pages of the cluster; all numbers count as one word.
+    Words in many texts of a page count less: they are the language's, not the template's. If such
+    sentences are most of the prose that the prior would keep of a page, they are its text.
     """
-    if site.common_words is None:  # a site is voted on several times, and this costs most
+    if site.common_words is None:  # cached: it costs most, and a site is voted on several times
         site.common_words = _common_words(site)
     pages = count_pages(site.clusters, site.originals)[site.clusters] - 1
     is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
@@ -193,7 +190,7 @@ def _common_words(site: SiteBlocks) -> Floats:
     blocks: list[int] = []
     numbers: list[int] = []
     for index in short.tolist():
-        # Not in a set's order, which is another in each process: what is added up in it differs.
+        # Not a set: sums would depend on its order, which differs between processes.
         for word in dict.fromkeys(tokens(NUMBER.sub("0", texts[index]))):
             blocks.append(index)
             numbers.append(words.setdefault(word, len(words)))
@@ -228,7 +225,7 @@ COMMENT_NAME = NAME_GROUPS.index("comment")
 
 
 def comment_like(site: SiteBlocks) -> Bools:
-    """Tell which blocks stand under an element that is called comment, reply or the like."""
+    """Tell which blocks stand in an element named comment, reply or the like."""
     is_comment = {
         slot: any(COMMENT_NAME in name_groups(step) for step in slot.split("/")[1:])
         for slot in set(site.slots)
@@ -237,12 +234,12 @@ def comment_like(site: SiteBlocks) -> Bools:
 
 
 def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
-    """Tell which blocks are readers' comments below a text, and which are a discussion that is the
-    page.
+    """Tell which blocks are readers' comments below a text, and which are the posts of a
+    discussion.
 
-    What is called comments is comments if most pages with them have a text besides: a long one, or
-    a short one, if most of the site's texts have no comments. Where most have none, as in a forum,
-    it is the discussion, but for those pages that do have a long text.
+    They are comments if most pages with them have a text besides: a long one, or a short one if
+    most of the site's texts have no comments. Otherwise, as in a forum, they are a discussion, but
+    for pages that do have a long text.
     """
     likely = comment_like(site)
     nothing = np.zeros_like(likely)

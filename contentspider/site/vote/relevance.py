@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
 
-# How many other pages' hints a block is compared with: their mean is what any text would reach.
+# How many other pages' hints a block is compared with; any text reaches their mean.
 CONTRAST_PAGES = 3
 # A hint that this share of the pages gives (and at least two pages) is the site's, not the page's.
 SHARED_HINT = 0.1

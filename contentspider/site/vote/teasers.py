@@ -1,6 +1,4 @@
-"""Where the entries of a site's listings stand, for those who want listing pages with their
-teasers.
-"""
+"""The slots of the entries of a site's listings, to keep listing pages with their teasers."""
 
 from __future__ import annotations
 
@@ -19,20 +17,18 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
     from contentspider.site.slots import SlotTable
 
-# Share of the articles that may have a slot of listings: one teaser stands in an article once in a
-# while.
+# Share of the articles that may have a slot of listings: an article may have a teaser, too.
 ARTICLE_SHARE = 0.1
 
 
 def teaser_slots(
     pages: Sequence[Page], kept: Sequence[NDArray[np.bool_]], table: SlotTable
 ) -> frozenset[str]:
-    """Return the slots where the entries of listings stand: those that listings have and articles
-    have not.
+    """Return the slots of the entries of listings: those that listings have and articles lack.
 
-    What stands on both (menus, boxes beside an article) is the template's, and so is a slot whose
-    texts are the same on most listings (a pager's "Next", a label "Read more"). *kept* tells for
-    each page what is content.
+    Slots on both (menus, boxes beside an article) are the template's, and so are slots with the
+    same texts on most listings (a pager's "Next", a label "Read more"). *kept* tells for each page
+    what is content.
     """
     on_articles: dict[str, int] = defaultdict(int)
     on_listings: dict[str, int] = defaultdict(int)

@@ -34,25 +34,24 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]
 
-# Added to the log odds as far as the site was seen: of its content more is missed than wrongly
-# kept.
+# Added to the log odds, the more of the site was seen: more content is missed than wrongly kept.
 LENIENCY = 0.3
-# Pages after which the site knows of a block as much as the page does.
+# Pages after which the site's vote on a block counts as much as the page's.
 SITE_TRUSTED = 20
-# What a cluster's relevance to the hints adds where the others are undecided. More of it keeps
+# What a cluster's relevance to the hints adds where the votes are undecided; more would keep
 # teasers.
 RELEVANCE = 0.5
 # How much a repeated short text follows the blocks beside it, in log odds.
 LABEL_COMPANY = 1.5
-# A label that more than this share of its spot's other pages have says nothing of any of them, if
-# the spot is on most pages of a site of at least so many.
+# A short text on more than this share of its spot's other pages is the template's, if the spot is
+# on most pages of a site of at least so many.
 CONSTANT_SHARE = 0.7
 CONSTANT_PAGES = 5
-# A page of which the vote keeps nothing is judged by itself if the prior keeps this much prose of
-# it and it is that much of an article.
+# The prior alone judges a page of which the vote keeps nothing, if the prior keeps this much prose
+# and the page is this much of an article.
 ARTICLE_CHARS = 200
 ARTICLE_RANK = 0.5
-# Blocks before and after that are beside a block, and those that a repeated label follows.
+# Blocks before and after a block that are beside it, and those that a repeated text follows.
 BESIDE_REACH = 3
 COMPANY_REACH = 4
 
@@ -71,23 +70,19 @@ class Voter:
 
 
 def by_block(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return what the prior says of each block by itself; of a site of which much was seen rather
-    what it says of the block's spot.
-    """
+    """Return the prior of each block; on a site with many pages rather that of its spot."""
     seen = site.distinct_pages
     trust = seen / (seen + SITE_TRUSTED)
     return trust * by_slot(site, prior) + (1 - trust) * prior
 
 
 def by_cluster(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return what the prior says of each block's cluster, in the mean."""
+    """Return the mean prior of each block's cluster."""
     return group_mean(site.clusters, prior, site.weights)
 
 
 def by_slot(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return what the prior says of each block's spot as far as it was seen often enough, else of
-    its cluster.
-    """
+    """Return the mean prior of each block's spot if it was seen often, else of its cluster."""
     seen = np.bincount(site.spots)[site.spots]
     trust = seen / (seen + TRUSTED)
     return trust * group_mean(site.spots, prior, site.weights) + (1 - trust) * by_cluster(
@@ -96,13 +91,13 @@ def by_slot(site: SiteBlocks, prior: Floats) -> Floats:
 
 
 def by_articles(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return what the prior says of each block's cluster on those pages that are articles."""
+    """Return the mean prior of each block's cluster, weighted by how much pages are articles."""
     ranks = article_ranks(site, prior)[site.pages]
     return group_mean(site.clusters, prior, (site.weights * ranks**2 + 1e-6).astype(np.float32))
 
 
 def by_neighbours(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return what the prior says of the clusters of the blocks beside each."""
+    """Return the mean prior of the clusters of the blocks beside each block."""
     return window_mean(by_cluster(site, prior), site.weights, site.pages, BESIDE_REACH)
 
 
@@ -110,8 +105,8 @@ def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
     """Return for each page how much of an article it is, from 0 to 1, by the prior's share of its
     text.
 
-    On a listing the title of an article is a link among others: it must not outvote the one that
-    stands above the article on its own page.
+    On a listing an article's title is a link among others: it must not outvote the title on the
+    article's own page.
     """
     share = np.bincount(site.pages, prior * site.chars) / np.bincount(site.pages, site.chars)
     return (share / max(float(np.quantile(share, 0.9)), 0.05)).clip(0, 1).astype(np.float32)
@@ -188,8 +183,8 @@ def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Obj
 def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
     """Tell which blocks are on pages of which the vote keeps nothing, but the prior an article.
 
-    No answer is the worst answer: there the page alone is believed. A page counts as an article by
-    `article_ranks`; that nothing is kept of listings is right.
+    An empty answer is the worst: there the prior alone decides. Pages count as articles by
+    `article_ranks`; keeping nothing of listings is right.
     """
     prose = site.chars * (1 - site.link_share)
     kept, alone = (
@@ -206,9 +201,9 @@ def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
 def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
     """Return the *odds*, those of short texts that the site repeats adjusted to their neighbours.
 
-    Such a text is a heading of the content ("Ingredients"), or a label of the template ("Read
-    more"): as what is beside it. One that is no heading, and stands on nearly every page of the
-    site, says nothing of any of them. What was *overruled* stays so.
+    Such a text is a heading of the content ("Ingredients") or of the template ("Read more"), like
+    the blocks beside it. If it is not a heading and on nearly every page of the site, it is the
+    template's. *overruled* blocks stay as they are.
     """
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled

@@ -1,4 +1,4 @@
-"""Markdown that a page offers in place of its HTML, as generators of documentation write it."""
+"""Markdown versions of pages, as documentation generators write them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from contentspider.site.own.sources import Announced
 
 KIND = "text/markdown"
-# It has less markup than HTML.
+# Markdown has less markup than HTML.
 MAX_MARKDOWN_CHARS = 2 * MAX_CHARS
-# What an address of Markdown adds to that of its page: the first that fits.
+# What the address of Markdown adds to that of its page: the first match counts.
 SUFFIXES = (("/index.html.md", "/"), ("/index.md", "/"), (".html.md", ".html"), (".md", ""))
 
 FRONT_MATTER = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(.*?)\n\1[ \t]*(?:\n|$)", re.DOTALL)
@@ -36,8 +36,8 @@ class Markdown:
     name = "markdown"
 
     def addresses(self, announced: Announced) -> Iterator[str]:
-        """Yield the addresses of a page's Markdown: alternates that say that they are, and plain
-        text in a file of it.
+        """Yield the addresses of a page's Markdown: alternates of that type, and ``.md`` files as
+        plain text.
         """
         for rel, kind, address in announced.links:
             kind = kind.partition(";")[0].strip()
@@ -47,14 +47,13 @@ class Markdown:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the text of a page's Markdown; none if it is not called so, or is HTML.
+        """Return the text of a page's Markdown; nothing if its type is another, or it is HTML.
 
-        The page's address is that of the Markdown without what `SUFFIXES` have added to it; where
-        nothing is added, the two have the same address.
+        The page's address is that of the Markdown without one of `SUFFIXES`, if it ends so.
         """
-        is_called_so = content_type.lower().startswith(KIND) or _path(url).endswith(".md")
+        is_markdown = content_type.lower().startswith(KIND) or _path(url).endswith(".md")
         page = _page_address(url)
-        if not is_called_so or not page or is_binary(body) or HTML_BEGINNING.match(body[:1_000]):
+        if not is_markdown or not page or is_binary(body) or HTML_BEGINNING.match(body[:1_000]):
             return []
         # A character has four bytes at most.
         markdown = decode(body[: 4 * MAX_MARKDOWN_CHARS], content_type)[:MAX_MARKDOWN_CHARS]
@@ -78,7 +77,7 @@ class Markdown:
 
 
 def _front_matter(markdown: str) -> tuple[dict[str, str], str]:
-    """Return what stands in front of Markdown as YAML or TOML (its simple values), and the rest."""
+    """Return the simple values of the front matter (YAML or TOML) of Markdown, and the rest."""
     match = FRONT_MATTER.match(markdown)
     if not match:
         return {}, markdown

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from contentspider.site.own.sources import Announced
 
 MAX_ENTRIES = 20_000
-# An entry has some ten, and one for each of its keywords and pictures.
+# An entry has about ten, and one for each keyword and picture.
 MAX_CHILDREN = 500
 TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
 JSON_VERSION = "jsonfeed.org/version/"
 ROOTS = ("rss", "rdf", "feed")
 ENTRIES = ("{*}item", "{*}entry")
 ATOM = "{http://www.w3.org/2005/Atom}"
-# What speaks of a picture or an episode, with the same names as what speaks of the page.
+# Namespaces for pictures and episodes, with the same names as elements about the page.
 MEDIA = ("{http://search.yahoo.com/mrss", "{http://www.itunes.com/", "{http://www.google.com/")
 TEXTS = ("content", "description", "summary")
 PUBLISHED = ("published", "pubDate", "issued", "created", "date")
@@ -51,8 +51,8 @@ MAILBOX = re.compile(r"\S+@\S+\s*\((.+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a feed says of a page, as it says it: a *link* that is relative to *base*, and *texts*
-    in HTML. If there is any text in *encoded*, the page's whole text is there.
+    """The entry of a page in a feed, as written: a *link* relative to *base*, and *texts* in HTML.
+    If *encoded* has text, it is the page's whole text.
     """
 
     base: str
@@ -91,11 +91,11 @@ class Feed:
 def read_entries(
     body: bytes, url: str, content_type: str = "", texts: int = MAX_TEXTS
 ) -> list[OwnText]:
-    """Return the pages that a feed names, each once, at most `MAX_ENTRIES` entries; none if it is
-    broken, or no feed.
+    """Return the pages of a feed, each once, of at most `MAX_ENTRIES` entries; nothing if it is
+    broken or not a feed.
 
-    The first *texts* of them have all that the feed says of them, the others an address only. Never
-    raises; an entry whose address is none is left out.
+    The first *texts* pages have texts and dates, the others an address only. Never raises; entries
+    without a valid address are left out.
     """
     source = f"feed {url}"
     found: dict[str, OwnText] = {}
@@ -111,7 +111,7 @@ def read_entries(
 
 
 def _own_text(entry: Entry, address: str, source: str) -> OwnText:
-    # The text of a comment is none of the page below which it stands.
+    # The text of a comment is not the text of its page.
     is_comment = "#comment" in entry.link
     text = "" if is_comment else text_of(entry.encoded)
     if not text and not is_comment:
@@ -178,8 +178,8 @@ def _xml_entries(root: _Element) -> Iterator[Entry]:
 
 
 def _xml_entry(entry: _Element, authors: tuple[str, ...]) -> Entry | None:
-    """Return what an entry says; None if it is so broken that it has names or text in no encoding,
-    which libxml2 lets pass where it recovers.
+    """Return an entry; None if it has names or text in no valid encoding, which libxml2 lets pass
+    when it recovers.
     """
     try:
         children = _children(entry)
@@ -257,7 +257,7 @@ def _markup(*elements: _Element) -> str:
 
 
 def _html(element: _Element) -> str:
-    if element.find("*") is not None:  # Atom's XHTML, or HTML that somebody forgot to escape
+    if element.find("*") is not None:  # Atom's XHTML, or HTML that was not escaped
         return str(etree.tostring(element, encoding="unicode", with_tail=False))
     text = inner_text(element)
     # RSS never says that it is HTML.

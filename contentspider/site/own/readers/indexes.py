@@ -1,4 +1,4 @@
-"""Search indexes: what generators of static sites write for a search in the browser.
+"""Search indexes that static site generators write for searching in the browser.
 
 They have the text of all pages: MkDocs' ``search_index.json`` (sections of pages), Hexo's
 ``search.xml`` (whole posts), and the ``search-index.json`` of docusaurus-search-local (sections).
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from contentspider.site.own.sources import Announced
 
-# By how a page's generator begins: where it writes its index.
+# Where a generator writes its index, by the beginning of the generator's name.
 PLACES = {
     "mkdocs": "search/search_index.json",
     "hexo": "search.xml",
@@ -40,14 +40,14 @@ PLACES = {
 # The sections of the pages that are read; 10,000 pages have some 100,000.
 MAX_SECTIONS = 200_000
 MAX_SECTIONS_OF_PAGE = 1_000
-# So many sections tell whether a page's text has them all: most pages have few.
+# So many sections are compared to see whether a page's text includes its sections.
 COMPARED = 3
 
 
 @dataclass(slots=True)
 class Sections:
-    """What an index says of a page: its *title*, the text that is the page's own (*whole*), and
-    headings with what stands below them; all but the headings in HTML.
+    """A page in an index: its *title*, its own text (*whole*), and *sections* with headings and
+    texts; all but the headings in HTML.
     """
 
     title: str = ""
@@ -70,7 +70,7 @@ class SearchIndex:
     name = "index"
 
     def addresses(self, announced: Announced) -> Iterator[str]:
-        """Yield where the index is if a start page says that one of these made it: beside it."""
+        """Yield the address of the index beside a start page that names such a generator."""
         generator = announced.generator.strip().lower()
         for name, place in PLACES.items():
             if generator.startswith(name) and (address := absolute(announced.url, place)):
@@ -105,7 +105,7 @@ def _hexo(body: bytes, url: str, source: str) -> list[OwnText]:
                 title = title_of(_child(entry, "title"))
                 found.setdefault(address, OwnText(address, text, source, title))
     except UnicodeDecodeError:
-        pass  # where libxml2 recovers it lets text pass that is in no encoding: the rest is lost
+        pass  # libxml2 recovers with text in no valid encoding: the rest is lost
     return list(found.values())
 
 
@@ -155,16 +155,16 @@ def _address(url: str, link: object) -> str:
 
 
 def _page(pages: dict[str, Sections], address: str) -> Sections | None:
-    """Return the page of an address, a new one if there may be more."""
+    """Return the page of an address; a new one is added up to `MAX_TEXTS`."""
     if address and address not in pages and len(pages) < MAX_TEXTS:
         pages[address] = Sections()
     return pages.get(address)
 
 
 def _without(whole: str, sections: list[tuple[str, str]]) -> str:
-    """Return what of a page's text stands before its sections.
+    """Return the part of a page's text before its sections.
 
-    MkDocs' own plugin repeats a page's whole text in its sections, that of Material for MkDocs does
+    With MkDocs' own plugin a page's text includes its sections, with Material for MkDocs it does
     not.
     """
     some = [section for section in sections if section[1]][:COMPARED]

@@ -35,7 +35,7 @@ STRESS = (
     re.compile(r"(\*{1,3}|~~)(?=[^\s*~])([^*~]{1,2000})(?<=\S)\1"),
     re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])([^_]{1,2000})(?<=\S)\1(?!\w)"),
 )
-# Stress in stress.
+# Emphasis in emphasis.
 LEVELS = 3
 ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
@@ -85,7 +85,8 @@ def plain_lines(markdown: str) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    r"""Return the text of a paragraph of Markdown: links as their text, no pictures, no stress.
+    r"""Return the text of a paragraph of Markdown: links as their text, without pictures and
+    emphasis.
 
     >>> plain("**Bold** `a*b*c` ![x](y) 2 \\* 3 &amp; snake_case_name")
     'Bold a*b*c  2 * 3 & snake_case_name'

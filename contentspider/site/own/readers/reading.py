@@ -1,6 +1,6 @@
-"""What sources of own texts have in common: a body as JSON or XML, and markup as text.
+"""Helpers for the sources of own texts: bodies as JSON or XML, and markup as text.
 
-Bodies come from anywhere. What is too large, too deep or broken is None, and has no text.
+Bodies are untrusted: if they are too large, too deep or broken, the result is None or empty.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 MAX_BODY_BYTES = 30_000_000
 # Objects and arrays, or tags: each takes some hundred bytes of memory, and three in the body.
 MAX_NODES = 1_000_000
-# What is marked up is longer than its text.
+# Markup is longer than its text.
 MAX_MARKUP_CHARS = 4 * MAX_CHARS
 SPACE = b" \t\r\n\xef\xbb\xbf"
 MARKUP = re.compile(r"<[a-z!/?]|&#?\w{2,31};", re.IGNORECASE)
 
 
 def is_json(body: bytes) -> bool:
-    """Tell whether a body begins as an object or array of JSON does."""
+    """Tell whether a body begins like a JSON object or array."""
     return body[:1_000].lstrip(SPACE)[:1] in (b"{", b"[")
 
 
 def read_json(body: bytes) -> object:
-    """Return the value in a body of JSON; None if it is broken, or larger than any that we need."""
+    """Return the value of a JSON body; None if it is broken or too large."""
     if len(body) > MAX_BODY_BYTES or body.count(b"{") + body.count(b"[") > MAX_NODES:
         return None
     try:
@@ -48,10 +48,10 @@ def read_json(body: bytes) -> object:
 
 
 def read_xml(body: bytes) -> _Element | None:
-    """Return the root of XML, however broken it is; None if nothing of it can be read.
+    """Return the root of XML, even if it is broken; None if nothing can be read.
 
-    Entities are not put in, no file or address is opened, and what libxml2 takes for a bomb ends
-    the document.
+    Entities are not resolved, no file or address is opened, and the document ends where libxml2
+    suspects a bomb.
     """
     if len(body) > MAX_BODY_BYTES or body.count(b"<") > MAX_NODES:
         return None
@@ -70,8 +70,8 @@ def inner_text(element: _Element) -> str:
 
 
 def text_of(markup: str) -> str:
-    """Return the text in HTML, a paragraph a line; what has neither tags nor entities is text
-    already, and keeps its lines.
+    """Return the text of HTML, a paragraph a line; plain text without tags and entities keeps its
+    lines.
     """
     markup = markup[:MAX_MARKUP_CHARS]
     if not MARKUP.search(markup):
@@ -80,8 +80,8 @@ def text_of(markup: str) -> str:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """Return the text of some lines, each without control characters and halves of characters, and
-    none of them empty; it has `MAX_CHARS` characters at most.
+    """Return the non-empty lines, without control characters and lone surrogates, as a text of at
+    most `MAX_CHARS` characters.
     """
     found: list[str] = []
     left = MAX_CHARS
@@ -105,8 +105,6 @@ def string(value: object) -> str:
 
 
 def objects(value: object, most: int) -> list[dict[str, object]]:
-    """Return the objects of an array of JSON, among its first *most* values; none if it is no
-    array.
-    """
+    """Return the objects among the first *most* values of a JSON array, if it is one."""
     values = islice(value, most) if isinstance(value, list) else ()
     return [entry for entry in values if isinstance(entry, dict)]

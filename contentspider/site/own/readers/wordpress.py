@@ -72,6 +72,6 @@ def _title(post: dict[str, object]) -> str:
 
 
 def _date(value: object) -> str:
-    """Return a date of Greenwich, which WordPress writes without saying so."""
+    """Return a date of WordPress, which is in UTC without an offset."""
     date = string(value)
     return parse_date(f"{date}Z") if date else ""
