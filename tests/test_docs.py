@@ -10,7 +10,7 @@ import pytest
 
 from contentspider.cli import build_parser
 from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.settings import SETTINGS
+from contentspider.crawl.options import SETTINGS
 from tests.conftest import ROOT
 
 

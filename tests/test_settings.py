@@ -8,10 +8,9 @@ import pytest
 from scrapy.settings import Settings
 
 from contentspider.crawl.addon import Addon
-from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.option import SettingError
+from contentspider.crawl.options import DEFAULTS, SETTINGS, CrawlOptions
 from contentspider.crawl.progress import live_line
-from contentspider.crawl.setting_type import SettingError
-from contentspider.crawl.settings import DEFAULTS, SETTINGS
 from tests.conftest import run
 
 if TYPE_CHECKING:
@@ -52,16 +51,16 @@ def test_text_from_the_command_line_becomes_values() -> None:
         ("LEARN_PAGES", "abc", "a whole number from 1 on, such as 2000"),
         ("LEARN_PAGES", 0, "from 1 on"),
         ("LEARN_PAGES", 2.5, "a whole number"),
-        ("LEARN_SECS", "inf s", "a number from 1 on"),
-        ("MAX_BLOCKS", "-1", "from 1 on"),
-        ("KEEP_CRAWLS", -1, "from 0 on"),
+        ("OUTAGE_SECS", "inf s", "a number from 0 on"),
+        ("HISTORY_MB", "-1", "from 0 on"),
+        ("OWN_TEXTS", -1, "from 0 on"),
         ("PROGRESS_SECS", "nan", "from 0 on"),
         ("MONITOR_MIN_KEPT", 10, "from 0 to 1"),
-        ("RELEARN", "maybe", "True or False"),
+        ("RELEARN", "maybe", "true or false"),
         ("SITE_BY", "page", "use one of 'domain', 'host'"),
         ("LABELS", "best", "use one of 'votes'"),
         ("FEATURES", "slots,colour", "'colour'"),
-        ("FEATURES", 5, "a list of names"),
+        ("FEATURES", 5, "a list of texts"),
         ("ITEM_FIELDS", "{", "a JSON object"),
         ("ITEM_FIELDS", {"my.Item": "body"}, "{'content': 'body'}"),
         ("ITEM_FIELDS", {"my.Item": {"text": "body"}}, "its fields are url"),
@@ -135,7 +134,7 @@ def test_without_rich_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -
 def test_intervals_that_cannot_be() -> None:
     durable = {"CONTENTSPIDER_DURABLE": True}
     for values, named in (
-        ({"CONTENTSPIDER_DUE": True}, "needs CONTENTSPIDER_DURABLE"),
+        ({"CONTENTSPIDER_DUE": True}, "needs the history, and so CONTENTSPIDER_DURABLE"),
         ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_HISTORY": False} | durable, "HISTORY=True"),
         ({"CONTENTSPIDER_MIN_INTERVAL": 40}, "MAX_INTERVAL=30"),
         ({"CONTENTSPIDER_MEAN_INTERVAL": 0}, "from 0.001 on"),

@@ -18,11 +18,8 @@ from contentspider.cli import (
     extract,
     index,
     models,
-    report,
     rules,
     run,
-    search,
-    serve,
 )
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter, printable
@@ -46,7 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for group in (
-        *(crawl, run, changes, index, search, serve, extract, report, models, rules),
+        *(crawl, run, changes, index, extract, models, rules),
         *(evaluate, dataset),
     ):
         group.add_to(commands)

@@ -1,14 +1,17 @@
-"""``contentspider index``: search indexes brought up to date, compared and made anew."""
+"""``contentspider index``, ``search`` and ``serve``."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import CRAWL_HELP, add_state_dir, seconds
+from contentspider.cli.arguments import CRAWL_HELP, add_state_dir, not_negative, positive
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.index.engine import ENGINES, shown
+from contentspider.state.crawls.default_index import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
     from contentspider.cli.arguments import Commands
     from contentspider.index.sync import Limits
 
+# Which index is searched if none is named.
+INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
+BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 ENGINE_HELP = (
     f"an index's URL: {', '.join(f'{name}:...' for name in ENGINES.shipped)}, default"
     " (docs/indexing.md)"
@@ -24,7 +31,13 @@ ENGINE_HELP = (
 
 
 def add_to(commands: Commands) -> None:
-    """Add the command."""
+    """Add the commands."""
+    _add_index(commands)
+    _add_search(commands)
+    _add_serve(commands)
+
+
+def _add_index(commands: Commands) -> None:
     index = commands.add_parser(
         "index",
         help="bring search indexes up to date with what was crawled",
@@ -66,32 +79,74 @@ def add_to(commands: Commands) -> None:
         action.add_argument(
             "--force", action="store_true", help="delete documents, however many are gone"
         )
-        action.add_argument(
-            "--patience",
-            type=seconds,
-            default=60.0,
-            metavar="SECS",
-            help="ask an engine that is down again, for so long (default: 60)",
-        )
         add_state_dir(action)
+
+
+def _add_search(commands: Commands) -> None:
+    search = commands.add_parser(
+        "search",
+        help="find pages in a search index",
+        description="Find pages in a search index: those that have all words, else some of them.",
+    )
+    search.add_argument("words", nargs="+", metavar="WORDS", help="what to look for")
+    _add_index_option(search)
+    add_state_dir(search)
+    search.add_argument("--site", default="", help="only pages of this site")
+    search.add_argument("--language", default="", metavar="TAG", help="only pages in this language")
+    search.add_argument(
+        "--type", default="", help="only pages of this type (article, listing, ...)"
+    )
+    search.add_argument(
+        "--limit", type=positive, default=10, metavar="N", help="at most N pages (default: 10)"
+    )
+    search.add_argument(
+        "--json", action="store_true", help="print JSON lines: rank, score, id, url, title, snippet"
+    )
+    search.set_defaults(run=_search)
+
+
+def _add_serve(commands: Commands) -> None:
+    serve = commands.add_parser(
+        "serve",
+        help="search an index in the browser",
+        description=(
+            "Serve a page that searches an index, with JSON beside it (/api/search?q=WORDS,"
+            " /api/page/ID, /api/sites). Nobody is asked who they are: beyond this machine, put a"
+            " server before it that does."
+        ),
+    )
+    _add_index_option(serve)
+    serve.add_argument(
+        "--host", default="127.0.0.1", help="the address to listen at (default: 127.0.0.1)"
+    )
+    serve.add_argument(
+        "--port", type=not_negative, default=8080, help="the port (default: 8080; 0: any)"
+    )
+    serve.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="a name that it is reached by, beyond --host and localhost",
+    )
+    add_state_dir(serve)
+    serve.set_defaults(run=_serve)
 
 
 def _limits(options: argparse.Namespace) -> Limits:
     from contentspider.index.sync import Limits
 
-    return Limits(patience=options.patience, force=options.force)
+    return Limits(force=options.force)
 
 
 def _url(options: argparse.Namespace) -> str:
-    from contentspider.state.crawls.default_index import index_url
-
-    return index_url(options.engine, options.state_dir or "")
+    return index_url(options.engine, options.state_dir)
 
 
 def _history(options: argparse.Namespace) -> Path:
     from contentspider.state.crawls.export import find_history
 
-    return find_history(options.crawl, options.state_dir or "")
+    return find_history(options.crawl, options.state_dir)
 
 
 def _tell(done: int, total: int) -> None:
@@ -128,8 +183,90 @@ def _rebuild(options: argparse.Namespace) -> int:
     from contentspider.index.operations import rebuild
     from contentspider.state.crawls.export import histories
 
-    paths = histories(options.state_dir or "")
+    paths = histories(options.state_dir)
     reports = rebuild(paths, _url(options), _limits(options), _tell)
     for path, report in zip(paths, reports, strict=True):
         print(printable(f"{path.stem}: {report}"), file=sys.stderr)
+    return 0
+
+
+def _add_index_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says which index is searched."""
+    parser.add_argument(
+        "--index",
+        default="",
+        metavar="ENGINE_URL",
+        help=f"{ENGINE_HELP}; default: that of the environment's {INDEX_VARIABLE}, else that of"
+        " 'contentspider crawl URL --index'",
+    )
+
+
+def _chosen_index(options: argparse.Namespace) -> str:
+    """Return the URL of the index that is to be searched; raises `ContentSpiderError` if none is
+    named, and there is no default one.
+    """
+    url = options.index or os.environ.get(INDEX_VARIABLE, "").split(",")[0].strip()
+    if not url and has_default(options.state_dir):
+        url = DEFAULT
+    if not url:
+        raise ContentSpiderError(
+            f"no index is named: give one with --index, or in the environment's {INDEX_VARIABLE};"
+            " 'contentspider crawl URL --index' makes one that is found without a name"
+        )
+    return index_url(str(url), options.state_dir)
+
+
+def _search(options: argparse.Namespace) -> int:
+    from contentspider.index.engine import Query
+    from contentspider.index.found import shown_results
+    from contentspider.index.operations import opened
+
+    wanted = {"site": options.site, "language": options.language, "page_type": options.type}
+    filters = {name: value for name, value in wanted.items() if value}
+    query = Query(" ".join(options.words), filters, options.limit)
+    with opened(_chosen_index(options), is_writer=False) as (engine, _):
+        results = engine.search(query)
+    for one in shown_results(query, results):
+        if options.json:
+            print(json.dumps(one.to_dict(), ensure_ascii=False))
+            continue
+        bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
+        marked = "".join(
+            f"{bold}{printable(text)}{plain}" if is_term else printable(text)
+            for text, is_term in one.pieces
+        )
+        print(f"{one.rank:2}. {bold}{printable(one.title)}{plain}\n    {printable(one.url)}")
+        print(f"    {marked}\n")
+    if not options.json:
+        print(f"{results.total:,} pages found" if results.total else "no page was found")
+    return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from contentspider.index.operations import opened
+    from contentspider.state.crawls.export import histories
+    from contentspider.web.app import make_app
+    from contentspider.web.server import listening, run
+
+    url = _chosen_index(options)
+    with opened(url, is_writer=False):
+        pass  # what is wrong with it is said now
+    app = make_app(url, histories(options.state_dir), [options.host, *LOOPBACK[:2], *options.name])
+    try:
+        sockets = listening(options.host, options.port)
+    except OSError as error:
+        raise ContentSpiderError(
+            f"{options.host}:{options.port} cannot be listened at ({error.strerror or error}): give"
+            " another --port or --host"
+        ) from error
+    host, port = sockets.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    print(printable(f"http://{shown}:{port}/ (Ctrl-C ends it)"), file=sys.stderr, flush=True)
+    if options.host not in LOOPBACK:
+        print(
+            f"{printable(options.host)} is reached from other machines, and nobody is asked who"
+            " they are",
+            file=sys.stderr,
+        )
+    run(app, sockets)
     return 0

@@ -7,40 +7,23 @@ site when its first page comes; at the end both are brought back.
 from __future__ import annotations
 
 import logging
-from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.state.crawls.ledgers import state_folder
-from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
 from contentspider.state.stores.shared_history import SharedHistory
 from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.options import CrawlOptions
+    from contentspider.state.stores.models import ModelStore
 
 logger = logging.getLogger(__name__)
-
-# Copies of what is in stores, a folder a store, in the folder of crawls' state.
-COPIES = "shared"
-
-
-def open_models(models: str, state_dir: str = "", keep: int = 0) -> ModelStore:
-    """Return the models in a folder, or in a store on an fsspec URL, which is not asked yet.
-
-    *keep* is how many generations are kept (0: the usual number); raises `RemoteError` if the store
-    cannot be opened.
-    """
-    kept = {"keep": keep} if keep else {}
-    if not is_url(models):
-        return ModelStore(Path(models), **kept)
-    copy = sha256(models.encode()).hexdigest()[:12]
-    return SharedModels(open_objects(models), state_folder(state_dir) / COPIES / copy, **kept)
 
 
 class Sharing:

@@ -15,7 +15,8 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from contentspider.run.schedule import AT_ONCE, standing
-from contentspider.state.crawls.ledgers import crawl_ledger, state_folder
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT, Outcome
 from contentspider.state.files.formats import replacing
 from contentspider.state.ledger.database import is_in_use

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.sharing import open_models
 from contentspider.ground.errors import OverridesError
 from contentspider.ground.sites import SiteKeys
 from contentspider.state.stores.remote import RemoteError
+from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -16,7 +16,8 @@ from scrapy import signals
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
 from contentspider.ground.terminal import printable
-from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_of, state_folder
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_of
 from contentspider.state.history.takeover import UNCHANGED
 from contentspider.state.ledger.ledger import Ledger
 

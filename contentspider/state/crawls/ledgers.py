@@ -8,16 +8,17 @@ import logging
 import os
 import re
 import time
-from pathlib import Path
-
-from scrapy.exceptions import NotConfigured
-from scrapy.utils.project import data_path
+from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
+from contentspider.state.crawls.folder import state_folder
 from contentspider.state.history.history import SQLiteHistory
 from contentspider.state.ledger.database import PARTS, LedgerBusyError, is_in_use, remove
 from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
@@ -27,18 +28,8 @@ TEMPORARY = "temporary"
 HISTORIES = "history"
 # How often a crawl that is incomplete only for pages that cannot be read is gone on with.
 INCOMPLETE_RUNS = 2
-
-
-def state_folder(setting: str = "") -> Path:
-    """Return the folder of crawls' state: the *setting* ``CONTENTSPIDER_STATE_DIR``, else in the
-    project's data folder, else in ``.scrapy`` below the current folder.
-    """
-    if setting:
-        return Path(setting)
-    try:
-        return Path(data_path("contentspider"))
-    except NotConfigured:  # there are settings, but no scrapy.cfg in sight: under Scrapyd
-        return Path(".scrapy", "contentspider").resolve()
+# Ledgers of earlier crawls that are kept beside the current one.
+KEPT_CRAWLS = 3
 
 
 def crawl_ledger(name: str, state_dir: str = "") -> Path:
@@ -47,7 +38,7 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
     return state_folder(state_dir) / f"{safe}.sqlite"
 
 
-def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
+def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledger, bool]:
     """Return the ledger of a crawl, and whether it goes on with an unfinished one.
 
     An earlier crawl with which it does not go on is put aside.
