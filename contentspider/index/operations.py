@@ -14,7 +14,6 @@ from contentspider.index.engine import EngineError, connect, shown
 from contentspider.index.retries import Retries
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync
-from contentspider.state.history.documents import SQLiteDocuments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +41,8 @@ def opened(url: str, is_writer: bool, patience: float = 0.0) -> Iterator[tuple[E
 def _syncing(
     history: Path, url: str, limits: Limits, tell: Callable[[int, int], object]
 ) -> Iterator[Sync]:
+    from contentspider.state.history.documents import SQLiteDocuments  # searches do without
+
     with _alone(history), opened(url, True, limits.patience) as (engine, identity):
         documents = SQLiteDocuments(history)
         try:
@@ -96,6 +97,8 @@ def rebuild(
     Raises `EngineError` if the present one has documents of crawls that none of the histories is
     of: they would be lost (but not if `Limits.force` says so).
     """
+    from contentspider.state.history.documents import SQLiteDocuments
+
     reports = []
     engine = connect(url)
     with closing(engine):

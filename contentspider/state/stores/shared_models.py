@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from filelock import Timeout
 
-from contentspider.page.overrides import OVERRIDES
 from contentspider.site.models.folder import GENERATIONS, MANIFEST, write_atomically
 from contentspider.site.models.generations import KEPT_GENERATIONS
 from contentspider.state.crawls.folder import state_folder
@@ -137,6 +136,8 @@ class SharedModels(ModelStore):
             raise failed_before
 
     def _pull_overrides(self, site: str) -> None:
+        from contentspider.page.overrides import OVERRIDES
+
         found = self.objects.read(f"{site}/{OVERRIDES}")
         path = self.folder / site / OVERRIDES
         if found is None:
