@@ -81,8 +81,8 @@ def test_a_setting_that_cannot_work_is_named_with_what_would(
 
 def test_every_setting_is_checked() -> None:
     for setting in SETTINGS:
-        with pytest.raises(SettingError, match=setting.name):
-            CrawlOptions.from_settings(Settings({setting.name: object()}))
+        with pytest.raises(SettingError, match=setting.setting):
+            CrawlOptions.from_settings(Settings({setting.setting: object()}))
 
 
 def test_an_unknown_setting_is_refused_with_the_nearest_name() -> None:
