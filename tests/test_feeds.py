@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from contentspider.crawl.spider import feeds
 from contentspider.crawl.spider.feeds import MAX_FEEDS, MIN_NAMING, Feeds
-from contentspider.crawl.spider.spider import feeds
 from tests.conftest import run
 from tests.sites import article
 from tests.test_robots import paths

@@ -9,8 +9,8 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from parsel import Selector
 
+from contentspider.crawl.spider import duplicates, links, sitemaps, traps
 from contentspider.crawl.spider.links import page_links, remembering
-from contentspider.crawl.spider.spider import duplicates, links, sitemaps, traps
 from contentspider.ground import addresses
 
 PATTERNS = [

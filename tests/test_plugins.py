@@ -133,7 +133,7 @@ def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> N
 
 
 def test_a_source_that_a_package_adds_reads_own_texts(example: Path) -> None:
-    assert SOURCES.names() == ["wordpress", "feed", "index", "markdown", "archive"]
+    assert SOURCES.names() == ["wordpress", "feed", "index", "markdown", "version", "archive"]
     source = SOURCES.load("archive")()
     links = (("icon", "", "https://e.org/i"), ("archive", "", "https://e.org/texts.json"))
     (address,) = source.addresses(Announced("https://e.org/", links))

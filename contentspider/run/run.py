@@ -26,11 +26,7 @@ from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import SafeFormatter, printable
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
-from contentspider.run.summary import summary
-from contentspider.state.crawls.ending import Ending
-from contentspider.state.crawls.export import LinesToStdout, export_items
-from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger
+from contentspider.run.stdout import LinesToStdout
 from contentspider.state.crawls.outcome import Left, Outcome, decide
 from contentspider.state.files.formats import STDOUT, Output, replacing
 from contentspider.state.files.warc import check_warc

@@ -92,6 +92,8 @@ def read_head(root: _Element, url: str) -> Head:
             if len(linked) < MAX_HEAD_LINKS and 0 < len(href) <= MAX_URL_CHARS:
                 rel = " ".join((element.get("rel") or "").lower().split())
                 if rel not in UNTOLD:
+                    if (element.get("media") or "").strip().lower() == "print":
+                        rel += " print"
                     linked.append((rel[:MAX_TYPE_CHARS], kind[:MAX_TYPE_CHARS], href))
         elif not base and (href := element.get("href")):
             with suppress(ValueError):

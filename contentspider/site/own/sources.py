@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What a page's head says of what goes with it: its *links* (``rel`` and ``type`` in lower
-    case, and the absolute address), and its *generator*.
+    """What a page's head says of what goes with it: its *links* (``rel``, with ``print`` added
+    where that is their ``media``, and ``type`` in lower case, and the absolute address), and its
+    *generator*.
     """
 
     url: str
@@ -47,5 +48,6 @@ SOURCES: PlugIns[type[Source]] = PlugIns(
         "feed": "contentspider.site.own.readers.feeds:Feed",
         "index": "contentspider.site.own.readers.indexes:SearchIndex",
         "markdown": "contentspider.site.own.readers.alternates:Markdown",
+        "version": "contentspider.site.own.readers.versions:Version",
     },
 )

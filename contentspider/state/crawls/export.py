@@ -1,17 +1,11 @@
-"""The items of a crawl, from its ledger to files, and one by one to standard output."""
+"""Crawls by name, and the items of a crawl, from its ledger to files."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from itemadapter import ItemAdapter
-from scrapy import signals
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
@@ -23,8 +17,6 @@ from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from scrapy.crawler import Crawler
 
     from contentspider.state.files.formats import Output
 
@@ -96,24 +88,3 @@ def export_items(crawl: Path, outputs: list[Output]) -> int:
         return written
     finally:
         ledger.close()
-
-
-class LinesToStdout:
-    """Writes each item of a crawl to standard output when it comes out, a JSON line each; the crawl
-    is stopped if nobody reads them any more.
-    """
-
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        crawler.signals.connect(self.write, signal=signals.item_scraped)
-
-    def write(self, item: Any) -> None:
-        """Write an item."""
-        line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
-        try:
-            sys.stdout.write(line + "\n")
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # What Python flushes at its end has no reader either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            self._stopping = asyncio.get_running_loop().create_task(self._crawler.stop_async())

@@ -1,29 +1,24 @@
-"""The folder of crawls' state; apart from Scrapy, for which a search need not wait."""
+"""The folder of crawls' state; apart from their ledgers, for which a search need not wait."""
 
 from __future__ import annotations
 
-import os
+from configparser import ConfigParser
 from pathlib import Path
 
 
 def state_folder(setting: str = "") -> Path:
     """Return the folder of crawls' state: the *setting* ``CONTENTSPIDER_STATE_DIR``, else in the
     project's data folder, else in ``.scrapy`` below the current folder.
+
+    This is what Scrapy's ``data_path`` returns, without loading Scrapy.
     """
     if setting:
         return Path(setting)
     here = Path.cwd()
-    config = next(
-        (path for up in (here, *here.parents) if (path := up / "scrapy.cfg").exists()), None
-    )
-    if config and "datadir" not in config.read_text(encoding="utf-8", errors="replace"):
-        return config.parent / ".scrapy" / "contentspider"
-    if not config and "SCRAPY_SETTINGS_MODULE" not in os.environ:
-        return Path(".scrapy", "contentspider")
-    from scrapy.exceptions import NotConfigured
-    from scrapy.utils.project import data_path
-
-    try:
-        return Path(data_path("contentspider"))
-    except NotConfigured:  # there are settings, but no scrapy.cfg in sight: under Scrapyd
-        return Path(".scrapy", "contentspider").resolve()
+    for folder in (here, *here.parents):
+        if (project := folder / "scrapy.cfg").is_file():
+            config = ConfigParser()
+            config.read(project)
+            data = config.get("datadir", "default", fallback="") or folder / ".scrapy"
+            return Path(data, "contentspider")
+    return Path(".scrapy", "contentspider").resolve()
