@@ -27,6 +27,11 @@ from contentspider.ground.terminal import SafeFormatter, printable
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.stdout import LinesToStdout
+from contentspider.run.summary import summary
+from contentspider.state.crawls.ending import Ending
+from contentspider.state.crawls.export import export_items
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.crawls.outcome import Left, Outcome, decide
 from contentspider.state.files.formats import STDOUT, Output, replacing
 from contentspider.state.files.warc import check_warc
