@@ -2,31 +2,79 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
+from contentspider.crawl.options import (
+    DEFAULTS,
+    FILES,
+    MOST_USED,
+    PAGES,
+    REQUESTS,
+    RUNS,
+    SETTINGS,
+)
 
 from contentspider.cli import build_parser
 from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.settings.table import SETTINGS
+from contentspider.crawl.spider.spider import SiteSpider
+from contentspider.index.operations import opened
+from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from tests.conftest import ROOT
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-def test_every_setting_is_documented_with_its_default() -> None:
-    text = (ROOT / "docs" / "settings.md").read_text()
-    for setting in SETTINGS:
-        assert (
-            f"| `{setting.name}` | `{setting.default!r}` | {type(setting.default).__name__} |"
-            f" {setting.meaning} |" in text
-        )
+
+def settings_table() -> str:
+    """Return the table of docs/settings.md."""
+    lines = ["| setting | default | as a flag | what it does |", "|---|---|---|---|"]
+    for one in SETTINGS:
+        flag = f"`{one.flag}`" if one.group else ""
+        lines.append(f"| `{one.setting}` | `{one.default!r}` | {flag} | {one.help} |")
+    return "\n".join(lines)
+
+
+def flags_table() -> str:
+    """Return the table of flags in docs/commands.md."""
+    lines = ["| flag | in `sites.toml` | setting | meaning |", "|---|---|---|---|"]
+    for title in (MOST_USED, PAGES, FILES, REQUESTS, RUNS):
+        for one in (option for option in CRAWL_FLAGS if option.group == title):
+            flags = ", ".join(
+                f"`{flag} {one.metavar}`".replace(" `", "`") for flag in one.flags.split()
+            )
+            key, setting = (
+                f"`{name}`" if name else "" for name in (one.in_sites and one.key, one.setting)
+            )
+            lines.append(f"| {flags} | {key} | {setting} | {one.help} |")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("page", "table"), [("settings.md", settings_table()), ("commands.md", flags_table())]
+)
+def test_the_tables_of_options_are_those_of_the_code(page: str, table: str) -> None:
+    assert table in (ROOT / "docs" / page).read_text(), f"docs/{page} should have:\n{table}"
+
+
+def test_the_package_names_no_setting_that_is_not_there() -> None:
     used = {
         name
         for path in (ROOT / "contentspider").rglob("*.py")
         for name in re.findall(r"CONTENTSPIDER_[A-Z_]+", path.read_text())
     }
-    assert used == {setting.name for setting in SETTINGS}
+    assert used <= set(DEFAULTS)
+
+
+def test_the_spider_takes_the_arguments_of_the_table() -> None:
+    taken = inspect.signature(SiteSpider).parameters
+    assert {one.name: one.default or () for one in FLAGS if one.in_spider} == {
+        name: one.default or () for name, one in taken.items() if name not in ("url", "kwargs")
+    }
 
 
 def test_every_item_field_is_documented() -> None:
@@ -85,6 +133,24 @@ def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> No
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments", ["--help", "crawl --help", "models list", "search WORD --index sqlite:pages.db"]
+)
+def test_quick_commands_load_nothing_slow(arguments: str, tmp_path: Path) -> None:
+    with opened(f"sqlite:{tmp_path}/pages.db", is_writer=True):
+        pass
+    slow = ["scrapy", "twisted", "sklearn", "scipy", "numpy", "lxml", "tldextract"]
+    code = (
+        "import sys, atexit; from contentspider.cli import main; atexit.register(lambda:"
+        f" print('loaded:', [name for name in {slow!r} if name in sys.modules]));"
+        f" sys.exit(main({arguments.split()!r}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.endswith("loaded: []\n")
 
 
 def test_only_the_shell_imports_scrapy() -> None:

@@ -222,7 +222,7 @@ def test_saving_leaves_corrections_alone(store: ModelStore) -> None:
     assert (folder / OVERRIDES).read_text() == "drop = ['.ad']"
 
 
-def test_crawls_note_why_and_keep_what_the_setting_says(site: Site, tmp_path: Path) -> None:
+def test_crawls_note_why_they_learned(site: Site, tmp_path: Path) -> None:
     small_site(site, 6)
     name = site.url.removeprefix("http://").replace(":", "-")
     store = ModelStore(tmp_path / "models")
@@ -231,13 +231,13 @@ def test_crawls_note_why_and_keep_what_the_setting_says(site: Site, tmp_path: Pa
     assert (manifest["generation"], manifest["reason"], manifest["pages"]) == (1, "first", 6)
     prior = tmp_path / "prior.npz"
     prior.write_bytes(constant(3.0).dump())
-    other = ["-s", f"CONTENTSPIDER_PRIOR_FILE={prior}", "-s", "CONTENTSPIDER_KEEP_MODELS=1"]
+    other = ["-s", f"CONTENTSPIDER_PRIOR_FILE={prior}"]
     loaded = run("crawl", site.url, "--own-site", *other, cwd=tmp_path)
     said = f"its model was learned with another prior ({manifest['prior']}) than the present one"
     assert loaded.stderr.count(said) == 1
     again = run("crawl", site.url, "--own-site", "--relearn", *other, cwd=tmp_path)
     assert said not in again.stderr
-    assert store.generations(name).numbers() == [2]
+    assert store.generations(name).numbers() == [1, 2]
     manifest = read_manifest(store.folder / name)
     assert (manifest["reason"], manifest["prior"]) == ("relearn", constant(3.0).digest)
     now = run("crawl", site.url, "--own-site", *other, cwd=tmp_path)

@@ -5,13 +5,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from contentspider.crawl.options import DEFAULTS, SETTINGS, CrawlOptions
 from scrapy.settings import Settings
 
 from contentspider.crawl.addon import Addon
+from contentspider.crawl.option import SettingError
 from contentspider.crawl.progress import live_line
-from contentspider.crawl.settings.kinds import SettingError
-from contentspider.crawl.settings.options import CrawlOptions
-from contentspider.crawl.settings.table import DEFAULTS, SETTINGS
 from tests.conftest import run
 
 if TYPE_CHECKING:
@@ -52,16 +51,16 @@ def test_text_from_the_command_line_becomes_values() -> None:
         ("LEARN_PAGES", "abc", "a whole number from 1 on, such as 2000"),
         ("LEARN_PAGES", 0, "from 1 on"),
         ("LEARN_PAGES", 2.5, "a whole number"),
-        ("LEARN_SECS", "inf s", "a number from 1 on"),
-        ("MAX_BLOCKS", "-1", "from 1 on"),
-        ("KEEP_CRAWLS", -1, "from 0 on"),
+        ("OUTAGE_SECS", "inf s", "a number from 0 on"),
+        ("HISTORY_MB", "-1", "from 0 on"),
+        ("OWN_TEXTS", -1, "from 0 on"),
         ("PROGRESS_SECS", "nan", "from 0 on"),
         ("MONITOR_MIN_KEPT", 10, "from 0 to 1"),
-        ("RELEARN", "maybe", "True or False"),
+        ("RELEARN", "maybe", "true or false"),
         ("SITE_BY", "page", "use one of 'domain', 'host'"),
         ("LABELS", "best", "use one of 'votes'"),
         ("FEATURES", "slots,colour", "'colour'"),
-        ("FEATURES", 5, "a list of names"),
+        ("FEATURES", 5, "a list of texts"),
         ("ITEM_FIELDS", "{", "a JSON object"),
         ("ITEM_FIELDS", {"my.Item": "body"}, "{'content': 'body'}"),
         ("ITEM_FIELDS", {"my.Item": {"text": "body"}}, "its fields are url"),
@@ -82,8 +81,8 @@ def test_a_setting_that_cannot_work_is_named_with_what_would(
 
 def test_every_setting_is_checked() -> None:
     for setting in SETTINGS:
-        with pytest.raises(SettingError, match=setting.name):
-            CrawlOptions.from_settings(Settings({setting.name: object()}))
+        with pytest.raises(SettingError, match=setting.setting):
+            CrawlOptions.from_settings(Settings({setting.setting: object()}))
 
 
 def test_an_unknown_setting_is_refused_with_the_nearest_name() -> None:
@@ -120,9 +119,9 @@ def test_the_command_line_says_it_in_a_line(tmp_path: Path) -> None:
 
 def test_spidermon_that_is_missing_is_said_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = Settings({"EXTENSIONS": {"spidermon.contrib.scrapy.extensions.Spidermon": 500}})
-    monkeypatch.setattr("contentspider.crawl.settings.options.find_spec", lambda _: True)
+    monkeypatch.setattr("contentspider.crawl.options.find_spec", lambda _: True)
     CrawlOptions.from_settings(wanted)
-    monkeypatch.setattr("contentspider.crawl.settings.options.find_spec", lambda _: None)
+    monkeypatch.setattr("contentspider.crawl.options.find_spec", lambda _: None)
     with pytest.raises(SettingError, match=r"pip install 'contentspider\[monitors\]'"):
         CrawlOptions.from_settings(wanted)
 
@@ -135,7 +134,7 @@ def test_without_rich_progress_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -
 def test_intervals_that_cannot_be() -> None:
     durable = {"CONTENTSPIDER_DURABLE": True}
     for values, named in (
-        ({"CONTENTSPIDER_DUE": True}, "needs CONTENTSPIDER_DURABLE"),
+        ({"CONTENTSPIDER_DUE": True}, "needs the history, and so CONTENTSPIDER_DURABLE"),
         ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_HISTORY": False} | durable, "HISTORY=True"),
         ({"CONTENTSPIDER_MIN_INTERVAL": 40}, "MAX_INTERVAL=30"),
         ({"CONTENTSPIDER_MEAN_INTERVAL": 0}, "from 0.001 on"),

@@ -23,7 +23,7 @@ max_pages = 100
 own_site = true
 [defaults.settings]
 CONTENTSPIDER_OUTAGE_SECS = 60
-CONTENTSPIDER_KEEP_CRAWLS = 1
+CONTENTSPIDER_PASSAGES = 1
 
 [site."docs.example.org"]
 urls = ["docs.example.org", "https://user:secret@docs.example.org/x"]
@@ -78,19 +78,19 @@ def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
         *("host", ["/docs/*", r"re:/\d{4}/"]),
         ["*print=1*"],
     )
-    assert (options.max_pages, options.max_depth, options.no_sitemaps) == (0, 4, True)
+    assert (options.max_pages, options.max_depth, options.sitemaps) == (0, 4, False)
     assert (options.own_site, options.delay, options.concurrency) == (False, 1.5, 2)
     assert (options.contact, options.user_agent) == ("me@example.org", "-our bot")
     assert docs.interval == timedelta(hours=12)
     assert json.loads(json.dumps(docs.settings)) == {
         "CONTENTSPIDER_OUTAGE_SECS": 0,
-        "CONTENTSPIDER_KEEP_CRAWLS": 1,
+        "CONTENTSPIDER_PASSAGES": 1,
         "USER_AGENTS": ["a, b", "c"],
     }
     options = build_parser().parse_args(["crawl", *news.arguments])
     assert (options.name, options.urls) == ("news", ["https://example.com"])
     assert (options.output, options.max_pages) == (["out/news.jsonl"], 100)
-    assert (options.own_site, options.no_sitemaps) == (True, False)
+    assert (options.own_site, options.sitemaps) == (True, True)
     assert (news.interval, news.settings["CONTENTSPIDER_OUTAGE_SECS"]) == (timedelta(days=1), 60)
     said = set(WHOLE.replace("=", " ").replace("[defaults.settings]", "settings").split())
     assert said >= set(KEYS), "every key is in this test"
@@ -129,7 +129,7 @@ A = "[site.a]\nurls = 'example.org'\n"
         (A + "max_pages = '1'", "key 'max_pages': '1' cannot be used: give a whole number"),
         (A + "max_pages = true", "key 'max_pages': True cannot be used"),
         (A + "max_depth = -1", "key 'max_depth': -1 cannot be used"),
-        (A + "concurrency = 0", "key 'concurrency': 0 cannot be used: give a whole number of 1"),
+        (A + "concurrency = 0", "key 'concurrency': 0 cannot be used: give a whole number from 1"),
         (A + "delay = -0.5", "key 'delay': -0.5 cannot be used"),
         (A + "delay = nan", "key 'delay': nan cannot be used"),
         (A + "delay = true", "key 'delay': True cannot be used"),

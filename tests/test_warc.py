@@ -112,7 +112,7 @@ def test_a_missing_extra_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_crawl_keeps_what_was_fetched(site: Site, tmp_path: Path) -> None:
     small_site(site, 4)
-    crawl = ["crawl", "--own-site", site.url, "--warc", "out.warc.gz", "--cookie", "a=secret"]
+    crawl = ["crawl", "--own-site", site.url, "--warc", "out.warc.gz", "-H", "Cookie: a=secret"]
     run(*crawl, cwd=tmp_path)
     found = records(tmp_path / "out.warc.gz")
     pages = {uri: body for kind, uri, body in found if kind == "response"}

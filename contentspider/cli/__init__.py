@@ -10,9 +10,16 @@ import sys
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import changes, crawl, evaluate, extract, run
-from contentspider.cli.indexes import index, search, serve
-from contentspider.cli.sites import models, report, rules
+from contentspider.cli import (
+    changes,
+    crawl,
+    evaluate,
+    extract,
+    index,
+    models,
+    rules,
+    run,
+)
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter, printable
 
@@ -35,7 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for group in (
-        *(crawl, run, changes, index, search, serve, extract, report, models, rules),
+        *(crawl, run, changes, index, extract, models, rules),
         evaluate,
     ):
         group.add_to(commands)

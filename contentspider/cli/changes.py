@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from contentspider.cli.arguments import CRAWL_HELP, add_state_dir
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
-from contentspider.recrawl.changes import CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +41,8 @@ def add_to(commands: Commands) -> None:
     changes.add_argument(
         "--only",
         type=_kinds,
-        default=CHANGES,
         metavar="KINDS",
-        help=f"only these changes, with commas between: {', '.join(CHANGES)}",
+        help="only these changes, with commas between: new, changed, unchanged, gone, moved",
     )
     changes.add_argument(
         "-o", "--output", default="-", metavar="FILE", help="write to FILE (default: -, the screen)"
@@ -79,6 +77,8 @@ def _since(text: str) -> tuple[int, str]:
 
 
 def _kinds(text: str) -> tuple[str, ...]:
+    from contentspider.recrawl.changes import CHANGES
+
     kinds = tuple(part.strip() for part in text.split(","))
     if unknown := set(kinds) - set(CHANGES):
         raise argparse.ArgumentTypeError(
@@ -92,12 +92,12 @@ def _changes(options: argparse.Namespace) -> int:
     from contentspider.state.crawls.export import find_history
     from contentspider.state.history.history import History
 
-    path = find_history(options.crawl, options.state_dir or "")
+    path = find_history(options.crawl, options.state_dir)
     history = History(path, read_only=True)
 
     def records() -> Iterator[dict[str, Any]]:
         for record in history.changes(*options.since):
-            if record["change"] in options.only:
+            if not options.only or record["change"] in options.only:
                 yield record
 
     try:
@@ -123,7 +123,7 @@ def _diff(options: argparse.Namespace) -> int:
     from contentspider.state.crawls.export import find_history, histories
     from contentspider.state.history.history import History
 
-    state_dir = options.state_dir or ""
+    state_dir = options.state_dir
     paths = [find_history(options.crawl, state_dir)] if options.crawl else histories(state_dir)
     wanted = page_id(options.url)
     for path in paths:

@@ -1,4 +1,4 @@
-"""``contentspider extract``."""
+"""``contentspider extract`` and ``report``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import (
-    OUTPUT_HELP,
-    add_format,
     add_learning_options,
+    add_option,
+    add_state_dir,
     chosen_learning,
     folder,
     positive,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_to(commands: Commands) -> None:
-    """Add the command."""
+    """Add the commands."""
     extract = commands.add_parser(
         "extract",
         help="extract pages that you have",
@@ -42,14 +42,8 @@ def add_to(commands: Commands) -> None:
         metavar="PATH",
         help="folders of HTML files, or single files (files of one folder are one site)",
     )
-    extract.add_argument(
-        "-o",
-        "--output",
-        default=STDOUT,
-        metavar="FILE",
-        help=f"{OUTPUT_HELP}; default: JSON lines to standard output",
-    )
-    add_format(extract)
+    add_option(extract, "output", action="store", default=STDOUT)
+    add_option(extract, "format")
     add_learning_options(extract)
     extract.add_argument(
         "--models",
@@ -60,19 +54,38 @@ def add_to(commands: Commands) -> None:
             " that DIR is, in place of learning"
         ),
     )
-    extract.add_argument(
-        "--keep-teasers",
-        action="store_true",
-        help="keep the entries of listing pages in their content",
-    )
-    extract.add_argument(
-        "--passages",
-        type=positive,
-        default=0,
-        metavar="CHARS",
-        help="add the content in passages of at most CHARS characters, for retrieval",
-    )
+    add_option(extract, "keep_teasers")
+    add_option(extract, "passages", type=positive)
     extract.set_defaults(run=_extract)
+
+    report = commands.add_parser(
+        "report",
+        help="show in one HTML page what is kept and dropped",
+        description=(
+            "Write one self-contained HTML page: a site's clusters with scores and examples, and"
+            " what each page kept and lost."
+        ),
+    )
+    report.add_argument(
+        "source",
+        metavar="SITE_OR_CRAWL",
+        help=(
+            "a folder of a site's HTML files, a file of rendered pages, or a crawl's name or ledger"
+        ),
+    )
+    report.add_argument("--site", default="", help="which site of a crawl of several")
+    add_option(report, "models", type=folder)
+    report.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="where to write it (default: report.html)",
+    )
+    add_state_dir(report)
+    add_learning_options(report)
+    report.set_defaults(run=_report)
 
 
 def _extract(options: argparse.Namespace) -> int:
@@ -103,4 +116,23 @@ def _extract(options: argparse.Namespace) -> int:
         )
     where = "" if options.output == STDOUT else f" -> {options.output}"
     print(f"{written} pages{where}", file=sys.stderr)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from contentspider.report.render import write_crawl_report, write_report
+
+    source = Path(options.source)
+    if source.is_dir() or (source.is_file() and source.suffix != ".sqlite"):
+        pages = write_report(source, options.output, chosen_learning(options), options.models)
+    else:
+        from contentspider.state.crawls.export import find_crawl
+
+        pages = write_crawl_report(
+            find_crawl(options.source, options.state_dir),
+            options.models,
+            options.site,
+            options.output,
+        )
+    print(f"{pages} pages -> {options.output}", file=sys.stderr)
     return 0

@@ -6,10 +6,9 @@ import argparse
 import os
 from datetime import datetime, timezone
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import add_state_dir, positive
+from contentspider.cli.arguments import add_state_dir, exit_codes, positive
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.outcome import Outcome
 
@@ -33,16 +32,12 @@ MEANINGS = {
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    lines = [
-        fill(f"{outcome.value} {meaning}", 79, initial_indent="  ", subsequent_indent="    ")
-        for outcome, meaning in MEANINGS.items()
-    ]
     run = commands.add_parser(
         "run",
         help="crawl many sites, those that are due",
         description="Crawl the sites of a file, each in a process of its own. Unfinished crawls"
         " are gone on with.",
-        epilog="\n".join(["exit codes:", *lines]),
+        epilog=exit_codes(MEANINGS),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run.add_argument(

@@ -9,12 +9,11 @@ from contentspider.crawl.hold.bodies import BODIES_ORDER, BodiesMiddleware
 from contentspider.crawl.hold.holder import Holder, ItemPipelines
 from contentspider.crawl.hold.middleware import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.hold.pipeline import ContentPipeline
+from contentspider.crawl.options import DEFAULTS, CrawlOptions
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.scheduler import LedgerScheduler
-from contentspider.crawl.settings.options import CrawlOptions
-from contentspider.crawl.settings.table import DEFAULTS
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.settings.options import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.index.sync import Report
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class Indexing:
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._urls = [index_url(url, options.state_dir) for url in options.index]
-        self._limits = Limits(options.index_secs, options.max_gone_share, options.force)
+        self._limits = Limits(force=options.force)
         self._progress_secs = options.progress_secs
         self._stats = stats
 

@@ -12,7 +12,7 @@ except ImportError as error:
         "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
     ) from error
 
-from contentspider.crawl.settings.table import DEFAULTS
+from contentspider.crawl.options import DEFAULTS
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
 
 

@@ -11,7 +11,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
 from contentspider.crawl.engine import queue_length
-from contentspider.crawl.settings.options import CrawlOptions
+from contentspider.crawl.options import CrawlOptions
 
 if TYPE_CHECKING:
     from rich.live import Live

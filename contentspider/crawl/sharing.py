@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.settings.options import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.state.stores.models import ModelStore
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from contentspider.crawl.engine import end_at_start
-from contentspider.crawl.settings.options import CrawlOptions
+from contentspider.crawl.options import CrawlOptions
 from contentspider.ground import __version__
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.warc import Exchange, WarcFile

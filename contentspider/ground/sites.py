@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import tldextract
+if TYPE_CHECKING:
+    import tldextract
 
 SITE_BY = ("domain", "host")
 
 
 @cache
 def _extractor() -> tldextract.TLDExtract:
-    """Return the extractor with the list of public suffixes, read once a process."""
+    """Return what knows the public suffixes, read once a process."""
+    # It takes 70 ms to import, for which the command line's help need not wait.
+    import tldextract
+
     extractor = tldextract.TLDExtract(
         suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
     )

@@ -15,7 +15,6 @@ from contentspider.index.errors import EngineError
 from contentspider.index.retries import Retries
 from contentspider.index.schema import SchemaMismatchError
 from contentspider.index.sync import Sync
-from contentspider.state.history.entries import Entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,6 +42,8 @@ def opened(url: str, is_writer: bool, patience: float = 0.0) -> Iterator[tuple[E
 def _syncing(
     history: Path, url: str, limits: Limits, tell: Callable[[int, int], object]
 ) -> Iterator[Sync]:
+    from contentspider.state.history.entries import Entries  # searches do without
+
     with _alone(history), opened(url, True, limits.patience) as (engine, identity):
         documents = Entries(history)
         try:
@@ -97,6 +98,8 @@ def rebuild(
     Raises `EngineError` if the present one has documents of crawls that none of the histories is
     of: they would be lost (but not if `Limits.force` says so).
     """
+    from contentspider.state.history.entries import Entries
+
     reports = []
     engine = connect(url)
     with closing(engine):

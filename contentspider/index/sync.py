@@ -155,8 +155,7 @@ class Sync:
     def _refuse(self, number: int) -> NoReturn:
         raise GuardError(
             f"{self._url}: {number} documents of {self._crawl} would be deleted, a larger share"
-            f" than CONTENTSPIDER_MAX_GONE_SHARE={self._limits.max_gone_share:g}: none is. If they"
-            " are to go, say --force"
+            f" than {self._limits.max_gone_share:g}: none is. If they are to go, say --force"
         )
 
     def _may_delete(self, gone: int) -> bool:

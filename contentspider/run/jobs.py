@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import replacing
 from contentspider.run.schedule import AT_ONCE, standing
-from contentspider.state.crawls.ledgers import crawl_ledger, state_folder
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT, Outcome
 from contentspider.state.ledger.database import is_in_use
 

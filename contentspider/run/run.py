@@ -17,7 +17,7 @@ from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler
 
 from contentspider.crawl.hold.overrides import check_overrides
-from contentspider.crawl.settings.options import CrawlOptions
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.headers import ANONYMOUS
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.ground.atomic import replacing
@@ -26,11 +26,13 @@ from contentspider.ground.scope import crawl_name, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import SafeFormatter, printable
 from contentspider.run import project
+from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.stdout import LinesToStdout
 from contentspider.run.summary import summary
 from contentspider.state.crawls.ending import Ending
 from contentspider.state.crawls.export import export_items
-from contentspider.state.crawls.ledgers import crawl_ledger, state_folder
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.crawls.outcome import Left, Outcome, decide
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
@@ -53,18 +55,6 @@ OWN_SITE = {
     "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
 }
 DEFAULT_OUTPUT = "pages.jsonl"
-# Options that are a setting each, if they are given.
-OPTION_SETTINGS = {
-    "contact": "CONTENTSPIDER_CONTACT",
-    "user_agent": "USER_AGENT",
-    "delay": "DOWNLOAD_DELAY",
-    "timeout": "DOWNLOAD_TIMEOUT",
-    "log_file": "LOG_FILE",
-    "state_dir": "CONTENTSPIDER_STATE_DIR",
-    "history": "CONTENTSPIDER_HISTORY_URL",
-    "warc": "CONTENTSPIDER_WARC_FILE",
-    "index": "CONTENTSPIDER_INDEX",
-}
 
 
 def crawl_settings(options: argparse.Namespace) -> Settings:
@@ -76,26 +66,17 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
     settings = Settings()
     settings.setmodule(project, priority="project")
     feeds = [output for output in options.output if "://" in output]
+    files = [str(output.path) for output in local_outputs(options) if output.kind == "jsonl"]
     found: dict[str, Any] = {
-        "CONTENTSPIDER_MODELS_DIR": options.models,
-        "CONTENTSPIDER_RELEARN": options.relearn,
-        "CONTENTSPIDER_RESUME": options.resume,
-        "CONTENTSPIDER_ONLY": options.only,
-        "CONTENTSPIDER_FORCE": options.force,
-        "CONTENTSPIDER_DUE": options.due,
-        "CONTENTSPIDER_CRAWL": options.name,
-        "CONTENTSPIDER_OUTPUT_FILE": next(
-            (str(output.path) for output in local_outputs(options) if output.kind == "jsonl"), ""
-        ),
-        "CONTENTSPIDER_HEADERS": _headers(options),
+        "CONTENTSPIDER_OUTPUT_FILE": files[0] if files else "",
         "FEEDS": {feed: {"overwrite": not options.resume} for feed in feeds},
         "LOG_LEVEL": options.log_level,
     }
     if options.own_site:
         found |= OWN_SITE
-    for option, setting in OPTION_SETTINGS.items():
-        if (value := getattr(options, option)) is not None:
-            found[setting] = value
+    for option in CRAWL_FLAGS:
+        if option.setting and (value := getattr(options, option.key)) is not None:
+            found[option.setting] = dict(value) if isinstance(option.default, dict) else value
     if options.concurrency:
         found |= {
             "CONCURRENT_REQUESTS": max(options.concurrency, 16),
@@ -105,11 +86,6 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
     settings.setdict(found, priority="cmdline")
     settings.setdict(dict(options.set), priority="cmdline")
     return settings
-
-
-def _headers(options: argparse.Namespace) -> dict[str, str]:
-    cookies = "; ".join(options.cookie)
-    return dict(options.header) | ({"Cookie": cookies} if cookies else {})
 
 
 def local_outputs(options: argparse.Namespace) -> list[Output]:
@@ -173,22 +149,16 @@ def crawl(options: argparse.Namespace) -> int:
     addresses = start_addresses(options)
     outputs = local_outputs(options)
     settings = crawl_settings(options)
-    _check(settings)
-    if not settings["CONTENTSPIDER_CRAWL"]:
-        name = crawl_name(addresses, options.scope, options.include, options.exclude)
-        settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
-    check_overrides(addresses, CrawlOptions.from_settings(settings))
-    ledger = crawl_ledger(
-        settings["CONTENTSPIDER_CRAWL"], settings.get("CONTENTSPIDER_STATE_DIR", "")
-    )
+    chosen = _checked(settings)
+    name = chosen.crawl or crawl_name(addresses, options.scope, options.include, options.exclude)
+    settings.set("CONTENTSPIDER_CRAWL", name, priority="cmdline")
+    check_overrides(addresses, chosen)
+    ledger = crawl_ledger(name, chosen.state_dir)
     if is_in_use(ledger):
         raise LedgerBusyError(
             f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
             " this one another name (--name)"
         )
-    if options.proxy:
-        # Where Scrapy looks for it; what the environment excepts is meant for the user's own.
-        os.environ |= {"http_proxy": options.proxy, "https_proxy": options.proxy, "no_proxy": ""}
     gc.set_threshold(*GC_THRESHOLDS)
     process = AsyncCrawlerProcess(settings)
     _show_progress(settings)
@@ -200,12 +170,7 @@ def crawl(options: argparse.Namespace) -> int:
     process.crawl(
         crawler,
         url=" ".join(addresses),
-        max_pages=options.max_pages,
-        max_depth=options.max_depth,
-        sitemaps=not options.no_sitemaps,
-        scope=options.scope,
-        include=options.include,
-        exclude=options.exclude,
+        **{one.name: getattr(options, one.key) for one in FLAGS if one.in_spider},
     )
     if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
         sys.stderr.write(
@@ -219,11 +184,11 @@ def crawl(options: argparse.Namespace) -> int:
     stats = crawler.stats.get_stats()
     outcome, reasons = decide(stats, left)
     failures = getattr(crawler.spider, "failures", {})
-    for line in summary(stats, outcome, reasons, left, failures, options.output, options.models):
+    models = chosen.models_dir
+    for line in summary(stats, outcome, reasons, left, failures, options.output, models):
         sys.stderr.write(printable(line) + "\n")
     if ledger.is_file():
-        streamed = settings["CONTENTSPIDER_OUTPUT_FILE"]
-        later = [output for output in outputs if str(output.path) != streamed]
+        later = [output for output in outputs if str(output.path) != chosen.output_file]
         ending = Ending.from_stats(stats)
         wanted = [output for output in later if ending.may_replace(output.path.exists())]
         if not export_items(ledger, wanted) and any(output.path.exists() for output in later):
@@ -236,24 +201,22 @@ def crawl(options: argparse.Namespace) -> int:
     return outcome
 
 
-def _check(settings: Settings) -> None:
-    """Raise an error that names the first setting or folder which cannot work."""
-    try:
-        CrawlOptions.from_settings(settings)
-    except ValueError as error:
-        raise ContentSpiderError(str(error)) from error
-    if not settings.getbool("CONTENTSPIDER_ENABLED", True) or not settings.getbool(
-        "CONTENTSPIDER_DURABLE"
-    ):
+def _checked(settings: Settings) -> CrawlOptions:
+    """Return the options; raises an error that names the first setting or folder that cannot
+    work.
+    """
+    chosen = CrawlOptions.from_settings(settings)
+    if not chosen.enabled or not chosen.durable:
         raise ContentSpiderError(
             "contentspider crawl needs CONTENTSPIDER_ENABLED and CONTENTSPIDER_DURABLE to be True;"
             " scrapy crawl site does without the latter"
         )
-    if warc := settings.get("CONTENTSPIDER_WARC_FILE"):
-        check_warc(Path(warc))
-    if not is_url(settings["CONTENTSPIDER_MODELS_DIR"]):
-        _check_folder("--models", Path(settings["CONTENTSPIDER_MODELS_DIR"]))
-    _check_folder("--state-dir", state_folder(settings.get("CONTENTSPIDER_STATE_DIR", "")))
+    if chosen.warc_file:
+        check_warc(Path(chosen.warc_file))
+    if not is_url(chosen.models_dir):
+        _check_folder("--models", Path(chosen.models_dir))
+    _check_folder("--state-dir", state_folder(chosen.state_dir))
+    return chosen
 
 
 def _check_folder(option: str, folder: Path) -> None:

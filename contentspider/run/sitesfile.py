@@ -7,19 +7,21 @@ import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from scrapy.settings import Settings
 
-from contentspider.crawl.settings.options import CrawlOptions
+from contentspider.crawl.option import Option
+from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.patterns import compile_pattern
-from contentspider.ground.scope import SCOPES, with_scheme
+from contentspider.ground.scope import with_scheme
 from contentspider.index.engine import connect
 from contentspider.run import project
+from contentspider.run.flags import BY_KEY, CRAWL_FLAGS
 from contentspider.run.run import is_address
 from contentspider.state.crawls.default_index import index_url
-from contentspider.state.files.formats import PAGE_KINDS, STDOUT, Output
+from contentspider.state.files.formats import STDOUT, Output
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,6 +38,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 # Stands for the site's name in outputs, so that [defaults] can say where all sites' items go.
 SITE_MARK = "{site}"
 DEFAULT_OUTPUT = f"{SITE_MARK}.jsonl"
+TEXTS = Option("urls", [], "")
 # What the run itself decides for each crawl.
 DECIDED = ("CONTENTSPIDER_CRAWL", "CONTENTSPIDER_RESUME", "CONTENTSPIDER_STATE_DIR", "LOG_FILE")
 
@@ -57,77 +60,14 @@ class PlannedSite:
     interval: timedelta | None
 
 
-class Key(NamedTuple):
-    """A key of a site: how its value is read, and its option of ``contentspider crawl``.
-
-    What reads a value returns it, and raises `SitesFileError`, which says what would do. A flag's
-    option is given if the value is *given_if*.
-    """
-
-    read: Callable[[Any], Any]
-    option: str = ""
-    given_if: bool = True
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise SitesFileError("give text in quotes")
-    return value
-
-
-def _texts(value: Any) -> list[str]:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
-        raise SitesFileError("give a list of texts")
-    return texts
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise SitesFileError("give true or false")
-    return value
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise SitesFileError("give a whole number of 0 or more")
-    return value
-
-
-def _positive(value: Any) -> int:
-    if value == 0 or _count(value) < 1:
-        raise SitesFileError("give a whole number of 1 or more")
-    return int(value)
-
-
-def _seconds(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise SitesFileError("give a number of seconds")
-    if not 0 <= value < float("inf"):
-        raise SitesFileError("give a number of seconds of 0 or more")
-    return value
-
-
 def _urls(value: Any) -> list[str]:
-    found = [with_scheme(url) for url in _texts(value)]
+    found = [with_scheme(url) for url in TEXTS.read(value, strict=True)]
     if not found:
         raise SitesFileError("give one address or more")
     for url in found:
         if not is_address(url):
             raise SitesFileError(f"{url!r} is no address of a website")
     return found
-
-
-def _patterns(value: Any) -> list[str]:
-    for pattern in _texts(value):
-        compile_pattern(pattern)
-    return _texts(value)
-
-
-def _indexes(value: Any) -> list[str]:
-    for url in _texts(value):
-        connect(index_url(url))
-    return _texts(value)
 
 
 def _interval(value: Any) -> timedelta:
@@ -139,15 +79,6 @@ def _interval(value: Any) -> timedelta:
     if not found:
         raise SitesFileError('give a time such as "12h" or "1d" (s, m, h, d, w)')
     return found
-
-
-def _one_of(choices: Iterable[str]) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        if value not in choices:
-            raise SitesFileError(f"use one of {', '.join(map(repr, choices))}")
-        return str(value)
-
-    return read
 
 
 def _settings(value: Any) -> dict[str, Any]:
@@ -173,28 +104,13 @@ def _is_json(value: Any) -> bool:
     return isinstance(value, (str, int, float))
 
 
-KEYS = {
-    "urls": Key(_urls),
-    "interval": Key(_interval),
-    "output": Key(_texts),
-    "format": Key(_one_of(PAGE_KINDS), "--format"),
-    "only": Key(_one_of(["changed"]), "--only"),
-    "due": Key(_flag, "--due"),
-    "models": Key(_text, "--models"),
-    "history": Key(_text, "--history"),
-    "index": Key(_indexes, "--index"),
-    "scope": Key(_one_of(SCOPES), "--scope"),
-    "include": Key(_patterns, "--include"),
-    "exclude": Key(_patterns, "--exclude"),
-    "max_pages": Key(_count, "--max-pages"),
-    "max_depth": Key(_count, "--max-depth"),
-    "sitemaps": Key(_flag, "--no-sitemaps", given_if=False),
-    "own_site": Key(_flag, "--own-site"),
-    "delay": Key(_seconds, "--delay"),
-    "concurrency": Key(_positive, "--concurrency"),
-    "contact": Key(_text, "--contact"),
-    "user_agent": Key(_text, "--user-agent"),
-    "settings": Key(_settings),
+# How the values of a site's keys are read; those that are flags of the crawl, as these are.
+KEYS: dict[str, Callable[[Any], Any]] = {
+    "urls": _urls,
+    "interval": _interval,
+    "output": partial(BY_KEY["output"].read, strict=True),
+    **{option.key: partial(option.read, strict=True) for option in CRAWL_FLAGS if option.in_sites},
+    "settings": _settings,
 }
 
 
@@ -263,7 +179,7 @@ def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> Plann
         raise SitesFileError(f"{where}, key 'output': {error}") from error
     arguments = [f"--name={name}", *(f"--output={output}" for output in outputs)]
     for key, value in values.items():
-        arguments += _options(KEYS[key], value)
+        arguments += _flags(key, value)
     return PlannedSite(
         name,
         (*arguments, *values["urls"]),
@@ -277,15 +193,18 @@ def _read(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a table's keys; raises an error that says *where* the first is wrong."""
     found = {}
     for name, value in table.items():
-        key = KEYS.get(name)
-        if key is None:
+        read = KEYS.get(name)
+        if read is None:
             near = get_close_matches(name, KEYS, 1, cutoff=0)[0]
             quote = "; a name with dots needs quotes" if isinstance(value, dict) else ""
             raise SitesFileError(
                 f"{where}: there is no key {name!r}; did you mean {near!r}?{quote}"
             )
         try:
-            found[name] = key.read(value)
+            found[name] = read(value)
+            if name == "index":
+                for url in found[name]:
+                    connect(index_url(url))
         except ContentSpiderError as error:
             shown = "" if name in ("urls", "settings") else f"{value!r} cannot be used: "
             raise SitesFileError(f"{where}, key {name!r}: {shown}{error}") from error
@@ -300,9 +219,11 @@ def _check_outputs(outputs: Iterable[str]) -> None:
             Output.parse(output)
 
 
-def _options(key: Key, value: Any) -> list[str]:
-    if not key.option:
+def _flags(key: str, value: Any) -> list[str]:
+    """Return the arguments of ``contentspider crawl`` that a key's value is."""
+    option = BY_KEY.get(key)
+    if option is None or not option.in_sites:
         return []
     if isinstance(value, bool):
-        return [key.option] if value is key.given_if else []
-    return [f"{key.option}={entry}" for entry in (value if isinstance(value, list) else [value])]
+        return [] if value == option.default else [option.flag]
+    return [f"{option.flag}={entry}" for entry in (value if isinstance(value, list) else [value])]

@@ -16,8 +16,8 @@ from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.hold.learners import Learners, note_quality
 from contentspider.crawl.hold.overrides import CrawlOverrides
 from contentspider.crawl.hold.sources import ItemSources, SiteState, Source
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.settings.options import CrawlOptions
 from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.judge.prior import Prior

@@ -13,19 +13,22 @@ from scrapy.utils.asyncio import run_in_thread
 from contentspider.crawl.hold.learning import LearningTimeoutError, learn_apart
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.site.models.generations import DRIFT
-from contentspider.state.crawls.models import open_models
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
+from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.hold.learning import Learned
     from contentspider.crawl.hold.sources import SiteState
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.crawl.settings.options import CrawlOptions
     from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)
+
+# Learning takes 2 to 3 seconds; after so many the site's items pass unfiltered.
+LEARN_SECS = 300.0
 
 
 def note_quality(model: SiteModel, key: str, stats: StatsCollector, least: float) -> None:
@@ -53,7 +56,7 @@ class Learners:
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._options = options
         self._stats = stats
-        self.store = open_models(options.models_dir, options.state_dir, options.keep_models)
+        self.store = open_models(options.models_dir, options.state_dir)
         # A learner takes one core, and the crawl wants one, too.
         self._free = asyncio.Semaphore(max(1, (os.cpu_count() or 1) // 2))
 
@@ -77,7 +80,7 @@ class Learners:
                         path,
                         state.key,
                         self._options.learning,
-                        self._options.learn_secs,
+                        LEARN_SECS,
                         self.store.folder / state.key if compare else None,
                     )
             except (NotEnoughTextError, LearningTimeoutError):

@@ -79,9 +79,7 @@ def learn_apart(
     try:
         code, written, said = _run(json.dumps(task), seconds)
     except subprocess.TimeoutExpired:
-        raise LearningTimeoutError(
-            f"it took longer than {seconds:g} seconds; CONTENTSPIDER_LEARN_SECS allows more"
-        ) from None
+        raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
     except OSError as error:
         raise LearningError(f"its process could not be run: {error}") from error
     if code == NOT_ENOUGH_TEXT:

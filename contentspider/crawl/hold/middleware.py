@@ -22,16 +22,16 @@ from contentspider.crawl.hold.bodies import THREAD_BYTES
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.overrides import CrawlOverrides
 from contentspider.crawl.hold.sources import Source
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.visit_log import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
     ORPHAN_META_KEY,
 )
-from contentspider.crawl.settings.options import CrawlOptions
-from contentspider.page.blocks import new_walker
+from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
-from contentspider.state.crawls.models import open_models
+from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -63,7 +63,6 @@ class BlocksMiddleware:
         self.crawler = crawler
         self.stats = crawler.stats
         self.attributes = options.learning.needs_attributes
-        self.max_blocks = options.max_blocks
         self.walker = new_walker()
         self.holder = crawler.get_extension(Holder)
         if self.holder is not None:
@@ -102,10 +101,9 @@ class BlocksMiddleware:
             if page.content.truncated:
                 self.stats.inc_value("contentspider/pages/truncated")
                 logger.warning(
-                    "%s has more than CONTENTSPIDER_MAX_BLOCKS=%d blocks of text; the rest is left"
-                    " out. Raise the setting to read all of it",
+                    "%s has more than %d blocks of text; the rest is left out",
                     response.url,
-                    self.max_blocks,
+                    MAX_BLOCKS,
                 )
         return response
 
@@ -118,7 +116,7 @@ class BlocksMiddleware:
                 root,
                 response.url,
                 self.attributes,
-                self.max_blocks,
+                MAX_BLOCKS,
                 self.walker,
                 self.overrides.of(response.url),
             )

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import OverridesError
 from contentspider.ground.sites import SiteKeys
-from contentspider.state.crawls.models import open_models
 from contentspider.state.stores.remote import RemoteError
+from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scrapy.statscollectors import StatsCollector
 
-    from contentspider.crawl.settings.options import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.page.input.overrides import Overrides
     from contentspider.state.stores.models import ModelStore
 

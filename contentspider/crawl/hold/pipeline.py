@@ -13,8 +13,8 @@ from contentspider.crawl.hold.binding import Unbound
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.hold.sources import SiteState, Source
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.recorder import Passing, UnchangedItem, passing
-from contentspider.crawl.settings.options import CrawlOptions
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.site.models.counts import outline
 from contentspider.site.models.record import add_own_text, page_fields

@@ -112,7 +112,7 @@ class Keeper(CrawlState):
         if not self.is_durable:
             return open_temporary(path)
         try:
-            ledger, self.is_resumed = open_crawl(path, options.resume, options.keep_crawls)
+            ledger, self.is_resumed = open_crawl(path, options.resume)
         except LedgerBusyError as error:
             # Scrapyd's jobs of one spider may run at a time: nobody was asked for a name.
             job = getattr(spider, "_job", "")
@@ -120,7 +120,7 @@ class Keeper(CrawlState):
                 raise
             path = crawl_ledger(f"{name}-{job}", options.state_dir)
             logger.warning("%s; this job has %s", error, path)
-            ledger, self.is_resumed = open_crawl(path, options.resume, options.keep_crawls)
+            ledger, self.is_resumed = open_crawl(path, options.resume)
         return ledger
 
     def opened(self, spider: Spider) -> None:

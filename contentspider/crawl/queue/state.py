@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
-from contentspider.crawl.settings.options import CrawlOptions
+from contentspider.crawl.options import CrawlOptions
 from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from scrapy.http import HtmlResponse
 
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.lastmods import CHECKED_EACH
@@ -18,7 +19,6 @@ from contentspider.crawl.revisits.visit_log import (
     CONDITIONAL_META_KEY,
     NOT_MODIFIED,
 )
-from contentspider.crawl.settings.options import CrawlOptions
 
 if TYPE_CHECKING:
     from scrapy import Request

@@ -12,7 +12,7 @@ from contentspider.ground.times import days_between, now
 from contentspider.recrawl.intervals import Bounds, intervals
 
 if TYPE_CHECKING:
-    from contentspider.crawl.settings.options import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.state.history.history import History
 
 

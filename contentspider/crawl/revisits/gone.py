@@ -17,7 +17,7 @@ from contentspider.site.models.record import page_id
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
 
 if TYPE_CHECKING:
-    from contentspider.crawl.settings.options import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.state.crawls.ending import Ending
     from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage
@@ -35,6 +35,10 @@ WITHDRAWN = ("noindex",)
 MAX_HOPS = 10
 # So few pages may go at once, whatever their share of the site.
 FEW = 5
+# If a larger share of the known pages would be gone, none is; without --force.
+MAX_GONE_SHARE = 0.3
+# A crawl is complete if no larger share of its pages could not be read.
+MAX_ERROR_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class Losses:
             and not options.due
             and not ending.queued
             and not ending.held
-            and errors <= options.max_error_share
+            and errors <= MAX_ERROR_SHARE
         )
         is_over = ending.word in (FINISHED, INCOMPLETE)
         self._unseen = (
@@ -175,12 +179,12 @@ class Losses:
 
     def _say_refused(self, lost: list[tuple[KnownPage, str]]) -> None:
         logger.error(
-            "%d of the %d known pages would be gone (more than CONTENTSPIDER_MAX_GONE_SHARE=%g):"
-            " none is taken to be. If the site has lost them, crawl with --force"
+            "%d of the %d known pages would be gone (a larger share than %g): none is taken"
+            " to be. If the site has lost them, crawl with --force"
             " (CONTENTSPIDER_FORCE). Such as %s (%s)",
             len(lost),
             self._live,
-            self._options.max_gone_share,
+            MAX_GONE_SHARE,
             lost[0][0].url,
             lost[0][1],
         )
@@ -188,4 +192,4 @@ class Losses:
     def _is_suspicious(self, lost: int) -> bool:
         if self._options.force or lost <= FEW:
             return False
-        return lost > self._options.max_gone_share * self._live
+        return lost > MAX_GONE_SHARE * self._live

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from contentspider.crawl.hold.sources import SiteState
-    from contentspider.crawl.settings.options import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
     from contentspider.state.ledger.visits import Seen

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from contentspider.crawl.hold.sources import SiteState
-    from contentspider.crawl.settings.options import CrawlOptions
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.page.input.page import Page
     from contentspider.state.crawls.ending import Ending
     from contentspider.state.history.history import History

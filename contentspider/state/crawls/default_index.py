@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from contentspider.state.crawls.folder import state_folder
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -31,8 +33,5 @@ def has_default(state_dir: str = "") -> bool:
 
 
 def _places(state_dir: str) -> dict[str, Path]:
-    # It imports Scrapy, which a command's help should not wait for.
-    from contentspider.state.crawls.ledgers import state_folder
-
     folder = state_folder(state_dir) / FOLDER
     return {"tantivy": folder / "tantivy", "sqlite": folder / "pages.db"}

@@ -11,7 +11,8 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
 from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_of, state_folder
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_of
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import logging
 import os
 import re
 import time
-from configparser import ConfigParser
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
+from contentspider.state.crawls.folder import state_folder
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import (
     PARTS,
@@ -21,6 +21,9 @@ from contentspider.state.ledger.database import (
 )
 from contentspider.state.ledger.ledger import Ledger
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 logger = logging.getLogger(__name__)
 
 # The folder of ledgers that only one process uses.
@@ -29,24 +32,8 @@ TEMPORARY = "temporary"
 HISTORIES = "history"
 # So many runs of a crawl that only lacks unreadable pages; then it starts over.
 INCOMPLETE_RUNS = 2
-
-
-def state_folder(setting: str = "") -> Path:
-    """Return the folder of crawls' state: the *setting* ``CONTENTSPIDER_STATE_DIR``, else in the
-    project's data folder, else in ``.scrapy`` below the current folder.
-
-    This is what Scrapy's ``data_path`` returns, without loading Scrapy.
-    """
-    if setting:
-        return Path(setting)
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (project := folder / "scrapy.cfg").is_file():
-            config = ConfigParser()
-            config.read(project)
-            data = config.get("datadir", "default", fallback="") or folder / ".scrapy"
-            return Path(data, "contentspider")
-    return Path(".scrapy", "contentspider").resolve()
+# Ledgers of earlier crawls that are kept beside the current one.
+KEPT_CRAWLS = 3
 
 
 def crawl_ledger(name: str, state_dir: str = "") -> Path:
@@ -55,7 +42,7 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
     return state_folder(state_dir) / f"{safe}.sqlite"
 
 
-def open_crawl(path: Path, resume: bool, keep: int) -> tuple[Ledger, bool]:
+def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledger, bool]:
     """Return the ledger of a crawl, and whether it resumes an unfinished one.
 
     The ledger of an earlier crawl that is not resumed is archived.

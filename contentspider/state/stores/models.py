@@ -6,13 +6,14 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.page.input.overrides import Overrides
 from contentspider.site.models.folder import MANIFEST, read_model
 from contentspider.site.models.generations import KEPT_GENERATIONS, ROLLBACK, Generations
-from contentspider.site.models.model import SiteModel
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from contentspider.page.input.overrides import Overrides
+    from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)
 
@@ -72,6 +73,8 @@ class ModelStore:
         """Return the model of a site, of its present generation or another; raises
         FileNotFoundError if it is not there, `StateError` if it cannot be read or is damaged.
         """
+        from contentspider.site.models.model import SiteModel  # a list of sites needs no numpy
+
         generations = self.generations(site)
         return SiteModel.load(generations.path(generation) if generation else generations.folder)
 
@@ -81,6 +84,8 @@ class ModelStore:
 
         Raises `ContentSpiderError` if it is not there, and `StateError` if it cannot be used.
         """
+        from contentspider.site.models.model import SiteModel
+
         generations = self.generations(site)
         wanted = generation or generations.before()
         if not wanted:
@@ -108,4 +113,6 @@ class ModelStore:
         """Return people's corrections of a site, None if there are none; raises `OverridesError`
         if they cannot be used.
         """
+        from contentspider.page.input.overrides import Overrides
+
         return Overrides.load(self.folder / site)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import Timeout
@@ -12,13 +14,12 @@ from contentspider.ground.atomic import write_atomically
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.site.models.folder import GENERATIONS, MANIFEST
 from contentspider.site.models.generations import KEPT_GENERATIONS
+from contentspider.state.crawls.folder import state_folder
 from contentspider.state.stores.models import ModelStore
-from contentspider.state.stores.remote import RemoteError
+from contentspider.state.stores.remote import RemoteError, is_url, open_objects
 from contentspider.state.stores.shared import SharedFiles
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from contentspider.page.input.overrides import Overrides
     from contentspider.site.models.generations import Generations
     from contentspider.site.models.model import SiteModel
@@ -26,9 +27,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Copies of what is in stores, a folder a store, in the folder of crawls' state.
+COPIES = "shared"
 POINTER = "model.json"
 # The manifest of the present generation last: a reader sees the old one or the new one.
 PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)
+
+
+def open_models(models: str, state_dir: str = "") -> ModelStore:
+    """Return the models in a folder, or in a store on an fsspec URL, which is not asked yet.
+
+    Raises `RemoteError` if the store cannot be opened.
+    """
+    if not is_url(models):
+        return ModelStore(Path(models))
+    copy = sha256(models.encode()).hexdigest()[:12]
+    return SharedModels(open_objects(models), state_folder(state_dir) / COPIES / copy)
 
 
 class SharedModels(ModelStore):
@@ -124,6 +138,7 @@ class SharedModels(ModelStore):
             raise failed_before
 
     def _pull_overrides(self, site: str) -> None:
+
         found = self.objects.read(f"{site}/{OVERRIDES}")
         path = self.folder / site / OVERRIDES
         if found is None:

@@ -7,8 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import positive, share
-from contentspider.cli.sites.known import add_models, add_source, known_site, model_for
+from contentspider.cli.arguments import (
+    add_models,
+    add_source,
+    known_site,
+    model_for,
+    positive,
+    share,
+)
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import add_state_dir, not_negative, positive
-from contentspider.cli.sites.known import kept_pages
+from contentspider.cli.arguments import (
+    add_option,
+    add_state_dir,
+    kept_pages,
+    not_negative,
+    positive,
+)
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.ground.terminal import printable
 
@@ -30,12 +35,7 @@ def add_to(commands: Commands) -> None:
             " the last stay."
         ),
     )
-    models.add_argument(
-        "--models",
-        default="models",
-        metavar="DIR",
-        help="the models' folder (default: models), or a store that machines share (s3://...)",
-    )
+    add_option(models, "models")
     actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser(
         "list", help="list the sites that have a model, or the generations of a site's"
@@ -111,10 +111,9 @@ def _add_most(parser: argparse.ArgumentParser) -> None:
 
 
 def _models(options: argparse.Namespace) -> int:
-    from contentspider.state.crawls.models import open_models
-    from contentspider.state.stores.shared_models import SharedModels
+    from contentspider.state.stores.shared_models import SharedModels, open_models
 
-    store = open_models(options.models, options.state_dir or "")
+    store = open_models(options.models, options.state_dir)
     options.act(store, options)
     if isinstance(store, SharedModels):
         for error in store.send():
@@ -147,7 +146,9 @@ def _list(store: ModelStore, options: argparse.Namespace) -> None:
         return
     generations = store.generations(options.site)
     if not generations.numbers():
-        _read(store, options.site)  # raises an error that says what there is
+        model = _read(store, options.site)
+        print(f"*    model {model.version}, {model.pages} pages, of an earlier version")
+        return
     present = generations.present()
     print(f"  {'':>4}  {'model':12}  {'learned at':25}  {'pages':>5}  why")
     for number in generations.numbers():
@@ -187,7 +188,7 @@ def _show(store: ModelStore, options: argparse.Namespace) -> None:
             " crawl with --relearn to learn the site anew, or say with --prior which your crawls"
             " use"
         )
-    lines += _corrections(store, options.site, options.state_dir or "")
+    lines += _corrections(store, options.site, options.state_dir)
     for title, chosen in (
         ("content", [slot for slot in model.summary if slot.is_content]),
         ("noise", [slot for slot in model.summary if not slot.is_content]),
@@ -200,7 +201,7 @@ def _explain(store: ModelStore, options: argparse.Namespace) -> None:
     from contentspider.site.rules.explanation import explain_model
 
     model = _read(store, options.site, options.generation)
-    found = explain_model(model, kept_pages(options.site, options.state_dir or ""))
+    found = explain_model(model, kept_pages(options.site, options.state_dir))
     of = f"{found.pages} pages of its crawl" if found.pages else "its manifest"
     agreement = f"this says of {found.agreement:.1%} of the words what the model decides:"
     lines = [f"{model.site}: model {model.version}; on {of} {agreement}"]

@@ -1,1 +1,0 @@
-"""Commands on search indexes."""

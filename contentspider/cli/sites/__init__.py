@@ -1,1 +1,0 @@
-"""Commands on what was learned of sites: models, rules, reports."""
