@@ -187,7 +187,7 @@ def test_a_crawl_of_a_path_stays_below_it_and_is_found_again(site: Site, tmp_pat
     assert done.returncode == Outcome.ERROR
     assert done.stderr.count(name_of(site) + "-") == 2, "which of the two is meant?"
     done = run("crawl", site.url, "--scope", "planet", cwd=tmp_path, check=False)
-    assert "the scope 'planet' is unknown; use one of 'domain'" in done.stderr
+    assert "--scope: 'planet' cannot be used: use one of 'domain'" in done.stderr
 
 
 def test_pages_go_to_files_of_their_own_and_to_text(site: Site, tmp_path: Path) -> None:
@@ -298,10 +298,14 @@ def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
         (["crawl"], 1, "no address to start from; give one"),
         (["crawl", "--index", "http://e.org"], 1, "--index took http://e.org: give it before"),
         (["crawl", "example.org", "-i", "none.txt"], 1, "-i none.txt cannot be read"),
-        (["crawl", "example.org", "-H", "no header"], 2, "is not NAME:VALUE"),
+        (
+            ["crawl", "example.org", "-H", "no header"],
+            2,
+            "cannot be used: give NAME:VALUE",
+        ),
         (["crawl", "example.org", "-H", "a:b\nc:d"], 2, "is more than a line"),
-        (["crawl", "example.org", "--delay", "-1"], 2, "is not a number of seconds"),
-        (["crawl", "example.org", "--concurrency", "0"], 2, "is not a number of 1 or more"),
+        (["crawl", "example.org", "--delay", "-1"], 2, "give a number from 0 to 86400"),
+        (["crawl", "example.org", "--concurrency", "0"], 2, "give a whole number from 1 on"),
         (["crawl", "example.org", "--models", "file"], 1, "cannot be written"),
         (["crawl", "example.org", "-o", "folder.csv"], 1, "it is a folder"),
         (["crawl", "exa mple.org"], 1, "is no address of a website"),

@@ -9,6 +9,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
+from contentspider.cli import build_parser
+from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.options import (
     DEFAULTS,
     FILES,
@@ -18,9 +21,6 @@ from contentspider.crawl.options import (
     RUNS,
     SETTINGS,
 )
-
-from contentspider.cli import build_parser
-from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.index.operations import opened
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
@@ -141,7 +141,7 @@ def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> No
 def test_quick_commands_load_nothing_slow(arguments: str, tmp_path: Path) -> None:
     with opened(f"sqlite:{tmp_path}/pages.db", is_writer=True):
         pass
-    slow = ["scrapy", "twisted", "sklearn", "scipy", "numpy", "lxml", "tldextract"]
+    slow = ["scrapy", "twisted", "sklearn", "scipy", "numpy", "tldextract"]
     code = (
         "import sys, atexit; from contentspider.cli import main; atexit.register(lambda:"
         f" print('loaded:', [name for name in {slow!r} if name in sys.modules]));"

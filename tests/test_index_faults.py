@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KILLS = 10
 PAGES = 400
 # Seconds after which a process that brings changes in is in the midst of it, or about to end.
-MOMENTS = (0.4, 1.6)
+MOMENTS = (0.15, 0.9)
 
 
 def sync(crawls: Crawls, url: str) -> subprocess.Popen[str]:

@@ -80,7 +80,8 @@ FLAGS = (
     ),
     Option(
         "concurrency", 4, "Requests to a host at a time, at most (default: 4).",
-        minimum=1, flags="--concurrency", metavar="N", group=REQUESTS, in_sites=True,
+        minimum=1, setting="CONCURRENT_REQUESTS_PER_DOMAIN", flags="--concurrency", metavar="N",
+        group=REQUESTS, in_sites=True,
     ),
     Option(
         "user_agent", "", "What the crawler calls itself.",
