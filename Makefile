@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BUILT_FROM := pyproject.toml setup.py research/pyproject.toml $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
 	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 
-.PHONY: crawl test quality kills minimum lint docs bench clean
+.PHONY: crawl test quality kills nightly minimum lint docs bench clean
 
 crawl: $(VENV)/.installed
 ifdef URL
@@ -26,6 +26,10 @@ kills: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --all-kills tests/test_durability.py tests/test_outage.py \
 		tests/test_recrawls_killed.py tests/test_index_faults.py \
 		tests/test_index_crawls_killed.py
+
+# The whole of the tests, with all that CI takes a sample of.
+nightly: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal --all-folds --all-kills --durations 15
 
 # The oldest Python that is supported, if one with headers is here, and the lowest version of every
 # dependency. With ONLY=versions those tests of which a library's version decides: CI's share.
