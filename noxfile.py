@@ -47,21 +47,23 @@ def minimum(session: nox.Session) -> None:
     """
     session.install(*lowest(session))
     # Compiled fast: speed is not what is tested. (-O0 keeps calls of libxml2 that nobody makes.)
-    session.install("--no-deps", "-e", ".", env={"CFLAGS": "-O1"})
+    session.install("--no-deps", "-e", ".", "-e", "research", env={"CFLAGS": "-O1"})
     test(session)
 
 
 @nox.session
 def newest(session: nox.Session) -> None:
     """Run the tests with the newest version of every dependency."""
-    session.install("--upgrade", "-e", ".[all]", "pytest", "pytest-xdist", "markdown-it-py")
+    session.install(
+        "--upgrade", "-e", ".[all]", "-e", "research", "pytest", "pytest-xdist", "markdown-it-py"
+    )
     test(session)
 
 
 @nox.session
 def unreleased(session: nox.Session) -> None:
     """Run the tests with Scrapy as its repository has it today."""
-    session.install("-e", ".[all]", "pytest", "pytest-xdist", "markdown-it-py")
+    session.install("-e", ".[all]", "-e", "research", "pytest", "pytest-xdist", "markdown-it-py")
     session.install("--upgrade", "git+https://github.com/scrapy/scrapy")
     test(session)
 
@@ -76,5 +78,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def mutation(session: nox.Session) -> None:
     """Change what learns a site bit by bit, and see which changes the tests notice (an hour)."""
-    session.install("-e", ".[all]", "pytest", "pytest-xdist", "markdown-it-py", "mutmut>=3.8")
+    session.install(
+        "-e", ".[all]", "-e", "research", "pytest", "pytest-xdist", "markdown-it-py", "mutmut>=3.8"
+    )
     session.run("python", "benchmarks/mutations.py", *session.posargs)
