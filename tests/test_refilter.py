@@ -8,10 +8,10 @@ from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-from contentspider.crawl.options import CrawlOptions
 from scrapy.settings import Settings
 
 from contentspider.crawl.hold.sources import SiteState
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner

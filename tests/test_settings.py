@@ -5,11 +5,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contentspider.crawl.options import DEFAULTS, SETTINGS, CrawlOptions
 from scrapy.settings import Settings
 
 from contentspider.crawl.addon import Addon
 from contentspider.crawl.option import SettingError
+from contentspider.crawl.options import DEFAULTS, SETTINGS, CrawlOptions
 from contentspider.crawl.progress import live_line
 from tests.conftest import run
 
