@@ -33,8 +33,6 @@ from tests.conftest import read_jsonl
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytest.importorskip("snowballstemmer")  # the extra research
-pytest.importorskip("matplotlib")
 # Other software may be missing.
 OWN = [name for name in BASELINES if name != "trafilatura"]
 # libxml2 gives up what is nested more than 2,048 levels deep; what is in it stays.
@@ -302,9 +300,3 @@ def test_trafilatura_is_asked_if_it_is_there(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "trafilatura", None)
     with pytest.raises(ContentSpiderError, match=r"contentspider\[bench\]"):
         new_baseline("trafilatura")
-
-
-def test_stems_need_their_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "snowballstemmer", None)
-    with pytest.raises(ContentSpiderError, match=r"contentspider\[research\]"):
-        new_baseline("mwo")

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from snowballstemmer import algorithms, stemmer
 
-from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.text import tokens
 
 if TYPE_CHECKING:
@@ -100,10 +100,4 @@ def parent_texts(page: Page, words: Sequence[Sequence[str]]) -> list[set[str]]:
 
 def _stemmer(language: str) -> Callable[[str], str]:
     name = STEMMERS.get(language.partition("-")[0])
-    try:
-        from snowballstemmer import algorithms, stemmer
-    except ImportError as error:
-        raise ContentSpiderError(
-            "methods that compare words need their stems: pip install 'contentspider[research]'"
-        ) from error
     return stemmer(name).stemWord if name in algorithms() else str

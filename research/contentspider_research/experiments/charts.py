@@ -1,11 +1,9 @@
-"""Charts of experiments as SVG files; the plotting library is in the dev extra."""
+"""Charts of experiments as SVG files."""
 
 from __future__ import annotations
 
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
-
-from contentspider.ground.errors import ContentSpiderError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,12 +11,9 @@ if TYPE_CHECKING:
 
 
 def _pyplot() -> Any:
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise ContentSpiderError(
-            "charts need matplotlib: pip install 'contentspider[dev]'"
-        ) from error
+    # Imported here: loading it takes long, and most commands draw nothing.
+    import matplotlib as mpl
+
     mpl.use("svg")
     mpl.rcParams.update({"svg.hashsalt": "contentspider", "svg.fonttype": "none", "font.size": 9})
     from matplotlib import pyplot
