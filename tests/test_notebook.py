@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-pytest.importorskip("matplotlib")  # the extra research
+pytest.importorskip("matplotlib")  # contentspider-research needs both
 pytest.importorskip("snowballstemmer")
 
 

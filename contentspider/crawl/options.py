@@ -66,12 +66,12 @@ class CrawlOptions:
     labels: str = option(
         "votes",
         "How blocks are labelled: 'votes', 'own' (without the prior), 'paper' (Algorithm 1), a"
-        " variant of it (docs/experiments.md), or a method of another package.",
+        " variant of it (research/docs/experiments.md), or a method of another package.",
         flags="--labels", metavar="METHOD",
     )
     features: list[str] = option(
         ["slots"],
-        "Feature sets of the site's classifier (docs/experiments.md).",
+        "Feature sets of the site's classifier (research/docs/experiments.md).",
         flags="--features", metavar="SET[,SET]",
     )
     classifier: str = option(
@@ -83,7 +83,7 @@ class CrawlOptions:
         False, "Keep the entries of listing pages in their content.", flags="--keep-teasers"
     )
     prior_file: str = option(
-        "", "A prior from 'contentspider train-prior' in place of the shipped one."
+        "", "A prior from 'contentspider-research train-prior' in place of the shipped one."
     )
     site_by: str = option(
         "domain",
