@@ -1,4 +1,4 @@
-"""Which changes of `contentspider.site` the tests notice: mutants by mutmut, run one by one.
+"""Which changes of what learns a site the tests notice: mutants by mutmut, run one by one.
 
     python benchmarks/mutations.py [--sample 30] [--seed 0] [MODULE ...]
     python benchmarks/mutations.py --mutants objections.x_echo__mutmut_3 ...
@@ -32,7 +32,7 @@ TESTS = {
     "classifier": "classifier plugins",
     "clusters": "slots site",
     "copies": "copies objections objections_comments",
-    "featuresets": "featuresets",
+    "featuresets": "plugins options",
     "folder": "folder model",
     "labels": "plugins",
     "learner": "learner memory",
@@ -57,8 +57,6 @@ TESTS = {
 }
 # Tests that take seconds, or run the command line, where mutants are not.
 SLOW = [
-    "research/tests/test_featuresets.py::test_every_experiment_writes_a_table_and_a_chart",
-    "research/tests/test_featuresets.py::test_table_1_of_the_paper_on_the_rendered_sites",
     "tests/test_plugins.py::test_the_command_line_finds_what_is_installed",
     "tests/test_site.py::test_pylcs_is_only_loaded_by_the_letter_of_the_paper",
     "tests/test_site.py::test_the_model_does_not_depend_on_the_order_of_the_pages[None]",
@@ -72,14 +70,15 @@ class Mutants:
     """The mutants of a module, in a copy of the package at *folder* from which the tests run."""
 
     def __init__(self, module: str, folder: Path) -> None:
-        self.module = f"contentspider.site.{module}"
+        (source,) = (
+            path
+            for room in ("site", "ground")
+            for path in (ROOT / "contentspider" / room).rglob(f"{module}.py")
+        )
+        path = source.relative_to(ROOT).as_posix()
+        self.module = path.removesuffix(".py").replace("/", ".")
         self.folder = folder
-        self.tests = [
-            f"tests/test_{name}.py"
-            for name in TESTS[module].split()
-            if (ROOT / "tests" / f"test_{name}.py").exists()
-        ]
-        path = f"contentspider/site/{module}.py"
+        self.tests = [f"tests/test_{name}.py" for name in TESTS[module].split()]
         made = mutate_file_contents(path, (ROOT / path).read_text())
         self.names = list(made.mutant_names)
         self._code = made.code.splitlines()

@@ -141,7 +141,7 @@ def test_the_core_loads_without_the_shell(modules: str, absent: list[str]) -> No
 def test_quick_commands_load_nothing_slow(arguments: str, tmp_path: Path) -> None:
     with opened(f"sqlite:{tmp_path}/pages.db", is_writer=True):
         pass
-    slow = ["scrapy", "twisted", "sklearn", "scipy", "numpy", "tldextract"]
+    slow = ["scrapy", "twisted", "sklearn", "scipy", "numpy", "lxml", "tldextract"]
     code = (
         "import sys, atexit; from contentspider.cli import main; atexit.register(lambda:"
         f" print('loaded:', [name for name in {slow!r} if name in sys.modules]));"

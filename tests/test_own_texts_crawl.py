@@ -159,6 +159,28 @@ def test_only_so_many_are_asked_for_and_none_elsewhere(publishing: Publishing, s
     assert [own.url for own in publishing.texts()] == [f"{site.url}/1"]
 
 
+def test_amp_and_print_versions_are_read_and_are_no_pages(
+    publishing: Publishing, site: Site
+) -> None:
+    def version(mark: str) -> bytes:
+        head = f"<!DOCTYPE html><html {mark}><title>One</title><link rel=canonical href=/1>"
+        return f"{head}<p>{prose(1, 1)}<p>{prose(1, 2)}".encode()
+
+    publishing.answers |= {
+        "/1/amp": (200, HTML, version("amp")),
+        "/print": (200, HTML, version("")),
+    }
+    publishing.head = "<link rel=amphtml href=/1/amp><link rel=alternate media=print href=/print>"
+    found = publishing.crawl()
+    assert publishing.asked() == ["/1/amp", "/print"]
+    text = f"{prose(1, 1)}\n{prose(1, 2)}"
+    assert [(own.url, own.source, own.text) for own in publishing.texts()] == [
+        (f"{site.url}/1", "amp", text),
+        (f"{site.url}/1", "print", text),
+    ]
+    assert not {"/1/amp", "/print"} & found.keys()
+
+
 def test_without_a_budget_nothing_is_asked_for_and_feeds_are_links_only(
     publishing: Publishing, site: Site
 ) -> None:

@@ -36,6 +36,21 @@ def test_a_version_has_the_text_of_the_page_that_it_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("html", "source"),
+    [
+        ("<html amp lang=en>", "amp"),
+        ("<html lang=en \u26a1>", "amp"),
+        ("<html amp='' lang=en>", "amp"),
+        ("<html lang=en data-amp=no>", "print"),
+        ("<html class='amp x'>", "print"),
+    ],
+)
+def test_each_kind_of_version_is_a_source_of_its_own(html: str, source: str) -> None:
+    (own,) = Version().read((html + HEAD[len("<!DOCTYPE html>") :] + TEXT).encode(), URL)
+    assert own.source == source
+
+
+@pytest.mark.parametrize(
     "body",
     [
         b"",
@@ -68,5 +83,5 @@ def test_a_version_that_is_mostly_template_is_not_believed() -> None:
     }
     evidence = gather_evidence(site, told, np.full(len(site.chars), 0.5))
     (report,) = evidence.sources
-    assert (report.source, report.pages, report.believed) == ("version", 3, False)
+    assert (report.source, report.pages, report.believed) == ("print", 3, False)
     assert not evidence.pages

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.option import Option
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import printable
 from contentspider.run.flags import BY_KEY
 from contentspider.state.stores.remote import is_url
 
@@ -18,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
-    from contentspider.page.input.page import Page
     from contentspider.site.learn.options import LearningOptions
-    from contentspider.site.models.model import SiteModel
     from contentspider.state.crawls.outcome import Outcome
 
     Group: TypeAlias = argparse._ArgumentGroup
@@ -119,104 +115,3 @@ def exit_codes(meanings: Mapping[Outcome, str]) -> str:
         for outcome, meaning in meanings.items()
     ]
     return "\n".join(["exit codes:", *lines])
-
-
-def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add the argument and the options that name a site, a crawl or a folder."""
-    parser.add_argument(
-        "source",
-        metavar="SITE_OR_CRAWL",
-        help=(
-            "a site that has a model, a crawl's name or ledger, or a folder of a site's HTML files"
-        ),
-    )
-    parser.add_argument("--site", default="", help="which site of a crawl of several")
-    add_models(parser)
-
-
-def add_models(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where models and crawls are."""
-    add_option(parser, "models")
-    add_option(parser, "state_dir")
-
-
-def kept_pages(site: str, state_dir: str) -> list[Page]:
-    """Return the pages of a site that its crawl has kept; none if there is no crawl of it."""
-    from contentspider.state.crawls.export import find_crawl
-    from contentspider.state.ledger.ledger import Ledger
-
-    try:
-        ledger = Ledger(find_crawl(site, state_dir), read_only=True)
-    except ContentSpiderError:
-        return []
-    try:
-        return list(ledger.pages.sample(site))
-    finally:
-        ledger.close()
-
-
-def known_site(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
-    """Return the model of what the options name (`add_source`), and its pages, as far as they are
-    at hand.
-
-    Where a folder or a crawl has no model, one is learned from its pages.
-    """
-    from contentspider.site.learn.learner import SiteLearner
-    from contentspider.state.stores.shared_models import open_models
-
-    store = open_models(options.models, options.state_dir)
-    source, state_dir = str(options.source), options.state_dir
-    folder = Path(source)
-    if source in store.sites():
-        return store.read(source), kept_pages(source, state_dir)
-    if folder.is_dir():
-        from contentspider.page.input.files import read_pages
-
-        site, pages = folder.resolve().name, read_pages(folder)
-        model = store.load(site)
-        sample = SiteLearner.sample(pages)
-    else:
-        site, sample = _of_crawl(source, state_dir, options.site)
-        model = store.load(site)
-    if not sample:
-        raise ContentSpiderError(f"{printable(source)} has no pages with text")
-    if model is None:
-        print(printable(f"{site}: no model in {options.models}; one is learned"), file=sys.stderr)
-        model = SiteLearner(site).fit(sample)
-    return model, sample
-
-
-def _of_crawl(name: str, state_dir: str, site: str) -> tuple[str, list[Page]]:
-    from contentspider.state.crawls.export import find_crawl
-    from contentspider.state.ledger.ledger import Ledger
-
-    crawl = find_crawl(name, state_dir)
-    ledger = Ledger(crawl, read_only=True)
-    try:
-        sites = ledger.pages.sites()
-        chosen = site or (sites[0] if len(sites) == 1 else "")
-        if chosen not in sites:
-            raise ContentSpiderError(
-                f"{crawl} has pages of {', '.join(sites) or 'no site'}; say with --site which"
-            )
-        return chosen, [page for page in ledger.pages.sample(chosen) if page.content.blocks]
-    finally:
-        ledger.close()
-
-
-def model_for(options: argparse.Namespace, site: str, files: list[Path]) -> SiteModel:
-    """Return the model of *site*, or of the site that the folder of *files* is named as; one that
-    is learned from them, if there is none.
-    """
-    from contentspider.page.input.page import Page
-    from contentspider.site.learn.learner import SiteLearner
-    from contentspider.state.stores.shared_models import open_models
-
-    store = open_models(options.models, options.state_dir)
-    name = options.source.resolve().name
-    for known in (site, name):
-        if known in store.sites():
-            return store.read(known)
-    print(printable(f"{name}: no model in {options.models}; one is learned"), file=sys.stderr)
-    pages = (Page.from_html(path.read_bytes(), path.as_posix()) for path in files)
-    return SiteLearner(site or name).fit(pages)

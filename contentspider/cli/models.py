@@ -5,13 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import (
-    add_option,
-    add_state_dir,
-    kept_pages,
-    not_negative,
-    positive,
-)
+from contentspider.cli.arguments import add_option, add_state_dir, not_negative, positive
+from contentspider.cli.known import kept_pages
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.ground.terminal import printable
 

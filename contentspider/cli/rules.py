@@ -7,14 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import (
-    add_models,
-    add_source,
-    known_site,
-    model_for,
-    positive,
-    share,
-)
+from contentspider.cli.arguments import positive, share
+from contentspider.cli.known import add_models, add_source, known_site, model_for
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 

@@ -71,7 +71,7 @@ FIELDS = (
 )
 BY_NAME = {field.name: field for field in FIELDS}
 TEXTS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
-# A listing repeats what other pages say: they are found before it. Measured: docs/results.md,
+# A listing repeats what other pages say: they are found before it. Measured: research/NOTES.md,
 # Search.
 LISTING, LISTING_WEIGHT = "listing", 0.6
 FACETS = tuple(field.name for field in FIELDS if field.is_facet)

@@ -19,7 +19,7 @@ SLOT_CHARS = 20
 # Many sites have strange pages, each in its own way (classes of posts, rare tags): up to 0.28 of
 # half of an open site's pages are strange to the model of the other half, and no unseen slot is on
 # more than 6 of them. So a template is new if one is on so many pages; or all templates are if more
-# than half of the pages are strange, and these are a few (docs/results.md).
+# than half of the pages are strange, and these are a few (research/NOTES.md).
 SHARED_BY = 8
 MOST = 0.5
 A_FEW = 5

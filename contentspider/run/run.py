@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from scrapy import Spider
 
 # With Python's own (700, 10, 10) a page's objects outlive the young generations while the page
-# waits for its turn, and full collections take a tenth of the CPU (docs/results.md).
+# waits for its turn, and full collections take a tenth of the CPU (research/NOTES.md).
 GC_THRESHOLDS = (3_000, 10, 10)
 OWN_SITE = {
     "DOWNLOAD_DELAY": 0,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # If the expected F1 of the best choice is higher, the prior knows such pages and is left alone
-# (measured on the open corpora, docs/results.md).
+# (measured on the open corpora, research/NOTES.md).
 SURE = 0.7
 LEAST = 1e-4
 

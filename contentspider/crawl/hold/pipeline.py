@@ -101,7 +101,7 @@ class ContentPipeline:
         extraction = self._extract(page, state)
         try:
             values = page_fields(page, state.key, extraction, state.version, self.options.passages)
-            self._add_told(values, page, state)
+            self._add_own_text(values, page, state)
             values |= self.field_map.identity(item)
             self._compare(values, page, row, state)
             self.field_map.fill(item, values)
@@ -112,7 +112,7 @@ class ContentPipeline:
         self._keep(page, state)
         return str(values["id"]), str(values["change"])
 
-    def _add_told(self, values: dict[str, object], page: Page, state: SiteState) -> None:
+    def _add_own_text(self, values: dict[str, object], page: Page, state: SiteState) -> None:
         """Set the dates and the author that the page does not state, if an own text of it does."""
         keeper = self.holder.keeper
         if keeper.is_broken:
@@ -174,8 +174,8 @@ class ContentPipeline:
         if page.is_document or not page.content.blocks:
             return
         with keeper.guarded:
-            is_told = keeper.ledger.own_texts.has(state.key, page.url)
-            keeper.ledger.pages.offer(state.key, page, is_told)
+            has_own_text = keeper.ledger.own_texts.has(state.key, page.url)
+            keeper.ledger.pages.offer(state.key, page, has_own_text)
 
     def _say_failed(self, page: Page, error: Exception, outcome: str) -> None:
         kind = type(error).__name__

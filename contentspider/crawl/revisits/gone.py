@@ -51,7 +51,7 @@ class Move:
     reason: str
 
 
-class Losses:
+class GonePages:
     """Judges the known pages that a crawl, which ended so, did not find again."""
 
     def __init__(

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-from contentspider.crawl.revisits.canonical import Owners
 from contentspider.crawl.revisits.counters import find_counters, without_counters
 from contentspider.crawl.revisits.due import due_pages
-from contentspider.crawl.revisits.gone import Losses
+from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.revisits.lastmods import Lastmods
+from contentspider.crawl.revisits.originals import Originals
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
@@ -71,7 +71,7 @@ class Revisits:
         self.own_answers = self._history.own_answers
         self._states: dict[str, SiteState] = {}
         self._counters = self._history.counters()
-        self.owners = Owners(ledger, self._history, self._content)
+        self.originals = Originals(ledger, self._history, self._content)
         # The texts of the error pages, by folder.
         told = ledger.runs.fact(ERROR_FACT) or {}
         self._errors = {folder: frozenset(texts) for folder, texts in told.items()}
@@ -324,11 +324,11 @@ class Revisits:
         A crawl that was interrupted is not at its end: nothing is taken over then.
         """
         crawl = str(self._ledger.runs.fact(CRAWL_FACT))
-        losses = Losses(self._history, self._ledger, self._options, ending)
+        gone = GonePages(self._history, self._ledger, self._options, ending)
         count = self._ledger.visits.count()
         logger.info("taking %d pages over into the history %s", count, self._history.path)
-        moves = losses.moves()
-        takeover = self._history.take_over(crawl, losses.is_complete)
+        moves = gone.moves()
+        takeover = self._history.take_over(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
         settled = set()
         refilter = Refilter(self._history, self._states, self._options)
@@ -342,12 +342,12 @@ class Revisits:
             is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
             seen = replace(seen, is_item_known=is_item_known, item=item)
             found = without_counters(refilter.visit(seen), counters)
-            visit = takeover.take(losses.as_moved(found, moves))
+            visit = takeover.take(gone.as_moved(found, moves))
             self.lastmods.judge(visit)
             counts[visit.change] += 1
             settled.add(visit.previous_id)
-        counts.update(losses.take(takeover, moves, settled))
-        self.owners.take(takeover)
+        counts.update(gone.take(takeover, moves, settled))
+        self.originals.take(takeover)
         counts[CHANGED] += refilter.others(takeover, self._ledger.visits.has)
         for site in self._distrusted:
             takeover.distrust(site)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.queue.addresses import Again
-from contentspider.crawl.revisits.canonical import MIN_TEXT_CHARS
+from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
 from contentspider.ground.addresses import clean_address
 from contentspider.site.models.record import page_id
 
@@ -51,8 +51,8 @@ class Duplicates:
         address that the page names, where this is a form of its own (see `plain_form`). A page has
         come out if one with its text and title has: any of its site, if there are `MIN_TEXT_CHARS`
         of text; a form of its address or one that names the same canonical address, if there are
-        less; or one of which it was a copy in earlier crawls, and is (see `Owners`). *row* is that
-        of the page's address in the ledger.
+        less; or one of which it was a copy in earlier crawls, and is (see `Originals`). *row* is
+        that of the page's address in the ledger.
         """
         named = self._canonical(address, page)
         owner = row or -next(self._anonymous)
@@ -68,7 +68,7 @@ class Duplicates:
             revisits = self._keeper.revisits
             if revisits is not None and not revisits.is_first:
                 # Its owner has claimed its own id.
-                claims.append(revisits.owners.copied(page, shown, self._site_of(address)))
+                claims.append(revisits.originals.copied(page, shown, self._site_of(address)))
             wanted = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims]) if claim]
             canonical = named if named != address else ""
             is_new = self._keeper.ledger.frontier.claim(wanted, owner, canonical)
@@ -87,7 +87,7 @@ class Duplicates:
         if sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS:
             return False
         shown = _shown(address, self._canonical(address, page))
-        if not keeper.revisits.owners.awaited(page, shown, self._site_of(address)):
+        if not keeper.revisits.originals.awaited(page, shown, self._site_of(address)):
             return False
         keeper.addresses.note(row, "failed", "a copy of a known page", again=Again.AT_END)
         return True

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from contentspider.page.features._facts import PageFacts
+from contentspider.page.features.facts._facts import PageFacts
 
 OFFSETS: tuple[int, ...]
 OFFSET: list[str]

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from contentspider.page.features._facts import PageFacts
+from contentspider.page.features.facts._facts import PageFacts
 
 UNIT: list[str]
 

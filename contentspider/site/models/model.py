@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 4
 # A model of fewer pages asks the prior, too: at unseen places it guesses. A model of more pages is
-# right there more often than the prior (docs/results.md).
+# right there more often than the prior (research/NOTES.md).
 ENOUGH_PAGES = 21
 # There the prior's log odds count like so many pages, beside the classifier's, which count like the
 # model's pages. Two to five measure alike.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
     Bools = NDArray[np.bool_]
 
-# What a weight of the correction costs: 1 to 20 measure alike (docs/results.md).
+# What a weight of the correction costs: 1 to 20 measure alike (research/NOTES.md).
 PENALTY = 5.0
 INTERCEPT_PENALTY = 0.05
 # Pages with labels after which half of the correction counts: one shows little, ten show most.

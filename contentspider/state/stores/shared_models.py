@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from filelock import Timeout
 
 from contentspider.ground.atomic import write_atomically
-from contentspider.page.input.overrides import OVERRIDES
 from contentspider.site.models.folder import GENERATIONS, MANIFEST
 from contentspider.site.models.generations import KEPT_GENERATIONS
 from contentspider.state.crawls.folder import state_folder
@@ -138,6 +137,7 @@ class SharedModels(ModelStore):
             raise failed_before
 
     def _pull_overrides(self, site: str) -> None:
+        from contentspider.page.input.overrides import OVERRIDES  # loads lxml
 
         found = self.objects.read(f"{site}/{OVERRIDES}")
         path = self.folder / site / OVERRIDES

@@ -6,6 +6,7 @@ A version has a template of its own. One that is mostly that is not believed, as
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import absolute
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 
     from contentspider.site.own.sources import Announced
 
+ROOT = re.compile(r"<html\b([^>]*)", re.IGNORECASE)
+VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|\S*)""")
+AMP = frozenset(["amp", "\u26a1"])
+
 
 class Version:
-    """The own texts of pages that link their AMP or print version."""
+    """The own texts of pages that link their AMP or print version, each kind a source by itself."""
 
     name = "version"
 
@@ -47,4 +52,7 @@ class Version:
         if not canonical or address_key(canonical) == address_key(url):
             return []
         text = join_lines(block.text for block in page.content.blocks)
-        return [OwnText(canonical, text, self.name, page_title(page))] if text else []
+        root = ROOT.search(markup[:5_000])
+        names = VALUE.sub(" ", root[1]).lower().split() if root else []
+        source = "print" if AMP.isdisjoint(names) else "amp"
+        return [OwnText(canonical, text, source, page_title(page))] if text else []

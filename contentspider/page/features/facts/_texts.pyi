@@ -3,7 +3,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from contentspider.page.features._facts import PageFacts
+from contentspider.page.features.facts._facts import PageFacts
 
 DATE: re.Pattern[str]
 PRICE: re.Pattern[str]

@@ -6,7 +6,7 @@ from libc.math cimport log1p
 from libc.stdint cimport uint64_t
 
 from contentspider.page.words._phrases cimport Phrases
-from contentspider.page.features._facts cimport BlockFacts, PageFacts
+from contentspider.page.features.facts._facts cimport BlockFacts, PageFacts
 
 import re
 

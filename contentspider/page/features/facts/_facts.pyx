@@ -3,7 +3,7 @@
 """What is known of a page's blocks and elements, and what all groups of features are made of."""
 
 from contentspider.page.block._block cimport Block
-from contentspider.page.features._texts cimport count_text
+from contentspider.page.features.facts._texts cimport count_text
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS

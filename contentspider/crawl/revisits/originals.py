@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MIN_TEXT_CHARS = 200
 
 
-class Owners:
+class Originals:
     """Tells of addresses that are not known which known pages they are copies of.
 
     Two pages are copies if a crawl saw one text on both, advertisements and all; they stay copies
@@ -45,28 +45,28 @@ class Owners:
         own = page_id(url)
         if self._is_known(own):
             return ""
-        owner = self._history.original_of(own, text_hash(page), site)
-        return "" if not owner or self._ledger.visits.has(owner) else owner
+        original = self._history.original_of(own, text_hash(page), site)
+        return "" if not original or self._ledger.visits.has(original) else original
 
     def copied(self, page: Page, url: str, site: str) -> str:
         """Return the id of the page of this crawl of which one that is not known is a copy; empty
         if there is none.
         """
         own = page_id(url)
-        owner = "" if self._is_known(own) else self._history.original_of(own)
-        if not owner or not self._ledger.visits.has(owner):
+        original = "" if self._is_known(own) else self._history.original_of(own)
+        if not original or not self._ledger.visits.has(original):
             return ""
         now = self._content_of(page, site)
         if len(now) < MIN_TEXT_CHARS:
             return ""
-        whole = self._ledger.visits.content(owner) or self._history.content(owner) or ""
-        # Its server may have said that the owner has not changed: that has the counters of then.
-        return owner if whole == now or numbered_places(whole, page, now, str) else ""
+        whole = self._ledger.visits.content(original) or self._history.content(original) or ""
+        # Its server may have said that the original has not changed: that has the counters of then.
+        return original if whole == now or numbered_places(whole, page, now, str) else ""
 
     def take(self, takeover: Takeover) -> None:
         """Take over which addresses were copies of which pages in this crawl."""
-        for copy, owner in self._ledger.visits.copies():
-            takeover.copy(page_id(copy), owner)
+        for copy, original in self._ledger.visits.copies():
+            takeover.copy(page_id(copy), original)
 
     def _is_known(self, page_id: str) -> bool:
         known = self._history.page(page_id)
