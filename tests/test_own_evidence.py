@@ -184,7 +184,8 @@ def test_nearly_all_of_the_places_must_be_told_for_a_text_to_be_whole(missing, i
     assert [len(first), len(second), len(other)] == [200, 160, missing]
     found, sources = one_page(f"<p>{first}<p>{second}<p>{other}", f"{first} {second}", {})
     assert sources == (SourceReport(FEED, 1, is_whole, believed=True),)
-    assert found == {"body/p": [1, 1, 0 if is_whole else -1]}
+    # what is missing is judged to be content: it may have been lost on its way
+    assert found == {"body/p": [1, 1, -1]}
 
 
 @pytest.mark.parametrize(("missing", "is_whole"), [(120, True), (121, False)])
@@ -210,7 +211,28 @@ def test_a_text_of_short_blocks_only_is_measured_by_their_places() -> None:
     texts, sources = one_page(html, "onetime twotime threetime fourtime", {})
     # 33 of 34 characters in the list
     assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
-    assert texts == {"body/ul/li": [1, 1, 0], "body/p": [0]}
+    assert texts == {"body/ul/li": [1, 1, -1], "body/p": [0]}
+
+
+def test_what_is_missing_at_the_texts_place_is_noise_if_it_was_judged_so() -> None:
+    html = f"<p>{P1}</p><p>{P2}</p><p>{P3}</p><p>a short line</p>"
+    site = site_of([html, *(f"<article><p>{prose('else', n)}</p></article>" for n in range(3))])
+    texts = {0: [OwnText("/", f"{P1} {P2} {P3}", FEED)]}
+    for judged, label in ((0.5, -1), (0.49, 0)):
+        chances = np.where(np.array(site.texts) == site.texts[3], judged, 0.9)
+        assert told(gather_evidence(site, texts, chances), 0, site) == {"body/p": [1, 1, 1, label]}
+
+
+@pytest.mark.parametrize(("judged", "label"), [(0.01, -1), (0.02, 1)])
+def test_a_link_of_the_template_behind_a_text_is_unclear(judged, label) -> None:
+    link = "The next post in this long series of posts"
+    html = f"<p>{P1}</p>{{}}<p>{P2}</p><p>{P3}</p>{{}}"
+    behind = html.format("", f"<h4>{link}</h4>")
+    within = html.format(f"<h4>{link}</h4>", "")
+    texts, _ = one_page(behind, f"{P1} {P2} {P3} {link}", {"h4": judged})
+    assert texts == {"body/p": [1, 1, 1], "body/h4": [label]}
+    texts, _ = one_page(within, f"{P1} {link} {P2} {P3}", {"h4": judged})
+    assert texts == {"body/p": [1, 1, 1], "body/h4": [1]}
 
 
 def test_an_unclear_block_is_not_told_though_the_text_is_whole() -> None:

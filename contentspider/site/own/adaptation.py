@@ -44,7 +44,8 @@ def correction(
     """Return what the labels of *evidence* add to the log *odds* of each block.
 
     *features* has a row a block. It is 0 everywhere unless both content and noise are labelled. On
-    pages unlike those with labels it is never negative. Blocks without a label on pages with labels
+    pages unlike those with labels, and in slots without a label, it is never negative: nothing
+    speaks against what is judged to be content there. Blocks without a label on pages with labels
     are to stay what they are *judged* to be. None: there is no judge, and the result is all that is
     known, of every page.
     """
@@ -66,9 +67,10 @@ def correction(
     added = rows @ found[:-1].astype(np.float32) + found[-1]
     if judged is None:
         return np.asarray(added)
-    is_alike = _of_a_kind(site, evidence)[site.pages]
+    slots = np.array(site.slots)
+    is_known = _of_a_kind(site, evidence)[site.pages] & np.isin(slots, slots[known])
     pages = len(evidence.pages)
-    added = np.where(is_alike, added, np.maximum(added, 0))
+    added = np.where(is_known, added, np.maximum(added, 0))
     return np.asarray(added * (pages / (pages + TRUSTED_PAGES)))
 
 

@@ -38,6 +38,8 @@ WHOLE_PAGE = 0.7
 BELIEVED = 0.3
 # Nor is one whose texts are the template's to a larger share than this: pages, not texts.
 MAX_TEMPLATE = 0.1
+# The prior is as sure as it can be of a block below: links to the next post and the like.
+SURE_NOISE = 0.02
 # Text that more of the pages have than this share, and than so many, is the template's, though an
 # own text has it ("This post appeared first on ...").
 COMMON_SHARE = 0.1
@@ -139,6 +141,8 @@ def _align_page(
     doubtful = shared = common[here]
     if own.source.startswith(MARKED):
         doubtful = shared | (judged[here] < 0.5)
+    else:
+        doubtful = shared | _appended(found, judged[here])
     found = found._replace(
         repeated=found.repeated & ~doubtful, unclear=found.unclear | doubtful & found.repeated
     )
@@ -149,6 +153,9 @@ def _align_page(
     long = found.repeated & (chars >= SENTENCE_CHARS / 2)
     beside = np.isin(slots, slots[long if long.any() else found.repeated]) & clear
     likely = (judged[here] >= 0.5) & (chars >= SENTENCE_CHARS) & clear & ~shared
+    # A line that was lost on its way is no noise.
+    lost = beside & ~found.repeated & (judged[here] >= 0.5)
+    found = found._replace(unclear=found.unclear | lost)
     weights = site.weights[here] * found.repeated
     return _Aligned(
         page,
@@ -160,6 +167,18 @@ def _align_page(
         float((weights * judged[here]).sum() / weights.sum()),
         template_share,
     )
+
+
+def _appended(found: Alignment, judged: Floats) -> Bools:
+    """Return which repeated blocks the prior is sure are noise, before or behind all those that it
+    believes: a theme adds a part of the template to its texts.
+    """
+    believed = np.flatnonzero(found.repeated & (judged >= 0.5))
+    if not len(believed):
+        return np.zeros(len(judged), dtype=bool)
+    places = np.arange(len(judged))
+    outside = (places < believed[0]) | (places > believed[-1])
+    return np.asarray(outside & (judged < SURE_NOISE))
 
 
 def _share(chars: Floats, part: Bools, whole: Bools) -> float:
