@@ -279,6 +279,15 @@ def test_text_that_the_template_repeats_is_unclear_though_a_whole_text_has_it() 
     assert (found[TEXT], found["body/div.footer/p"]) == ([1, 1, 1], [-1])
 
 
+def test_a_garbled_text_is_no_whole_text() -> None:
+    def garbled(number: int) -> str:
+        words = wanted(number).split(" ")
+        return " ".join(f"{word}Ã" if at % 20 == 5 else word for at, word in enumerate(words))
+
+    evidence = gathered([own(number, garbled(number)) for number in range(4)])
+    assert not evidence.whole
+
+
 @pytest.mark.parametrize(("copies", "value"), [(2, 1.0), (3, -1.0)])
 def test_text_is_the_templates_on_more_than_two_pages(copies, value) -> None:
     # of few pages; a copy of a page would count once

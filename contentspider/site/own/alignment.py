@@ -45,18 +45,23 @@ SHORT_TEXT = 8
 # Less of an own text than this on its page: it is another page's, or an earlier version of it.
 COVERED = 0.7
 
+# A text of which its page lacks more words here and there was garbled on its way, or changed since.
+CLEAN = 0.97
+
 
 class Alignment(NamedTuple):
     """What an own text says of the blocks of its page; arrays have one entry a block.
 
     *repeated* blocks are in it. *unclear* blocks are like a part of it, stand in it elsewhere too,
-    or may be the title: they get no label. *headline* is the number of the
-    block that is the page's headline by the own text's title, -1 if none is.
+    or may be the title: they get no label. *headline* is the number of the block that is the
+    page's headline by the own text's title, -1 if none is. *coverage* is the share of the own
+    text's tokens that its page has, without lines that it does not have at all.
     """
 
     repeated: Bools
     unclear: Bools
     headline: int
+    coverage: float
 
 
 def align(page: PageBlocks, own: OwnText) -> Alignment | None:
@@ -81,12 +86,25 @@ def align(page: PageBlocks, own: OwnText) -> Alignment | None:
     repeated = sure | (same & _near(sure))
     if matched[repeated].sum() < COVERED * len(wanted):
         return None
+    coverage = float(matched.sum() / len(wanted))
+    if coverage < CLEAN:
+        coverage = _coverage_of_lines(own.text, [token for block in blocks for token in block])
     spaced = f" {' '.join(wanted)} "
     inside = np.array([bool(block) and f" {' '.join(block)} " in spaced for block in blocks])
     headline = _headline(page, titles, repeated)
     # Which of several titles is the headline is known: the others are bread crumbs and the like.
     unclear = (share >= ALIKE) | inside if headline >= 0 else (share >= ALIKE) | inside | titles
-    return Alignment(repeated, ~repeated & unclear, headline)
+    return Alignment(repeated, ~repeated & unclear, headline, coverage)
+
+
+def _coverage_of_lines(text: str, page: list[str]) -> float:
+    """Return the share of a text's tokens that a page has, without those lines of which it has less
+    than half: a feed adds lines ("This post appeared first on ...").
+    """
+    lines = [tokens(line) for line in text.split("\n")]
+    matched, sizes = matched_tokens(lines, page), np.array([len(line) for line in lines])
+    common = 2 * matched >= sizes
+    return float(matched[common].sum() / max(sizes[common].sum(), 1))
 
 
 def _near(sure: Bools) -> Bools:

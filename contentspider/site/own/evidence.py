@@ -14,7 +14,7 @@ import numpy as np
 
 from contentspider.page.about.stated import MARKED
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.own.alignment import Alignment, align
+from contentspider.site.own.alignment import CLEAN, Alignment, align
 from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages
 
 if TYPE_CHECKING:
@@ -184,7 +184,10 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Ev
         reports.append(SourceReport(source, len(texts), is_whole, is_believed))
         for each in texts if is_believed else ():
             is_all = (
-                is_whole and each.slots_share >= WHOLE_PAGE and (each.prose_share >= WHOLE_PROSE)
+                is_whole
+                and each.slots_share >= WHOLE_PAGE
+                and each.prose_share >= WHOLE_PROSE
+                and each.found.coverage >= CLEAN
             )
             # Of several sources the first with a whole text.
             if each.page in whole or (each.page in pages and not is_all):
