@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider import Page, SiteLearner
 from contentspider.cli import build_parser
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.options import (
@@ -75,6 +76,26 @@ def test_the_spider_takes_the_arguments_of_the_table() -> None:
     assert {one.name: one.default or () for one in FLAGS if one.in_spider} == {
         name: one.default or () for name, one in taken.items() if name not in ("url", "kwargs")
     }
+
+
+def test_the_page_of_the_readme_is_read_so() -> None:
+    from example_site import ExampleSite
+
+    pages = [Page.from_html(html, path) for path, html in ExampleSite().pages.items()]
+    (page,) = (page for page in pages if page.url == "/recipes/3/index.html")
+    kept = SiteLearner("example").fit(pages).extract(page).kept
+    lines = [
+        ("  " if is_kept else "- ")
+        + (block.text if len(block.text) <= 44 else f"{block.text[:43]}…")
+        for is_kept, block in zip(kept, page.content.blocks, strict=True)
+    ]
+    assert "\n".join(["```diff", *lines, "```"]) in (ROOT / "README.md").read_text()
+
+
+def test_readme_and_docs_link_to_what_is_there() -> None:
+    for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
+            assert (path.parent / link).exists(), f"{path.name}: {link}"
 
 
 def test_every_item_field_is_documented() -> None:
