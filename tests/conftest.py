@@ -90,8 +90,8 @@ def shared() -> Path:
 def run(
     *arguments: str, cwd: Path, check: bool = True, module: str = "contentspider"
 ) -> subprocess.CompletedProcess[str]:
-    """Run contentspider's command line, or that of another *module*, as a user would."""
-    done = run_forked(module, arguments, cwd, TIMEOUT)
+    """Run contentspider's command line, or that of another *module* or script, as a user would."""
+    done = run_forked(module, *arguments, cwd=cwd, seconds=TIMEOUT)
     assert "Traceback" not in done.stderr, done.stderr[-3000:]
     if check:
         assert done.returncode == 0, done.stderr[-3000:]

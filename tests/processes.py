@@ -24,13 +24,15 @@ CONTEXT.set_forkserver_preload(["tests.loaded"])
 
 
 def run_forked(
-    module: str, arguments: Sequence[str], cwd: Path, seconds: float
+    *command: str, cwd: Path, seconds: float, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m MODULE ARGUMENTS``; raises TimeoutExpired after so many *seconds*."""
-    command = [module, *arguments]
+    """Run a module, or a script (its name ends with ``.py``), and its arguments; raises
+    TimeoutExpired after so many *seconds*.
+    """
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("stdout", "stderr")]
-        process = CONTEXT.Process(target=_main, args=(command, cwd, dict(os.environ), files))
+        variables = os.environ | environment
+        process = CONTEXT.Process(target=_main, args=(command, cwd, variables, files))
         process.start()
         process.join(seconds)
         if process.exitcode is None:
@@ -53,7 +55,10 @@ def _main(
     sys.path[:1] = ["", *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     warnings.filterwarnings("error", category=DeprecationWarning, module="contentspider")
     try:
-        runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+        if command[0].endswith(".py"):
+            runpy.run_path(command[0], run_name="__main__")
+        else:
+            runpy.run_module(command[0], run_name="__main__", alter_sys=True)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

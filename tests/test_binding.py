@@ -6,8 +6,6 @@ import copy
 import json
 import pickle
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,7 +26,7 @@ from contentspider.crawl.hold.binding import (
 from contentspider.crawl.queue.requests import dump_request, load_request
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.items import PageInHand
-from tests.conftest import TIMEOUT, Site, read_jsonl
+from tests.conftest import Site, read_jsonl, run
 from tests.sites import article
 
 if TYPE_CHECKING:
@@ -183,15 +181,7 @@ def test_an_item_gets_the_content_of_its_page_from_any_callback(
     (tmp_path / "spider.py").write_text(CRAWL)
     (tmp_path / "scrapy.cfg").write_text("")
     settings = json.dumps({"CONTENTSPIDER_DURABLE": durable})
-    done = subprocess.run(
-        [sys.executable, "spider.py", site.url, settings],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=True,
-    )
-    assert "Traceback" not in done.stderr, done.stderr[-3000:]
+    done = run(site.url, settings, cwd=tmp_path, module="spider.py")
     items = read_jsonl(tmp_path / "out.jsonl")
     loose = [item for item in items if item.get("origin") == "loose"]
     others = [item for item in items if item.get("origin") != "loose"]
