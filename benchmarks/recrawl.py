@@ -22,11 +22,13 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 from changing_site import ChangingSite, Truth
+
+from contentspider.evaluation.serve import LoopbackServer
 
 KINDS = ("new", "changed", "gone", "moved")
 Change = tuple[str, str, str]
@@ -64,8 +66,7 @@ class Server:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        self.server = LoopbackServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

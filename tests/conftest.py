@@ -3,22 +3,25 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from threading import Thread, local
 from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.evaluation.serve import LoopbackServer
+from tests.processes import run_forked
+
 # Before anything loads OpenMP: its threads wait for each other by spinning, and with a worker of
 # pytest-xdist a core the training of trees takes ten times as long. Subprocesses inherit it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,8 +48,9 @@ VERSIONS = {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--all-kills"):
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    for option, marker in (("--all-kills", "thorough"), ("--all-folds", "folds")):
+        if not config.getoption(option):
+            items[:] = [item for item in items if not item.get_closest_marker(marker)]
     for item in items:
         if {item.path.stem.removeprefix("test_"), item.name.partition("[")[0]} & VERSIONS:
             item.add_marker(pytest.mark.versions)
@@ -54,7 +58,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--all-folds", action="store_true", help="judge all open corpora, not a sample of them"
+        "--all-folds",
+        action="store_true",
+        help="judge the open corpora, by priors that are trained",
     )
     parser.addoption(
         "--all-kills", action="store_true", help="kill crawls at all moments, not at a few"
@@ -84,18 +90,8 @@ def shared() -> Path:
 def run(
     *arguments: str, cwd: Path, check: bool = True, module: str = "contentspider"
 ) -> subprocess.CompletedProcess[str]:
-    """Run contentspider's command line, or that of another *module*, as a user would."""
-    command = [
-        sys.executable,
-        "-W",
-        "error::DeprecationWarning:contentspider",
-        "-m",
-        module,
-        *arguments,
-    ]
-    done = subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, check=False
-    )
+    """Run contentspider's command line, or that of another *module* or script, as a user would."""
+    done = run_forked(module, *arguments, cwd=cwd, seconds=TIMEOUT)
     assert "Traceback" not in done.stderr, done.stderr[-3000:]
     if check:
         assert done.returncode == 0, done.stderr[-3000:]
@@ -145,8 +141,7 @@ class Site:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer((host, 0), Handler)
-        self.server.daemon_threads = True
+        self.server = LoopbackServer((host, 0), Handler)
         self.url = f"http://{host}:{self.server.server_address[1]}"
 
     def add(

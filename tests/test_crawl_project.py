@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl
+from tests.conftest import ROOT, Site, read_jsonl, run
 from tests.sites import prose, small_site
 
 if TYPE_CHECKING:
@@ -28,22 +26,13 @@ def test_the_project_of_scrapy_cfg_crawls_a_site(tmp_path: Path, site: Site) -> 
         "-s",
         "LOG_LEVEL=WARNING",
     ]
-    command = [
-        sys.executable,
-        "-m",
-        "scrapy",
-        "crawl",
-        "site",
-        "-a",
-        f"url={site.url}",
-        "-O",
-        str(tmp_path / "out.csv"),
+    output = str(tmp_path / "out.csv")
+    run(
+        *("crawl", "site", "-a", f"url={site.url}", "-O", output),
         *settings,
-    ]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        cwd=ROOT,
+        module="scrapy",
     )
-    assert done.returncode == 0, done.stderr
     assert len((tmp_path / "out.csv").read_text().split(site.url)) == 4
     assert len(list((tmp_path / "models").glob("*/manifest.json"))) == 1
     assert len(list((tmp_path / "state").glob("*.sqlite"))) == 1
@@ -117,16 +106,7 @@ print(json.dumps({key: value for key, value in stats.items() if isinstance(value
 def test_the_addon_in_a_project_of_the_users(tmp_path: Path, site: Site, stop_after: int) -> None:
     small_site(site, 8)
     (tmp_path / "project.py").write_text(PROJECT)
-    done = subprocess.run(
-        [sys.executable, "project.py", site.url + "/", str(stop_after)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr, done.stderr
+    done = run(f"{site.url}/", str(stop_after), cwd=tmp_path, module="project.py")
     stats = json.loads(done.stdout)
     items = read_jsonl(tmp_path / "out.jsonl")
     others, mine, ours = (

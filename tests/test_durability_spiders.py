@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
-from tests.conftest import TIMEOUT, Site, read_jsonl, run
+from tests.conftest import Site, read_jsonl, run
 from tests.sites import small_site
 
 if TYPE_CHECKING:
@@ -71,15 +69,7 @@ MySpider.custom_settings = {"ITEM_PIPELINES": {Odd: 300}}
 
 def run_spider(spider: str, site: Site, folder: Path) -> tuple[list[dict[str, object]], str]:
     (folder / "project.py").write_text(SPIDER.format(spider=spider))
-    done = subprocess.run(
-        [sys.executable, "project.py", site.url + "/"],
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=TIMEOUT,
-        check=True,
-    )
-    assert "Traceback" not in done.stderr, done.stderr[-3000:]
+    done = run(f"{site.url}/", cwd=folder, module="project.py")
     return read_jsonl(folder / "out.jsonl"), done.stderr
 
 

@@ -144,14 +144,7 @@ process.start()
 def script(site: Site, folder: Path, change: str) -> str:
     """Run a spider with a *change* of what it runs in, and return its log and output."""
     (folder / "spider.py").write_text(SCRIPT % change)
-    done = subprocess.run(
-        [sys.executable, "spider.py", site.url],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=True,
-    )
+    done = run(site.url, cwd=folder, module="spider.py")
     assert "Traceback" not in done.stderr, done.stderr[-3000:]
     return done.stderr + done.stdout
 
@@ -249,7 +242,9 @@ def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
     least: float, early: int, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 8)
-    change = f"import contentspider.crawl.hold.sources as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
+    change = (
+        f"import contentspider.crawl.hold.site_state as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
+    )
     log = script(site, tmp_path, change)
     assert len(crawled(tmp_path, "out.jsonl")) == 8
     assert log.count("learning again, from a sample of all pages") == early
@@ -288,14 +283,7 @@ def test_scrapy_parse_shows_filled_items(site: Site, tmp_path: Path) -> None:
         "ADDONS = {'contentspider.Addon': 500}\nSPIDER_MODULES = ['spiders']\n"
         "REMOTE_CONTROL_ENABLED = TELNETCONSOLE_ENABLED = False\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", "parse", "--spider=my", "--nocolour", site.url],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=True,
-    )
+    done = run("parse", "--spider=my", "--nocolour", site.url, cwd=tmp_path, module="scrapy")
     assert "'title': 'Page 1'" in done.stdout
     assert "'model_version': 'unfiltered'" in done.stdout
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -14,6 +12,7 @@ import pytest
 from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import TIMEOUT, Site, read_jsonl, run, serve
+from tests.processes import run_forked
 from tests.sites import small_site
 
 if TYPE_CHECKING:
@@ -212,15 +211,10 @@ process.start()
 
 def run_project(site: Site, folder: Path, **environment: str) -> str:
     (folder / "project.py").write_text(PROJECT)
-    return subprocess.run(
-        [sys.executable, "project.py", site.url + "/"],
-        cwd=folder,
-        env=os.environ | environment,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=TIMEOUT,
-        check=True,
-    ).stderr
+    command = ("project.py", f"{site.url}/")
+    done = run_forked(*command, cwd=folder, seconds=TIMEOUT, **environment)
+    done.check_returncode()
+    return done.stderr
 
 
 def test_what_breaks_in_a_component_is_said_in_the_ledger_and_done_by_a_resumed_crawl(
@@ -243,14 +237,8 @@ def test_what_breaks_in_a_component_is_said_in_the_ledger_and_done_by_a_resumed_
 def test_a_page_that_kills_the_process_ends_no_crawl(flat_site: Site, tmp_path: Path) -> None:
     (tmp_path / "project.py").write_text(PROJECT)
     for runs in range(1, 8):  # noqa: B007 - it is looked at afterwards
-        code = subprocess.run(
-            [sys.executable, "project.py", flat_site.url + "/"],
-            cwd=tmp_path,
-            env=os.environ | {"KILL": "1"},
-            stderr=subprocess.DEVNULL,
-            timeout=TIMEOUT,
-            check=False,
-        ).returncode
+        command = ("project.py", f"{flat_site.url}/")
+        code = run_forked(*command, cwd=tmp_path, seconds=TIMEOUT, KILL="1").returncode
         if code == 0:
             break
     assert runs == 5, "three deaths that are known, after one that nobody saw"

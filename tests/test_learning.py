@@ -15,6 +15,7 @@ from contentspider.crawl.hold.learning import LearningError, learn_apart
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
+from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import ROOT
 from tests.sites import article
@@ -30,7 +31,8 @@ def held(tmp_path: Path) -> Path:
     ledger = Ledger(path)
     for number in range(5):
         url = f"https://example.org/{number}"
-        ledger.items.hold("example.org", {"url": url}, Page.from_html(article(number), url))
+        hand = PageInHand(Page.from_html(article(number), url))
+        ledger.items.hold("example.org", {"url": url}, hand)
     ledger.commit()
     ledger.close()
     return path

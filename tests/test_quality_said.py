@@ -9,7 +9,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.hold.learners import note_quality
-from contentspider.crawl.hold.sources import SiteState
+from contentspider.crawl.hold.site_state import SiteState
 from contentspider.run.jobs import _quality as quality_of_job
 from contentspider.run.summary import summary
 from contentspider.site.own.quality import Quality, WorstPage

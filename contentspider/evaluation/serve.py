@@ -21,6 +21,15 @@ REWRITTEN_TYPES = frozenset(["text/html", "text/xml", "application/xml", "applic
 NOT_FOUND = b"<html><body><p>not found</p></body></html>"
 
 
+class LoopbackServer(ThreadingHTTPServer):
+    """A server that a crawl of many connections at a time is not too fast for: with the default
+    queue of 5 the kernel drops connections, which come again a second later.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+
 class SiteServer:
     """Serves *folder* on 127.0.0.1 as a context manager; *url* is the root's address.
 
@@ -31,8 +40,7 @@ class SiteServer:
 
     def __init__(self, folder: Path, bases: Iterable[str] = ()) -> None:
         self.folder = folder.resolve()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
+        self._server = LoopbackServer(("127.0.0.1", 0), _handler(self))
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
         names = set()
         for base in bases:

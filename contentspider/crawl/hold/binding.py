@@ -5,8 +5,10 @@ is yielded later.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import ref
+
+from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,8 @@ PAGE_META_KEY = "contentspider_page"
 BINDINGS_META_KEY = "contentspider_bindings"
 # Plain dicts, and other items that cannot be watched for their end, that are bound at one time.
 MAX_KEPT_ALIVE = 5_000
+# Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
+MAX_YIELDED = 5_000
 
 Item = TypeVar("Item")
 
@@ -32,24 +36,16 @@ class Unbound:
 UNBOUND: Final = Unbound()
 
 
-class Bound(NamedTuple):
-    """The page that an item is bound to, and the row of its address in the ledger, if it has
-    one.
-    """
-
-    page: Page | None
-    row: int | None = None
-
-
 class Bindable:
     """An item that keeps its page in itself: copies of it keep it too, and nobody else sees it."""
 
     __slots__ = ("_contentspider_bound",)
-    _contentspider_bound: Bound
+    _contentspider_bound: PageInHand | None
 
 
 class Bindings:
-    """The pages of a crawl's bound items. ``None`` is the page of an answer that was not HTML.
+    """The pages of a crawl's items, from when an item is bound, or its callback yields it, to our
+    pipeline. ``None`` is the page of an answer that was not HTML.
 
     `Bindable` items keep theirs; of others it is known by the item's identity, for as long as the
     item lives. What cannot be watched for its end (a dict) is kept alive, up to `MAX_KEPT_ALIVE`.
@@ -58,21 +54,24 @@ class Bindings:
     def __init__(self) -> None:
         # What is done with an item when it is bound: `scrapy parse` shows it without a pipeline.
         self.on_bind: Callable[[object], None] | None = None
-        self._pages: dict[int, tuple[object, Bound]] = {}
+        self._pages: dict[int, tuple[object, PageInHand | None]] = {}
         self._kept_alive: OrderedDict[int, object] = OrderedDict()
+        # Items that their callbacks have yielded, on their way to our pipeline.
+        self._yielded: dict[int, tuple[object, PageInHand]] = {}
 
-    def put(self, item: object, page: Page | None, row: int | None = None) -> None:
+    def bind(self, item: object, page: Page | None, row: int | None = None) -> None:
         """Bind an item to a page, instead of the one that it was bound to; *row* is that of the
         page's address.
         """
+        hand = PageInHand(page, row) if page is not None else None
         if isinstance(item, Bindable):
-            item._contentspider_bound = Bound(page, row)
+            item._contentspider_bound = hand
         else:
-            self._remember(item, Bound(page, row))
+            self._remember(item, hand)
         if self.on_bind:
             self.on_bind(item)
 
-    def _remember(self, item: object, bound: Bound) -> None:
+    def _remember(self, item: object, hand: PageInHand | None) -> None:
         number, pages = id(item), self._pages
         try:
             watch: object = ref(item, lambda _: pages.pop(number, None))
@@ -80,22 +79,24 @@ class Bindings:
             watch = self._kept_alive[number] = item
             if len(self._kept_alive) > MAX_KEPT_ALIVE:
                 pages.pop(self._kept_alive.popitem(last=False)[0], None)
-        pages[number] = (watch, bound)
+        pages[number] = (watch, hand)
 
-    def get(self, item: object) -> Page | Unbound | None:
+    def get(self, item: object) -> PageInHand | Unbound | None:
         """Return the page that an item is bound to, `UNBOUND` if it is to none."""
-        bound = self._bound(item)
-        return bound.page if bound else UNBOUND
-
-    def row(self, item: object) -> int | None:
-        """Return the row of the address of the page that an item is bound to, if it has one."""
-        bound = self._bound(item)
-        return bound.row if bound else None
-
-    def _bound(self, item: object) -> Bound | None:
         if isinstance(item, Bindable):
-            return getattr(item, "_contentspider_bound", None)
-        return self._pages[id(item)][1] if id(item) in self._pages else None
+            return getattr(item, "_contentspider_bound", UNBOUND)
+        return self._pages[id(item)][1] if id(item) in self._pages else UNBOUND
+
+    def came(self, item: object, hand: PageInHand) -> None:
+        """Remember what an item that goes to our pipeline is about."""
+        self._yielded[id(item)] = (item, hand)
+        if len(self._yielded) > MAX_YIELDED:  # they were replaced on the way: nobody will ask
+            del self._yielded[next(iter(self._yielded))]
+
+    def take(self, item: object) -> PageInHand | None:
+        """Return what an item that came is about, and forget it."""
+        found = self._yielded.pop(id(item), None)
+        return found[1] if found else None
 
 
 def bind(item: Item, response: Response) -> Item:
@@ -108,7 +109,7 @@ def bind(item: Item, response: Response) -> Item:
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     page: Page | None = meta.get(PAGE_META_KEY)
     bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()
-    bindings.put(item, page, meta.get(ROW_META_KEY))
+    bindings.bind(item, page, meta.get(ROW_META_KEY))
     return item
 
 

@@ -15,9 +15,10 @@ from contentspider.crawl.engine import pass_item, wake
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.hold.learners import Learners, note_quality
 from contentspider.crawl.hold.overrides import CrawlOverrides
-from contentspider.crawl.hold.sources import ItemSources, SiteState, Source
+from contentspider.crawl.hold.site_state import SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.recorder import in_hand
 from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.judge.prior import Prior
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
 
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
+    from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +54,6 @@ class Holder:
         self.store = self.learners.store
         self.overrides = CrawlOverrides(self.options, crawler.stats, self.store)
         self.sites: dict[str, SiteState] = {}
-        self.sources = ItemSources()
         self.bindings = Bindings()
         self._is_closing = False
         self._at_once = crawler.settings.getint("CONCURRENT_ITEMS")
@@ -133,7 +135,7 @@ class Holder:
     def _learned(self) -> list[str]:
         return self.keeper.ledger.runs.fact("learned") or []
 
-    def hold(self, item: Any, source: Source) -> bool:
+    def hold(self, item: Any, hand: PageInHand) -> bool:
         """Tell whether an item is not to go on now: it is held until its site has been learned, or
         was before the crawl was resumed, or will be made again by a resumed one.
         """
@@ -142,24 +144,22 @@ class Holder:
             return True
         if keeper.is_inspection:
             return False
-        state = self.site(source.page.url)
-        key = keeper.recorder.key(source.row, source.place)
-        if not keeper.is_broken and not source.page.is_document and self._must_wait(state, source):
-            return self._hold(state, item, source, key)
+        state, page = self.site(hand.page.url), hand.page
+        if not keeper.is_broken and not page.is_document and self._must_wait(state, page):
+            return self._hold(state, item, hand)
         with keeper.guarded:
-            return key is not None and keeper.ledger.items.has_item(key)
+            return hand.key is not None and keeper.ledger.items.has_item(hand.key)
         return keeper.is_stopping
 
-    def _must_wait(self, state: SiteState, source: Source) -> bool:
+    def _must_wait(self, state: SiteState, page: Page) -> bool:
         """Tell whether a page waits for a model: the site has none, or none for such a page."""
         if not state.is_ready:
             return True
-        return state.watch is not None and state.watch.add(source.page)
+        return state.watch is not None and state.watch.add(page)
 
-    def _hold(self, state: SiteState, item: Any, source: Source, key: str | None) -> bool:
+    def _hold(self, state: SiteState, item: Any, hand: PageInHand) -> bool:
         with self.keeper.guarded:
-            items = self.keeper.ledger.items
-            if not items.hold(state.key, item, source.page, key, source.row, source.page_row):
+            if not self.keeper.ledger.items.hold(state.key, item, hand):
                 return True
         if self.keeper.is_broken:
             if self.keeper.is_stopping:
@@ -170,10 +170,10 @@ class Holder:
             else:
                 state.failed = True
             return False
-        self.keeper.addresses.note(source.row, "held")
+        self.keeper.addresses.note(hand.address_row, "held")
         state.held += 1
-        state.pages += source.page.url != state.last_url
-        state.last_url = source.page.url
+        state.pages += hand.page.url != state.last_url
+        state.last_url = hand.page.url
         self.stats.inc_value("contentspider/items/held")
         if state.is_time(self.options.learn_pages):
             self._begin(state, is_last=False)
@@ -266,18 +266,11 @@ class Holder:
         self.keeper.recorder.listen()
         try:
             with self.keeper.guarded:
-                for held in self.keeper.ledger.items.release(state.key):
-                    source = Source(
-                        held.page,
-                        held.address_row,
-                        page_row=held.page_row,
-                        held_row=held.row,
-                        key=held.key,
-                    )
-                    self.sources.put(held.item, source)
+                for item, hand in self.keeper.ledger.items.release(state.key):
+                    self.bindings.came(item, hand)
                     released += 1
                     self.stats.inc_value("contentspider/items/released")
-                    sent.add(self._task(pass_item(self.crawler, held.item)))
+                    sent.add(self._task(pass_item(self.crawler, item)))
                     if len(sent) >= self._at_once:
                         _, sent = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -287,7 +280,7 @@ class Holder:
             state.held = state.pages = max(state.held - released, 0)
 
     def _on_gone(self, item: Any) -> None:
-        self.sources.take(item)
+        self.bindings.take(item)
 
     def _on_opened(self) -> None:
         """Go on with what a killed crawl has held."""
@@ -349,6 +342,11 @@ class ItemPipelines(ItemPipelineManager):
     """Scrapy's item pipelines (``ITEM_PROCESSOR``), which close after the held items have
     passed.
     """
+
+    async def process_item_async(self, item: Any) -> Any:
+        """Pass an item through all pipelines; until it comes to ours nothing is in hand."""
+        in_hand.set(None)
+        return await super().process_item_async(item)
 
     async def close_spider_async(self) -> None:
         """Let the held items go, then close all pipelines, which Scrapy does at one time."""

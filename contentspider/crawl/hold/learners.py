@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.hold.learning import Learned
-    from contentspider.crawl.hold.sources import SiteState
+    from contentspider.crawl.hold.site_state import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.crawl.queue.keeper import Keeper
     from contentspider.site.models.model import SiteModel

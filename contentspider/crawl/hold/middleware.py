@@ -21,7 +21,6 @@ from contentspider.crawl.hold.binding import (
 from contentspider.crawl.hold.bodies import THREAD_BYTES
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.overrides import CrawlOverrides
-from contentspider.crawl.hold.sources import Source
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.visit_log import (
     CHECK_META_KEY,
@@ -31,6 +30,7 @@ from contentspider.crawl.revisits.visit_log import (
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
+from contentspider.state.ledger.items import PageInHand
 from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
@@ -164,15 +164,16 @@ class PagesMiddleware:
 
     def _is_held(self, item: object, response: Response, holder: Holder) -> bool:
         meta = response.meta if response.request else {}
-        row = meta.get(ROW_META_KEY)
-        page, page_row = holder.bindings.get(item), holder.bindings.row(item)
-        if isinstance(page, Unbound):
-            page, page_row = None if came_along(item, response) else meta.get(PAGE_META_KEY), row
-        if page is None:
+        row, bound = meta.get(ROW_META_KEY), holder.bindings.get(item)
+        if isinstance(bound, Unbound):
+            page = None if came_along(item, response) else meta.get(PAGE_META_KEY)
+            bound = PageInHand(page, row) if page is not None else None
+        if bound is None:
             return False
         place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
-        source = Source(page, row, place, page_row)
-        if holder.hold(item, source):
+        key = holder.keeper.recorder.key(row, place)
+        hand = PageInHand(bound.page, bound.page_row, row, key)
+        if holder.hold(item, hand):
             return True
-        holder.sources.put(item, source)
+        holder.bindings.came(item, hand)
         return False

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import DropItem, NotConfigured
 
 from contentspider.crawl.collector import no_collection
-from contentspider.crawl.hold.binding import Unbound
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.hold.sources import SiteState, Source
 from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.queue.recorder import Passing, UnchangedItem, passing
+from contentspider.crawl.queue.recorder import UnchangedItem, in_hand
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.site.models.counts import outline
 from contentspider.site.models.record import add_own_text, page_fields
+from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from contentspider.crawl.hold.site_state import SiteState
     from contentspider.page.input.page import Page
     from contentspider.site.models.record import Extraction
 
@@ -63,25 +63,23 @@ class ContentPipeline:
 
     async def process_item(self, item: Any) -> Any:
         """Fill an item, or pass it on if it asks for nothing."""
-        passing.set(None)
         names = self.field_map.fields(item)
         if names is None:
             return item
-        source = self.holder.sources.take(item)
-        if source is None:
+        hand = self.holder.bindings.take(item)
+        if hand is None:
             # No spider middleware has seen it: it comes from an errback, or from `start`.
-            page = self.holder.bindings.get(item)
-            if page is None or isinstance(page, Unbound):
+            bound = self.holder.bindings.get(item)
+            if not isinstance(bound, PageInHand):
                 self._say_untagged(item)
                 return item
-            source = Source(page, page_row=self.holder.bindings.row(item))
-            if self.holder.hold(item, source):
+            hand = PageInHand(bound.page, bound.page_row)
+            if self.holder.hold(item, hand):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
         with no_collection():
-            page_id, change = self._fill(item, source.page, source.page_row or source.row)
-        key = source.key or self.holder.keeper.recorder.key(source.row, source.place)
-        theirs = None if isinstance(item, ContentItem) else names
-        passing.set(Passing(item, key, source.held_row, source.row, page_id, theirs))
+            hand.page_id, change = self._fill(item, hand.page, hand.page_row)
+        hand.names = None if isinstance(item, ContentItem) else names
+        in_hand.set(hand)
         if change == UNCHANGED:
             self.stats.inc_value("contentspider/items/unchanged")
             if self.options.only:
@@ -89,9 +87,9 @@ class ContentPipeline:
         return item
 
     def _fill_bound(self, item: Any) -> None:
-        page = self.holder.bindings.get(item)
-        if page is not None and not isinstance(page, Unbound):
-            self._fill(item, page)
+        bound = self.holder.bindings.get(item)
+        if isinstance(bound, PageInHand):
+            self._fill(item, bound.page)
 
     def _fill(self, item: Any, page: Page, row: int | None = None) -> tuple[str | None, str]:
         """Set the item's fields, and return its page's id and how that has changed; whatever

@@ -13,7 +13,7 @@ from scrapy import signals
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_in_thread
 
-from contentspider.crawl.engine import end_at_start, queue_length
+from contentspider.crawl.engine import end_at_start, queue_length, wake
 from contentspider.crawl.indexing import Indexing
 from contentspider.crawl.queue.addresses import Addresses
 from contentspider.crawl.queue.outage import Hosts
@@ -178,6 +178,7 @@ class Keeper(CrawlState):
             raise DontCloseSpider
         if asked:
             logger.info("%d addresses that could not be read are asked again", asked)
+            wake(self.crawler)  # by itself it would ask in up to 5 seconds
             raise DontCloseSpider
         if queue_length(self.crawler):
             self._say_lost()

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -18,34 +17,20 @@ from contentspider.crawl.queue.addresses import row_of
 from contentspider.recrawl.changes import UNCHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from contentspider.crawl.queue.addresses import Addresses
     from contentspider.crawl.queue.state import CrawlState
     from contentspider.state.files.output import JsonLinesWriter
+    from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Passing:
-    """The item that a task passes through the pipelines: its key, its row if it was held, its
-    address' row, the id of its page, and the names of our fields in it if they are not ours.
-    """
-
-    item: Any
-    key: str | None
-    held_row: int | None
-    address_row: int | None
-    page_id: str | None = None
-    names: Mapping[str, str] | None = None
-
-
-# An item may be replaced on its way through the pipelines; the task that carries it stays.
-passing: ContextVar[Passing | None] = ContextVar("contentspider_passing", default=None)
+# What a task's item is about, from when our pipeline has filled it: the item may be replaced on its
+# way through the pipelines; the task that carries it stays.
+in_hand: ContextVar[PageInHand | None] = ContextVar("contentspider_in_hand", default=None)
 
 
 class UnchangedItem(DropItem):
@@ -88,10 +73,10 @@ class Recorder:
 
     def scraped(self, item: Any) -> None:
         """Record an item that has passed all pipelines, and write it out."""
-        mark = passing.get()
+        hand = in_hand.get()
         writer = self.writer
         line = b""
-        if writer or (self._state.is_durable and mark):
+        if writer or (self._state.is_durable and hand):
             try:
                 line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
             except (TypeError, ValueError) as error:
@@ -102,10 +87,10 @@ class Recorder:
                     error,
                 )
                 self._state.stats.inc_value("contentspider/items/lost")
-                if mark:
-                    self._settle(mark, None, f"not JSON: {error}")
+                if hand:
+                    self._settle(hand, None, f"not JSON: {error}")
                 return
-        is_new = self._settle(mark, line, None) if mark else True
+        is_new = self._settle(hand, line, None) if hand else True
         if writer and is_new:
             try:
                 writer.write(line)
@@ -114,43 +99,35 @@ class Recorder:
 
     def dropped(self, item: Any, exception: DropItem) -> None:
         """Record that one of the pipelines dropped an item."""
-        mark = passing.get()
-        if mark and mark.item is item:  # else it was dropped before it came to us
+        hand = in_hand.get()
+        if hand:  # else it was dropped before it came to us
             is_ours = isinstance(exception, UnchangedItem)
-            self._settle(mark, None, UNCHANGED if is_ours else f"dropped: {exception}")
+            self._settle(hand, None, UNCHANGED if is_ours else f"dropped: {exception}")
 
     def erred(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
         """Note that one of the pipelines failed on an item: a resumed crawl tries again."""
         self._state.stats.inc_value("contentspider/items/lost")
-        mark = passing.get()
+        hand = in_hand.get()
         reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
-        if mark and mark.item is item:
-            self._addresses.broke(mark.address_row, reason)
-            if mark.held_row is not None:  # it stays held
+        if hand:
+            self._addresses.broke(hand.address_row, reason)
+            if hand.held_row is not None:  # it stays held
                 logger.error("%s; it stays held, and a resumed crawl tries again", reason)
         else:
             self._addresses.broke(row_of(response), reason)
 
-    def _settle(self, mark: Passing, line: bytes | None, reason: str | None) -> bool:
+    def _settle(self, hand: PageInHand, line: bytes | None, reason: str | None) -> bool:
         """Record what has become of an item; False if it could not be, or had been before."""
         ledger = self._state.ledger
         if self._state.is_broken:
             return not self._state.is_durable
         with self._state.guarded:
-            is_new = ledger.items.settle(
-                mark.held_row,
-                mark.key,
-                mark.address_row,
-                line,
-                reason,
-                mark.page_id,
-                mark.names,
-            )
-            if mark.address_row is not None:
+            is_new = ledger.items.settle(hand, line, reason)
+            if hand.address_row is not None:
                 state = "released" if reason is None else "failed"
                 if reason == UNCHANGED:
                     state, reason = "unchanged", None
-                self._addresses.note(mark.address_row, state, reason)
-                ledger.frontier.mark_released(mark.address_row, state, reason)
+                self._addresses.note(hand.address_row, state, reason)
+                ledger.frontier.mark_released(hand.address_row, state, reason)
             return is_new
         return not self._state.is_durable

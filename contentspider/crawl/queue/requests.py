@@ -91,23 +91,24 @@ def _encode_values(values: dict[str, Any], bindings: Bindings) -> object:
 
 
 def _encode_item(value: Any, bindings: Bindings) -> object:
-    page = bindings.get(value)
-    if isinstance(page, Unbound):
+    bound = bindings.get(value)
+    if isinstance(bound, Unbound):
         return encode_value(value)
     text = dump_item(value)
     try:
         load_item(text)
     except ContentSpiderError as error:
         raise TypeError(str(error)) from error
-    return {ITEM: [text, page.dump().hex() if page else None, bindings.row(value)]}
+    page, row = (bound.page.dump().hex(), bound.page_row) if bound else (None, None)
+    return {ITEM: [text, page, row]}
 
 
 def _decode_item(value: Any, bindings: Bindings) -> Any:
     if not isinstance(value, dict) or ITEM not in value:
         return decode_value(value)
-    text, page, *row = value[ITEM]  # older ledgers have no row
+    text, page, row = value[ITEM]
     item = load_item(text)
-    bindings.put(item, Page.load(bytes.fromhex(page)) if page else None, *row)
+    bindings.bind(item, Page.load(bytes.fromhex(page)) if page else None, row)
     return item
 
 

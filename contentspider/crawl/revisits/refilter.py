@@ -16,7 +16,7 @@ from contentspider.site.models.record import UNFILTERED, page_fields, refilled
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from contentspider.crawl.hold.sources import SiteState
+    from contentspider.crawl.hold.site_state import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from contentspider.crawl.hold.sources import SiteState
+    from contentspider.crawl.hold.site_state import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.page.input.page import Page
     from contentspider.state.crawls.ending import Ending

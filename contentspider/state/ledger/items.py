@@ -21,18 +21,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A held item: its row, the item, the page that it was made from, its key, the row of the
-    address that it came from, and that of its page's own address.
+@dataclass(slots=True)
+class PageInHand:
+    """The page that an item is about, from the answer to the item's end.
+
+    *page_row* is the row of the page's own address in the ledger, *address_row* that of the address
+    whose callback gave the item: another, if the item was bound. *key* is what the item is recorded
+    under, *held_row* its own row while it is held. *page_id* is the id of the page as the item has
+    it, *names* maps our fields to the item's own (None: they are the same). None: it has none, or
+    is not there yet.
     """
 
-    row: int
-    item: Any
     page: Page
-    key: str | None
-    address_row: int | None
-    page_row: int | None
+    page_row: int | None = None
+    address_row: int | None = None
+    key: str | None = None
+    held_row: int | None = None
+    page_id: str | None = None
+    names: Mapping[str, str] | None = None
 
 
 class Items:
@@ -57,15 +63,12 @@ class Items:
         self,
         site: str,
         item: object,
-        page: Page,
-        key: str | None = None,
-        address_row: int | None = None,
-        page_row: int | None = None,
+        hand: PageInHand,
     ) -> bool:
-        """Store an item and its page until `settle`; False if the key is held or settled
+        """Store an item and its page until `settle`; False if its key is held or settled
         already.
         """
-        if key is not None and self.has_item(key):
+        if hand.key is not None and self.has_item(hand.key):
             return False
         kept: object = None
         try:
@@ -76,14 +79,14 @@ class Items:
         added = self._do(
             "INSERT OR IGNORE INTO held_items (key, address, site, item, page, page_address)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (key, address_row, site, text, page.dump(), page_row),
+            (hand.key, hand.address_row, site, text, hand.page.dump(), hand.page_row),
         )
         if not added.rowcount:
             return False
         if kept is not None and added.lastrowid is not None:
             self._unstorable[added.lastrowid] = kept
-            if address_row is not None:
-                self._frontier.keep_open(address_row)
+            if hand.address_row is not None:
+                self._frontier.keep_open(hand.address_row)
         return True
 
     def held_counts(self) -> dict[str, int]:
@@ -106,9 +109,9 @@ class Items:
                 seen.add(page.url)
                 yield page
 
-    def release(self, site: str) -> Iterator[Held]:
-        """Yield the held items of a site; each stays held until `settle`. A damaged one is logged
-        and left out.
+    def release(self, site: str) -> Iterator[tuple[Any, PageInHand]]:
+        """Yield the held items of a site, each with its page; it stays held until `settle`. A
+        damaged one is logged and left out.
         """
         for row in self._held_rows(site):
             text, page, key, address_row, page_row = self._do(
@@ -117,11 +120,11 @@ class Items:
             ).fetchone()
             try:
                 item = load_item(text) if text else self._unstorable[row]
-                held = Held(row, item, Page.load(page), key, address_row, page_row)
+                hand = PageInHand(Page.load(page), page_row, address_row, key, row)
             except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
                 self._log_damaged(site, error)
                 continue
-            yield held
+            yield item, hand
 
     def _held_rows(self, site: str) -> Iterator[int]:
         """Yield the rows of a site's items that are held now; rows may be added and deleted in the
@@ -147,32 +150,28 @@ class Items:
         )
 
     def settle(
-        self,
-        held_row: int | None = None,
-        key: str | None = None,
-        address_row: int | None = None,
-        line: bytes | None = None,
-        reason: str | None = None,
-        page_id: str | None = None,
-        names: Mapping[str, str] | None = None,
+        self, hand: PageInHand, line: bytes | None = None, reason: str | None = None
     ) -> bool:
         """Record that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and
-        stop holding it. *page_id* is that of its page; *names* maps our fields to the item's own
-        (None: they are the same).
+        stop holding it.
 
         False if the key's item was settled before: this one must not go out again.
         """
-        if held_row is not None:
-            self._do("DELETE FROM held_items WHERE number = ?", (held_row,))
-            if self._unstorable.pop(held_row, None) is not None and address_row is not None:
-                self._frontier.let_end(address_row)
-        if key is None:
+        if hand.held_row is not None:
+            self._do("DELETE FROM held_items WHERE number = ?", (hand.held_row,))
+            was_kept = self._unstorable.pop(hand.held_row, None) is not None
+            if was_kept and hand.address_row is not None:
+                self._frontier.let_end(hand.address_row)
+        if hand.key is None:
             return True
         packed = zlib.compress(line, 3) if line is not None else None
         added = self._do(
             "INSERT OR IGNORE INTO items (key, address, line, reason, page, names)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (key, address_row, packed, reason, page_id, json.dumps(names) if names else None),
+            (
+                *(hand.key, hand.address_row, packed, reason, hand.page_id),
+                json.dumps(hand.names) if hand.names else None,
+            ),
         )
         return added.rowcount > 0
 

@@ -1,4 +1,4 @@
-"""What the crawl knows of a site while it goes on, and where its items come from."""
+"""What the crawl knows of a site while it goes on."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from contentspider.recrawl.drift import Drift
 if TYPE_CHECKING:
     import asyncio
 
-    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 # A site of more pages than this is learned before all of them have come, if it is known so well by
 # then.
 FIRST_TRY = 500
 KNOWN_F1 = 0.95
-# Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
-MAX_WAITING = 5_000
 
 
 @dataclass(slots=True)
@@ -70,38 +67,3 @@ class SiteState:
     def is_ready(self) -> bool:
         """Tell whether items need not be held (any more)."""
         return self.model is not None or self.failed
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where an item comes from: its page; the row in the ledger of the address whose callback gave
-    it, and which of its items it is; the row of its page's own address, which may be another.
-
-    *held_row* and *key* are the row and the key under which it was held; None: it comes from its
-    callback.
-    """
-
-    page: Page
-    row: int | None = None
-    place: int = 0
-    page_row: int | None = None
-    held_row: int | None = None
-    key: str | None = None
-
-
-class ItemSources:
-    """The source of each item on its way to our pipeline, by the item's identity."""
-
-    def __init__(self) -> None:
-        self._sources: dict[int, tuple[object, Source]] = {}
-
-    def put(self, item: object, source: Source) -> None:
-        """Remember the source of an item."""
-        self._sources[id(item)] = (item, source)
-        if len(self._sources) > MAX_WAITING:  # they were replaced on the way: nobody will ask
-            del self._sources[next(iter(self._sources))]
-
-    def take(self, item: object) -> Source | None:
-        """Return the source of an item and forget it."""
-        found = self._sources.pop(id(item), None)
-        return found[1] if found else None

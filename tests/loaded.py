@@ -1,0 +1,33 @@
+"""What command lines load, but for the reactor, which each chooses: see `tests.processes`."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import sys
+from importlib import import_module
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import py3langid
+from scrapy.settings import default_settings
+from scrapy.utils.misc import load_object
+
+import contentspider
+
+for module in pkgutil.walk_packages(contentspider.__path__, "contentspider."):
+    if not module.name.endswith(("__main__", "contentspider_rules")):
+        import_module(module.name)
+for name, value in vars(default_settings).items():
+    if name.endswith("_BASE"):
+        for component in value:
+            if (
+                isinstance(component, str)
+                and component.startswith("scrapy.")
+                and "telnet" not in component
+            ):
+                load_object(component)
+for name in ("scrapy.core.downloader.handlers.http11", "twisted.web.client"):
+    import_module(name)
+py3langid.classify("A text")
+assert "twisted.internet.reactor" not in sys.modules
