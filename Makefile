@@ -17,8 +17,8 @@ endif
 test: $(VENV)/.installed-dev lint docs
 	$(BIN)/python -m pytest -n 3 --dist worksteal --durations 15
 
-# All open corpora, each judged by a prior that has not seen it, and crawls killed at all moments; CI
-# takes a sample of both.
+# All open corpora, by priors that are trained without them, and crawls killed at all moments; CI
+# judges other sites, by the shipped prior, and kills at a sample of the moments.
 quality: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest --all-folds tests/test_quality.py
 

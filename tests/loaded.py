@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import pkgutil
 import sys
+import warnings
 from importlib import import_module
 
+warnings.filterwarnings("error", category=DeprecationWarning, module="contentspider")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import py3langid

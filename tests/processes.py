@@ -12,7 +12,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
-import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +53,7 @@ def _main(
     os.chdir(cwd)
     sys.argv = list(command)
     sys.path[:1] = ["", *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
-    warnings.filterwarnings("error", category=DeprecationWarning, module="contentspider")
+    import_module("tests.loaded")  # if it could not be loaded before
     try:
         if command[0].endswith(".py"):
             runpy.run_path(command[0], run_name="__main__")

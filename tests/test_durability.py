@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Answer = tuple[int, str, bytes]
 
-PAGES = 1_200
+PAGES = 2_000
 LEARN_PAGES = 300
 COMMAND = [
     "crawl",

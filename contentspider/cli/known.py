@@ -77,25 +77,22 @@ def known_site(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
     if not sample:
         raise ContentSpiderError(f"{printable(source)} has no pages with text")
     if model is None:
-        print(printable(f"{site}: no model in {options.models}; one is learned"), file=sys.stderr)
+        _say_learning(site, options)
         model = SiteLearner(site).fit(sample)
     return model, sample
+
+
+def _say_learning(site: str, options: argparse.Namespace) -> None:
+    print(printable(f"{site}: no model in {options.models}; one is learned"), file=sys.stderr)
 
 
 def _of_crawl(name: str, state_dir: str, site: str) -> tuple[str, list[Page]]:
     from contentspider.state.crawls.export import find_crawl
     from contentspider.state.ledger.ledger import Ledger
 
-    crawl = find_crawl(name, state_dir)
-    ledger = Ledger(crawl, read_only=True)
+    ledger = Ledger(find_crawl(name, state_dir), read_only=True)
     try:
-        sites = ledger.pages.sites()
-        chosen = site or (sites[0] if len(sites) == 1 else "")
-        if chosen not in sites:
-            raise ContentSpiderError(
-                f"{crawl} has pages of {', '.join(sites) or 'no site'}; say with --site which"
-            )
-        return chosen, [page for page in ledger.pages.sample(chosen) if page.content.blocks]
+        return ledger.pages.of_site(site)
     finally:
         ledger.close()
 
@@ -113,6 +110,6 @@ def model_for(options: argparse.Namespace, site: str, files: list[Path]) -> Site
     for known in (site, name):
         if known in store.sites():
             return store.read(known)
-    print(printable(f"{name}: no model in {options.models}; one is learned"), file=sys.stderr)
+    _say_learning(name, options)
     pages = (Page.from_html(path.read_bytes(), path.as_posix()) for path in files)
     return SiteLearner(site or name).fit(pages)

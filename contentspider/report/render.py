@@ -80,14 +80,7 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
     """
     ledger = Ledger(crawl, read_only=True)
     try:
-        sites = ledger.pages.sites()
-        chosen = site or (sites[0] if len(sites) == 1 else "")
-        if chosen not in sites:
-            raise ContentSpiderError(
-                f"{crawl} has pages of {', '.join(sites) or 'no site'}; say with --site which to"
-                " show"
-            )
-        pages = [page for page in ledger.pages.sample(chosen) if page.content.blocks]
+        chosen, pages = ledger.pages.of_site(site)
         records = map(json.loads, ledger.items.lines())
         total = sum(record.get("site") == chosen for record in records)
     finally:

@@ -21,7 +21,7 @@ from contentspider.site.judge.trees import Trees
 from contentspider.site.own.alignment import matched_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -207,14 +207,12 @@ def train_prior(corpora: Sequence[Corpus], seed: int = 0) -> Prior:
     return fit_prior(rows, card, seed)
 
 
-def cross_fit(
-    corpora: Sequence[Corpus], folds: int = 7, only: Collection[int] = (), seed: int = 0
-) -> dict[str, Prior]:
+def cross_fit(corpora: Sequence[Corpus], folds: int = 7, seed: int = 0) -> dict[str, Prior]:
     """Return priors that have not seen what they judge: for each site by its name, and for the
     single pages of collections by their host.
 
-    A site is not seen in another year, either. *only* names the folds (from 0) whose sites and
-    hosts are wanted; all by default. Raises `CorpusError` if there is nothing left to train on.
+    A site is not seen in another year, either. Raises `CorpusError` if there is nothing left to
+    train on.
     """
     names = {corpus.name: corpus.group for corpus in corpora if not corpus.is_collection}
     for corpus in corpora:
@@ -231,7 +229,7 @@ def cross_fit(
     fold_of = {group: index % folds for index, group in enumerate(groups)}
     rows = [page for corpus in corpora for page in training_rows(corpus, seed)]
     priors: dict[str, Prior] = {}
-    for fold in sorted(set(only)) or range(folds):
+    for fold in range(folds):
         kept = [page for page in rows if fold_of[page.group] != fold]
         seen = sorted(name for name, group in names.items() if fold_of[group] != fold)
         prior = fit_prior(kept, {"trained_on": seen, "fold": fold}, seed)

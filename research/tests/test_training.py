@@ -123,12 +123,6 @@ def test_of_a_page_of_many_blocks_some_are_trained_on(
     np.testing.assert_array_equal(pages[0].features, again[0].features)
 
 
-def test_only_some_folds_are_trained_if_only_these_are_asked_for(corpora: Path) -> None:
-    priors = cross_fit(find_corpora(corpora), only=[1])
-    assert {prior.card["fold"] for prior in priors.values()} == {1}
-    assert 0 < len(priors) < 3
-
-
 @pytest.mark.parametrize("folds", [0, 1])
 def test_too_little_to_cross_fit_is_said(folds: int, corpora: Path) -> None:
     with pytest.raises(CorpusError, match="two folds and two sites at least"):

@@ -87,14 +87,14 @@ class Bindings:
             return getattr(item, "_contentspider_bound", UNBOUND)
         return self._pages[id(item)][1] if id(item) in self._pages else UNBOUND
 
-    def came(self, item: object, hand: PageInHand) -> None:
-        """Remember what an item that goes to our pipeline is about."""
+    def put(self, item: object, hand: PageInHand) -> None:
+        """Remember what an item is about that goes to our pipeline now."""
         self._yielded[id(item)] = (item, hand)
         if len(self._yielded) > MAX_YIELDED:  # they were replaced on the way: nobody will ask
             del self._yielded[next(iter(self._yielded))]
 
     def take(self, item: object) -> PageInHand | None:
-        """Return what an item that came is about, and forget it."""
+        """Return what an item is about that has come to our pipeline, and forget it."""
         found = self._yielded.pop(id(item), None)
         return found[1] if found else None
 

@@ -18,7 +18,6 @@ from contentspider.crawl.hold.overrides import CrawlOverrides
 from contentspider.crawl.hold.site_state import SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.queue.recorder import in_hand
 from contentspider.ground.errors import NotEnoughTextError, StateError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.judge.prior import Prior
@@ -267,7 +266,7 @@ class Holder:
         try:
             with self.keeper.guarded:
                 for item, hand in self.keeper.ledger.items.release(state.key):
-                    self.bindings.came(item, hand)
+                    self.bindings.put(item, hand)
                     released += 1
                     self.stats.inc_value("contentspider/items/released")
                     sent.add(self._task(pass_item(self.crawler, item)))
@@ -342,11 +341,6 @@ class ItemPipelines(ItemPipelineManager):
     """Scrapy's item pipelines (``ITEM_PROCESSOR``), which close after the held items have
     passed.
     """
-
-    async def process_item_async(self, item: Any) -> Any:
-        """Pass an item through all pipelines; until it comes to ours nothing is in hand."""
-        in_hand.set(None)
-        return await super().process_item_async(item)
 
     async def close_spider_async(self) -> None:
         """Let the held items go, then close all pipelines, which Scrapy does at one time."""

@@ -175,5 +175,5 @@ class PagesMiddleware:
         hand = PageInHand(bound.page, bound.page_row, row, key)
         if holder.hold(item, hand):
             return True
-        holder.bindings.came(item, hand)
+        holder.bindings.put(item, hand)
         return False

@@ -63,6 +63,7 @@ class ContentPipeline:
 
     async def process_item(self, item: Any) -> Any:
         """Fill an item, or pass it on if it asks for nothing."""
+        in_hand.set(None)
         names = self.field_map.fields(item)
         if names is None:
             return item
@@ -79,7 +80,7 @@ class ContentPipeline:
         with no_collection():
             hand.page_id, change = self._fill(item, hand.page, hand.page_row)
         hand.names = None if isinstance(item, ContentItem) else names
-        in_hand.set(hand)
+        in_hand.set((item, hand))
         if change == UNCHANGED:
             self.stats.inc_value("contentspider/items/unchanged")
             if self.options.only:

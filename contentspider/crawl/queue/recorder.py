@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-# What a task's item is about, from when our pipeline has filled it: the item may be replaced on its
-# way through the pipelines; the task that carries it stays.
-in_hand: ContextVar[PageInHand | None] = ContextVar("contentspider_in_hand", default=None)
+# The item that a task carries through the pipelines, as our pipeline filled it, and what it is
+# about: the item may be replaced on its way; the task stays.
+in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
+    "contentspider_in_hand", default=None
+)
 
 
 class UnchangedItem(DropItem):
@@ -73,7 +75,7 @@ class Recorder:
 
     def scraped(self, item: Any) -> None:
         """Record an item that has passed all pipelines, and write it out."""
-        hand = in_hand.get()
+        _, hand = in_hand.get() or (item, None)
         writer = self.writer
         line = b""
         if writer or (self._state.is_durable and hand):
@@ -99,15 +101,14 @@ class Recorder:
 
     def dropped(self, item: Any, exception: DropItem) -> None:
         """Record that one of the pipelines dropped an item."""
-        hand = in_hand.get()
-        if hand:  # else it was dropped before it came to us
+        if hand := _of(item):  # else it was dropped before it came to us
             is_ours = isinstance(exception, UnchangedItem)
             self._settle(hand, None, UNCHANGED if is_ours else f"dropped: {exception}")
 
     def erred(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
         """Note that one of the pipelines failed on an item: a resumed crawl tries again."""
         self._state.stats.inc_value("contentspider/items/lost")
-        hand = in_hand.get()
+        hand = _of(item)
         reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
         if hand:
             self._addresses.broke(hand.address_row, reason)
@@ -131,3 +132,9 @@ class Recorder:
                 ledger.frontier.mark_released(hand.address_row, state, reason)
             return is_new
         return not self._state.is_durable
+
+
+def _of(item: object) -> PageInHand | None:
+    """Return what an item is about, if our pipeline had it: a task carries one after the other."""
+    filled, hand = in_hand.get() or (None, None)
+    return hand if filled is item else None

@@ -138,11 +138,9 @@ def _align_page(
     here = slice(start, end)
     weights = site.weights[here] * found.repeated
     template_share = float(weights[template[here]].sum() / weights.sum())
-    doubtful = shared = common[here]
-    if own.source.startswith(MARKED):
-        doubtful = shared | (judged[here] < 0.5)
-    else:
-        doubtful = shared | _appended(found, judged[here])
+    shared = common[here]
+    is_marked = own.source.startswith(MARKED)
+    doubtful = shared | (judged[here] < 0.5 if is_marked else _appended(found, judged[here]))
     found = found._replace(
         repeated=found.repeated & ~doubtful, unclear=found.unclear | doubtful & found.repeated
     )

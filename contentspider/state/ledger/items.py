@@ -59,12 +59,7 @@ class Items:
         """Delete the items that were in the memory of an ended process."""
         self._do("DELETE FROM held_items WHERE item = ''")
 
-    def hold(
-        self,
-        site: str,
-        item: object,
-        hand: PageInHand,
-    ) -> bool:
+    def hold(self, site: str, item: object, hand: PageInHand) -> bool:
         """Store an item and its page until `settle`; False if its key is held or settled
         already.
         """

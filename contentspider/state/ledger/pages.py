@@ -118,6 +118,20 @@ class PageSample:
             logger.error("%s: %s is left out: %s", self._database.name, url, error)
             return None
 
+    def of_site(self, site: str) -> tuple[str, list[Page]]:
+        """Return a site's name and its pages that have text; "" is the only site there is.
+
+        Raises `ContentSpiderError` if there are no pages of it, or of several sites.
+        """
+        sites = self.sites()
+        chosen = site or (sites[0] if len(sites) == 1 else "")
+        if chosen not in sites:
+            raise ContentSpiderError(
+                f"{self._database.name} has pages of {', '.join(sites) or 'no site'}; say with"
+                " --site which"
+            )
+        return chosen, [page for page in self.sample(chosen) if page.content.blocks]
+
     def sites(self) -> list[str]:
         """Return the sites of which pages are kept."""
         return sorted(site for site, count in self._counts.items() if count)

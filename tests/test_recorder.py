@@ -1,0 +1,75 @@
+"""What becomes of items: each is recorded by what our pipeline had in hand for it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from scrapy.exceptions import DontCloseSpider, DropItem
+from scrapy.spiders import Spider
+from scrapy.utils.test import get_crawler
+
+from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.recorder import in_hand
+from contentspider.page.input.page import Page
+from contentspider.state.ledger.items import PageInHand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PAGE = Page.from_html("<p>Tea is made of leaves.", "https://example.org/tea")
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Iterator[Keeper]:
+    settings = {
+        "ADDONS": {"contentspider.Addon": 500},
+        "CONTENTSPIDER_DURABLE": True,
+        "CONTENTSPIDER_CRAWL": "e.org",
+        "CONTENTSPIDER_STATE_DIR": str(tmp_path),
+        "CONTENTSPIDER_MODELS_DIR": str(tmp_path / "models"),
+    }
+    crawler = get_crawler(Spider, settings)
+    crawler.crawling = True
+    crawler.spider = Spider("my")
+    keeper = crawler.get_extension(Keeper)
+    assert keeper is not None
+
+    async def opened() -> None:
+        keeper.open()
+
+    asyncio.run(opened())
+    yield keeper
+    keeper.ledger.close()
+
+
+def test_an_item_that_was_dropped_before_it_came_to_us_is_not_the_one_before(
+    keeper: Keeper,
+) -> None:
+    filled, other = {"n": 1}, {"n": 2}
+    token = in_hand.set((filled, PageInHand(PAGE, key="1/0")))
+    keeper.recorder.dropped(other, DropItem("no"))
+    assert not keeper.ledger.items.has_item("1/0")
+    keeper.recorder.dropped(filled, DropItem("no"))
+    assert keeper.ledger.items.has_item("1/0")
+    in_hand.reset(token)
+
+
+def test_an_item_that_was_replaced_on_its_way_is_recorded(keeper: Keeper) -> None:
+    token = in_hand.set(({"n": 1}, PageInHand(PAGE, key="1/0")))
+    keeper.recorder.scraped({"n": 2})
+    assert list(keeper.ledger.items.lines()) == [b'{"n": 2}']
+    in_hand.reset(token)
+
+
+def test_what_could_not_be_read_is_asked_again_at_once(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[object] = []
+    monkeypatch.setattr("contentspider.crawl.queue.keeper.wake", woken.append)
+    monkeypatch.setattr(keeper.addresses, "ask_again", lambda: 1)
+    with pytest.raises(DontCloseSpider):
+        keeper.idle()
+    assert woken == [keeper.crawler]
