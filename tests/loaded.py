@@ -11,15 +11,24 @@ from importlib import import_module
 warnings.filterwarnings("error", category=DeprecationWarning, module="contentspider")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import py3langid
 from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 
 import contentspider
 
+
+def load(name: str) -> None:
+    """Import a module; one of an extra that is not installed is left to whoever needs it."""
+    try:
+        import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith(("contentspider", "scrapy", "twisted")):
+            raise
+
+
 for module in pkgutil.walk_packages(contentspider.__path__, "contentspider."):
     if not module.name.endswith(("__main__", "contentspider_rules")):
-        import_module(module.name)
+        load(module.name)
 for name, value in vars(default_settings).items():
     if name.endswith("_BASE"):
         for component in value:
@@ -29,7 +38,8 @@ for name, value in vars(default_settings).items():
                 and "telnet" not in component
             ):
                 load_object(component)
-for name in ("scrapy.core.downloader.handlers.http11", "twisted.web.client"):
-    import_module(name)
-py3langid.classify("A text")
+for name in ("scrapy.core.downloader.handlers.http11", "twisted.web.client", "py3langid"):
+    load(name)
+if "py3langid" in sys.modules:
+    sys.modules["py3langid"].classify("A text")  # reads its model
 assert "twisted.internet.reactor" not in sys.modules
