@@ -13,7 +13,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.judge.prior import Prior
 from contentspider.site.own import adaptation
 from contentspider.site.own import vote as vote_module
-from contentspider.site.own.adaptation import correction
+from contentspider.site.own.adaptation import standardised
 from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.quality import measure
@@ -63,6 +63,10 @@ FEATURES = np.array([[spot == name for name in ("text", "box", "menu")] for spot
     np.float32
 )
 EVEN = np.full(len(SPOTS), 0.5)
+
+
+def correction(site, features, *known):
+    return adaptation.correction(site, standardised(features), *known)
 
 
 def evidence_of(*pages: int, content: tuple[str, ...] = ("text",)) -> Evidence:

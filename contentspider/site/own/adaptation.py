@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from contentspider.page.text import SENTENCE_CHARS
+from contentspider.site.vote.blocks import number_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,14 +37,14 @@ UNKNOWN_WEIGHT = 0.3
 
 def correction(
     site: SiteBlocks,
-    features: NDArray[np.float32],
+    rows: NDArray[np.float32],
     evidence: Evidence,
     judged: Floats | None = None,
     odds: Floats | float = 0.0,
 ) -> Floats:
     """Return what the labels of *evidence* add to the log *odds* of each block.
 
-    *features* has a row a block. It is 0 everywhere unless both content and noise are labelled. On
+    *rows* has the `standardised` features, a row a block. It is 0 everywhere unless both content and noise are labelled. On
     pages unlike those with labels, and in slots without a label, it is never negative: nothing
     speaks against what is judged to be content there. Blocks without a label on pages with labels
     are to stay what they are *judged* to be. None: there is no judge, and the result is all that is
@@ -52,8 +53,7 @@ def correction(
     known = evidence.known
     content = evidence.labels[known] > 0.5
     if content.all() or not content.any():
-        return np.zeros(len(features))
-    rows = _standardised(features)
+        return np.zeros(len(rows))
     weights = np.where(known, site.weights, 0)
     labels = evidence.labels
     if judged is not None:
@@ -62,19 +62,20 @@ def correction(
     chosen = np.flatnonzero(np.isin(site.pages, list(evidence.pages)) & (weights > 0))
     content = labels[chosen] > 0.5
     weights = _balanced(weights[chosen], content)
-    offset = np.broadcast_to(odds, len(features))[chosen]
+    offset = np.broadcast_to(odds, len(rows))[chosen]
     found = _fit(rows[chosen].astype(np.float64), content, weights, offset)
     added = rows @ found[:-1].astype(np.float32) + found[-1]
     if judged is None:
         return np.asarray(added)
-    slots = np.array(site.slots)
+    slots = number_keys(site.slots)
     is_known = _of_a_kind(site, evidence)[site.pages] & np.isin(slots, slots[known])
     pages = len(evidence.pages)
     added = np.where(is_known, added, np.maximum(added, 0))
     return np.asarray(added * (pages / (pages + TRUSTED_PAGES)))
 
 
-def _standardised(features: NDArray[np.float32]) -> NDArray[np.float32]:
+def standardised(features: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return each column with a mean of 0 and a spread of 1; one that never differs is 0."""
     spread = features.std(axis=0)
     spread[spread == 0] = 1
     return np.asarray((features - features.mean(axis=0)) / spread, dtype=np.float32)

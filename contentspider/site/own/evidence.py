@@ -15,7 +15,7 @@ import numpy as np
 from contentspider.page.about.stated import MARKED
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.own.alignment import CLEAN, Alignment, align
-from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages
+from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages, number_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,7 +147,7 @@ def _align_page(
     if not found.repeated.any():
         return None
     chars, clear = site.chars[here], ~found.unclear
-    slots = np.array(site.slots[start:end])
+    slots = number_keys(site.slots[start:end])
     long = found.repeated & (chars >= SENTENCE_CHARS / 2)
     beside = np.isin(slots, slots[long if long.any() else found.repeated]) & clear
     likely = (judged[here] >= 0.5) & (chars >= SENTENCE_CHARS) & clear & ~shared

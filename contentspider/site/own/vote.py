@@ -18,7 +18,7 @@ from contentspider.page.features import FeatureExtractor
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures
 from contentspider.site.judge.svm import STEEPNESS, LinearSVM
-from contentspider.site.own.adaptation import UNKNOWN_WEIGHT, correction
+from contentspider.site.own.adaptation import UNKNOWN_WEIGHT, correction, standardised
 from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.vote.blocks import count_pages, number_keys, number_pairs, repeat_shares
 from contentspider.site.vote.votes import log_odds, vote
@@ -139,7 +139,8 @@ class OwnVote:
     @cached_property
     def _features(self) -> NDArray[np.float32]:
         extractor = FeatureExtractor()
-        return np.vstack([extractor.features(page.content, page.hints) for page in self.sample])
+        features = [extractor.features(page.content, page.hints) for page in self.sample]
+        return standardised(np.vstack(features))
 
     @cached_property
     def _rows(self) -> list[Row]:
