@@ -95,11 +95,13 @@ def laid_out(
     numbers = np.repeat(np.arange(len(pages)), [len(page) for page in pages])
     spots = [spot for page in pages for spot, _ in page]
     texts = [text for page in pages for _, text in page]
+    of_pages = numbers if originals is None else np.array(originals)[numbers]
     return SiteBlocks(
         contents=[],
         hints=[],
         pages=numbers,
-        originals=numbers if originals is None else np.array(originals)[numbers],
+        originals=of_pages,
+        sources=of_pages,
         slots=spots,
         clusters=number_keys((clusters or {}).get(spot, spot) for spot in spots),
         spots=number_keys(spots),

@@ -1,19 +1,24 @@
-"""Which pages of a site are copies of each other."""
+"""Which page of a site a text comes from."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from contentspider.site.vote.copies import originals
+from contentspider.site.vote.copies import SHOWN_CHARS, sources
 from tests.sites import prose, site_of
 
+NONE = np.zeros(0, dtype=np.int64)
 MENU = "<ul>" + "".join(f"<li><a href=/{n}>Part {n} of the menu</a>" for n in range(20)) + "</ul>"
 
 
 def groups(bodies: list[str]) -> list[int]:
     site = site_of(bodies)
     return [int(site.originals[site.pages == page][0]) for page in range(len(bodies))]
+
+
+def originals(pages, texts, chars, count: int) -> list[int]:
+    return sources(pages, texts, chars, count)[0].tolist()
 
 
 def page(number: int, crumb: str = "") -> str:
@@ -45,14 +50,13 @@ def test_pages_of_an_infinite_scroll_are_not_copies() -> None:
 
 
 def test_pages_without_text_copy_nothing() -> None:
-    none = np.zeros(0, dtype=np.int64)
-    assert originals(none, none, none.astype(np.float32), 3).tolist() == [0, 1, 2]
+    assert originals(NONE, NONE, NONE.astype(np.float32), 3) == [0, 1, 2]
     # the second of three pages has no block
     pages, texts = np.array([0, 2]), np.array([0, 1])
-    assert originals(pages, texts, np.array([9.0, 9.0]), 3).tolist() == [0, 1, 2]
+    assert originals(pages, texts, np.array([9.0, 9.0]), 3) == [0, 1, 2]
     # or the last
     pages, texts = np.array([0, 1]), np.array([0, 0])
-    assert originals(pages, texts, np.array([9.0, 9.0]), 3).tolist() == [0, 0, 2]
+    assert originals(pages, texts, np.array([9.0, 9.0]), 3) == [0, 0, 2]
 
 
 @pytest.mark.parametrize(("own", "is_copy"), [(1, True), (5, False)])
@@ -60,4 +64,38 @@ def test_a_text_says_the_less_the_more_pages_have_it(own, is_copy) -> None:
     # 100 characters in common count by log(3/2) squared, the own ones by log(3) squared
     pages, texts = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 2])
     found = originals(pages, texts, np.array([100.0, own, 100.0, own]), 2)
-    assert found.tolist() == ([0, 0] if is_copy else [0, 1])
+    assert found == ([0, 0] if is_copy else [0, 1])
+
+
+def shown(bodies: list[str]) -> list[list[int]]:
+    """Return for each page the pages that its texts come from, in their order."""
+    site = site_of(bodies)
+    return [
+        list(dict.fromkeys(site.sources[site.pages == page].tolist()))
+        for page in range(len(bodies))
+    ]
+
+
+def test_posts_in_a_listing_come_from_their_own_pages() -> None:
+    posts = [page(number) for number in range(4)]
+    listing = MENU + "".join(post.removeprefix(MENU) for post in posts)
+    assert shown([*posts, page(9), listing]) == [[0], [1], [2], [3], [4], [0, 1, 2, 3]]
+
+
+def test_of_two_listings_with_a_post_the_shorter_one_is_not_its_source() -> None:
+    posts = [page(number).removeprefix(MENU) for number in range(4)]
+    listings = [MENU + "".join(posts), MENU + "".join(posts[:2])]
+    others = [page(number) for number in range(4, 9)]
+    assert shown([*listings, MENU + posts[0], *others])[:3] == [[2, 1, 0], [2, 1], [2]]
+
+
+def test_pages_of_an_infinite_scroll_show_parts_of_each_other_only() -> None:
+    bodies = ["".join(page(n + step) for step in range(4)) for n in range(12)]
+    assert shown(bodies) == [[number] for number in range(12)]
+
+
+@pytest.mark.parametrize(("less", "is_shown"), [(0, True), (1, False)])
+def test_a_page_with_hardly_any_text_of_its_own_is_shown_by_none(less, is_shown) -> None:
+    pages, texts = np.array([0, 1, 1, 2, 3]), np.array([0, 0, 1, 2, 3])
+    chars = np.where(texts == 0, SHOWN_CHARS - less, 900.0)
+    assert sources(pages, texts, chars, 5)[1].tolist() == [0, 0 if is_shown else 1, 1, 2, 3]

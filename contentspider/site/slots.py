@@ -1,7 +1,7 @@
 """Slots of a template: selector paths without the names that few pages use.
 
 The selector paths of one template differ from page to page: a class on ``body`` names the page, an
-id has its number.
+id has its number, and the classes of a post name its categories and tags.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[#.\[][^#.\[]+")
 # A name on a smaller share of the pages belongs to a page, a post or a category, not the template.
 MIN_NAME_SHARE = 0.05
+# WordPress' classes of a post (`post_class`): its type, and the terms that it is filed under.
+POST = re.compile(r"\.(?:hentry|type-)")
+TERM = re.compile(r"\.(?:product_)?(?:category|cat|tag)-")
 MAX_STEPS = 50_000
 
 
@@ -51,6 +54,8 @@ class SlotTable:
             if len(self._steps) >= MAX_STEPS:
                 self._steps.clear()
             names = sorted(name for name in step_names(step) if name in self.kept)
+            if POST.search(step):
+                names = [name for name in names if not TERM.match(name)]
             slot = self._steps[step] = step_tag(step) + "".join(names)
         return slot
 

@@ -44,11 +44,11 @@ def correction(
 ) -> Floats:
     """Return what the labels of *evidence* add to the log *odds* of each block.
 
-    *rows* has the `standardised` features, a row a block. It is 0 everywhere unless both content and noise are labelled. On
-    pages unlike those with labels, and in slots without a label, it is never negative: nothing
-    speaks against what is judged to be content there. Blocks without a label on pages with labels
-    are to stay what they are *judged* to be. None: there is no judge, and the result is all that is
-    known, of every page.
+    *rows* has the `standardised` features, a row a block. It is 0 everywhere unless both content
+    and noise are labelled. On pages unlike those with labels, and in slots without a label, it is
+    never negative: nothing speaks against what is judged to be content there. Blocks without a
+    label on pages with labels are to stay what they are *judged* to be. None: there is no judge,
+    and the result is all that is known, of every page.
     """
     known = evidence.known
     content = evidence.labels[known] > 0.5

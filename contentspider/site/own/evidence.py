@@ -108,7 +108,7 @@ def gather_evidence(
     *judged* is for each block how probably it is content by what is known without them; where they
     contradict it throughout, they are not believed.
     """
-    pages = count_pages(site.texts, site.originals)[site.texts]
+    pages = count_pages(site.texts, site.sources)[site.texts]
     common = np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
     template = np.asarray(pages > max(COMMON_PAGES, TEMPLATE_SHARE * site.distinct_pages))
     by_source: dict[str, list[_Aligned]] = {}

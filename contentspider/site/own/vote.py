@@ -157,5 +157,5 @@ def _unrepeated_prose(site: SiteBlocks) -> Floats:
     page has at their place. Nothing else is sure not to be.
     """
     is_prose = (site.chars >= SENTENCE_CHARS) & (site.link_share < 0.5)
-    alone = count_pages(site.texts, site.originals)[site.texts] < 2
+    alone = count_pages(site.texts, site.sources)[site.texts] < 2
     return np.where(is_prose & alone & (repeat_shares(site) == 0), 0.75, 0.4)

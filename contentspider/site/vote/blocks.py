@@ -11,7 +11,7 @@ from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.rows import places
 from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.clusters import cluster_slots
-from contentspider.site.vote.copies import originals
+from contentspider.site.vote.copies import sources
 from contentspider.site.vote.relevance import contrasts
 
 if TYPE_CHECKING:
@@ -72,8 +72,9 @@ class SiteBlocks:
     """All blocks of a sample of a site's pages, side by side; arrays have one entry a block.
 
     *contents* and *hints* are the pages themselves, *pages* the number of each block's page among
-    them, *originals* that of the page that it copies (its own, if none): what is counted by these
-    counts copies once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of
+    them, *originals* that of the page that it copies (its own, if none), *sources* that of the page
+    whose text it is, where a page shows others: what is counted by these counts copies, and posts
+    in listings, once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of
     slots, *texts* the numbers of the texts. A *spot* is a slot at one position in the layout, on
     pages whose ``body`` is called the same. *spot_texts* and *cluster_texts* number the
     pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
@@ -86,6 +87,7 @@ class SiteBlocks:
     hints: Sequence[Hints]
     pages: Ints
     originals: Ints
+    sources: Ints
     slots: list[str]
     clusters: Ints
     spots: Ints
@@ -122,7 +124,7 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     page_numbers = np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages])
     texts = number_keys(block.text for block in blocks)
     chars = np.array([len(block.text) for block in blocks], dtype=np.float32)
-    original = originals(page_numbers, texts, chars, len(pages))
+    original, source = sources(page_numbers, texts, chars, len(pages))
     paths_of: dict[int, set[str]] = {}
     for number, page in zip(original.tolist(), pages, strict=True):
         paths_of.setdefault(number, set()).update(block.path for block in page.blocks)
@@ -145,6 +147,7 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         hints=hints,
         pages=page_numbers,
         originals=original[page_numbers],
+        sources=source,
         slots=slots,
         clusters=clusters,
         spots=spots,
@@ -164,6 +167,6 @@ def repeat_shares(site: SiteBlocks) -> Floats:
 
     Copies of a page count once. In full precision: a share of just 0.4 is no more than 0.4.
     """
-    others = count_pages(site.spot_texts, site.originals)[site.spot_texts] - 1
-    spot_pages = count_pages(site.spots, site.originals)[site.spots]
+    others = count_pages(site.spot_texts, site.sources)[site.spot_texts] - 1
+    spot_pages = count_pages(site.spots, site.sources)[site.spots]
     return np.asarray(others / np.maximum(spot_pages - 1, 1))

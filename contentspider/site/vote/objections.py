@@ -77,8 +77,8 @@ def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
     """
     repeated = np.zeros(len(site.chars), dtype=bool)
     for places, texts in ((site.spots, site.spot_texts), (site.clusters, site.cluster_texts)):
-        others = count_pages(texts, site.originals)[texts] - 1
-        pages = count_pages(places, site.originals)[places] - 1
+        others = count_pages(texts, site.sources)[texts] - 1
+        pages = count_pages(places, site.sources)[places] - 1
         repeated |= (others > TEMPLATE_PROSE_SHARE * pages) & (others >= TEMPLATE_PAGES)
     return repeated & (site.chars >= SENTENCE_CHARS)
 
@@ -89,7 +89,7 @@ def other_article(site: SiteBlocks, prior: Floats) -> Bools:
     Some of its prose is on another page, too: its own page, or one that continues with it.
     """
     shared = (
-        (count_pages(site.texts, site.originals)[site.texts] > 1)
+        (count_pages(site.texts, site.sources)[site.texts] > 1)
         & (site.chars >= SENTENCE_CHARS)
         & ~template_prose(site, prior)
     )
@@ -172,7 +172,7 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     """
     if site.common_words is None:  # cached: it costs most, and a site is voted on several times
         site.common_words = _common_words(site)
-    pages = count_pages(site.clusters, site.originals)[site.clusters] - 1
+    pages = count_pages(site.clusters, site.sources)[site.clusters] - 1
     is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
     found = is_sentence & (site.common_words > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
     own, lost = (
@@ -198,8 +198,8 @@ def _common_words(site: SiteBlocks) -> Floats:
         return np.zeros(len(texts))
     of = np.array(blocks)
     pairs = number_pairs(site.clusters[of], np.array(numbers))
-    others = count_pages(pairs, site.originals[of])[pairs] - 1
-    pages = count_pages(site.clusters, site.originals)[site.clusters] - 1
+    others = count_pages(pairs, site.sources[of])[pairs] - 1
+    pages = count_pages(site.clusters, site.sources)[site.clusters] - 1
     once = (others + 1) / np.bincount(pairs)[pairs]
     shares = np.bincount(of, once * others / np.maximum(pages[of], 1), minlength=len(texts))
     return shares / np.maximum(np.bincount(of, minlength=len(texts)), 1)

@@ -211,7 +211,7 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
         np.tanh(odds / 2), np.where(label, 0, site.weights), site.pages, COMPANY_REACH
     )
     adjusted = np.where(label, odds - leniency(site) + LABEL_COMPANY * company, odds)
-    spot_pages = count_pages(site.spots, site.originals)[site.spots]
+    spot_pages = count_pages(site.spots, site.sources)[site.spots]
     site_pages = site.distinct_pages
     constant = (
         label
