@@ -207,6 +207,17 @@ def test_what_no_other_page_has_is_no_other_article() -> None:
     assert not objections.other_article(site, even(site)).any()
 
 
+@pytest.mark.parametrize(("own", "is_other"), [(60, True), (61, False)])
+def test_half_of_another_article_is_on_other_pages(own, is_other) -> None:
+    # a notebook's sections have headlines, too, and quote what other lessons quote
+    stories = (
+        f"<div><h1>{HEADLINE}</h1><p>{NOTICE}</p></div>"
+        f"<div><h1>{OTHER}</h1><p>{'z' * 60}</p><p>{'y' * own}</p></div>"
+    )
+    site = site_of([f"<title>{HEADLINE}</title>{stories}", f"<p>{'z' * 60}</p>"])
+    assert objections.other_article(site, even(site)).any() == is_other
+
+
 # fill-ins
 
 

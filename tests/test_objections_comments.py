@@ -38,6 +38,14 @@ def test_comments_are_comments_below_a_text_of_500_characters(paragraphs, is_com
     np.testing.assert_array_equal(objections.comment(site, judged(site)), comments)
 
 
+@pytest.mark.parametrize("name", ["has-comments", "has-post-comment", "no-comments"])
+def test_a_post_that_has_comments_is_none(name) -> None:
+    site = site_of([page.replace("class=text", f"class={name}") for page in commented(6, 4)])
+    comments, discussion = split_comments(site, judged(site, ".comments"))
+    np.testing.assert_array_equal(comments, where(site, lambda slot: ".comments" in slot))
+    assert not discussion.any()
+
+
 def test_in_a_forum_those_pages_that_have_a_text_have_comments() -> None:
     site = site_of(commented(6, 0) + commented(2, 4))
     comments, discussion = split_comments(site, judged(site))

@@ -19,12 +19,12 @@ from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_sha
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import PageBlocks
+    from contentspider.page.blocks import Block, PageBlocks
     from contentspider.site.vote.blocks import SiteBlocks
 
     Floats = NDArray[np.floating[Any]]
@@ -86,13 +86,12 @@ def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
 def other_article(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks stand below the headline of another article than the page's own.
 
-    Some of its prose is on another page, too: its own page, or one that continues with it.
+    Half of its prose is on another page, too: its own page, or one that continues with it.
     """
-    shared = (
-        (count_pages(site.texts, site.sources)[site.texts] > 1)
-        & (site.chars >= SENTENCE_CHARS)
-        & ~template_prose(site, prior)
+    is_elsewhere = (count_pages(site.texts, site.sources)[site.texts] > 1) | (
+        site.sources != site.originals
     )
+    shared = is_elsewhere & (site.chars >= SENTENCE_CHARS) & ~template_prose(site, prior)
     starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
     return np.concatenate(
         [
@@ -110,8 +109,8 @@ def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools
 
     That is so where one ``h1`` is in the page's title, and another is not and stands outside of the
     element that holds the first with its prose: an infinite scroll. The sections of one article
-    stand inside. Of what follows the headline some must be *shared* with other pages: a sidebar
-    may have an ``h1``, too.
+    stand inside. Of the prose that follows the headline half must be *shared* with other pages: a
+    sidebar may have an ``h1``, too, and sections may quote the same code.
     """
     found = np.zeros(len(page.blocks), dtype=bool)
     headlines = [number for number, block in enumerate(page.blocks) if block.tag == "h1"]
@@ -143,11 +142,18 @@ def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools
         if (
             index > own
             and likeness[index] < OTHER_HEADLINE
-            and shared[number : ends[index]].any()
+            and _is_mostly(shared[number : ends[index]], page.blocks[number : ends[index]])
             and _common_ancestor(page.parents, holder, container) != holder
         ):
             found[number : ends[index]] = True
     return found
+
+
+def _is_mostly(shared: Bools, blocks: Sequence[Block]) -> bool:
+    """Tell whether half of the prose of *blocks* is *shared*, and some is."""
+    chars = np.array([len(block.text) for block in blocks])
+    prose = np.where(chars >= SENTENCE_CHARS, chars, 0)
+    return bool(shared.any() and 2 * prose[shared].sum() >= prose.sum())
 
 
 def _common_ancestor(parents: list[int], first: int, second: int) -> int:
@@ -222,12 +228,14 @@ def comment(site: SiteBlocks, prior: Floats) -> Bools:
 
 
 COMMENT_NAME = NAME_GROUPS.index("comment")
+# What an element has or lacks, by its name, is not what it is: themes call posts "has-comments".
+FLAG = re.compile(r"\.(?:has|no|without|with)[-_][^#.\[]*")
 
 
 def comment_like(site: SiteBlocks) -> Bools:
     """Tell which blocks stand in an element named comment, reply or the like."""
     is_comment = {
-        slot: any(COMMENT_NAME in name_groups(step) for step in slot.split("/")[1:])
+        slot: any(COMMENT_NAME in name_groups(FLAG.sub("", step)) for step in slot.split("/")[1:])
         for slot in set(site.slots)
     }
     return np.array([is_comment[slot] for slot in site.slots], dtype=bool)
