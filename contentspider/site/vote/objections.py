@@ -19,12 +19,12 @@ from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_sha
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from contentspider.page.about.hints import Hints
-    from contentspider.page.blocks import Block, PageBlocks
+    from contentspider.page.blocks import PageBlocks
     from contentspider.site.vote.blocks import SiteBlocks
 
     Floats = NDArray[np.floating[Any]]
@@ -86,12 +86,13 @@ def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
 def other_article(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks stand below the headline of another article than the page's own.
 
-    Half of its prose is on another page, too: its own page, or one that continues with it.
+    Some of its prose is on another page, too: its own page, or one that continues with it.
     """
-    is_elsewhere = (count_pages(site.texts, site.sources)[site.texts] > 1) | (
-        site.sources != site.originals
+    shared = (
+        (count_pages(site.texts, site.originals)[site.texts] > 1)
+        & (site.chars >= SENTENCE_CHARS)
+        & ~template_prose(site, prior)
     )
-    shared = is_elsewhere & (site.chars >= SENTENCE_CHARS) & ~template_prose(site, prior)
     starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
     return np.concatenate(
         [
@@ -109,8 +110,8 @@ def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools
 
     That is so where one ``h1`` is in the page's title, and another is not and stands outside of the
     element that holds the first with its prose: an infinite scroll. The sections of one article
-    stand inside. Of the prose that follows the headline half must be *shared* with other pages: a
-    sidebar may have an ``h1``, too, and sections may quote the same code.
+    stand inside. Of what follows the headline some must be *shared* with other pages: a sidebar
+    may have an ``h1``, too.
     """
     found = np.zeros(len(page.blocks), dtype=bool)
     headlines = [number for number, block in enumerate(page.blocks) if block.tag == "h1"]
@@ -123,37 +124,32 @@ def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools
         likeness.append(
             max((lcs_length(text, title) for title in titles), default=0) / max(len(text), 1)
         )
-    own = int(np.argmax(likeness))
-    if likeness[own] < OWN_HEADLINE:
-        return found
     ends = [*headlines[1:], len(page.blocks)]
-    holder = page.blocks[headlines[own]].container
     prose = [
-        block
-        for block in page.blocks[headlines[own] : ends[own]]
-        if len(block.text) - block.link_chars >= SENTENCE_CHARS
+        [
+            block
+            for block in page.blocks[number + 1 : end]
+            if len(block.text) - block.link_chars >= SENTENCE_CHARS
+        ]
+        for number, end in zip(headlines, ends, strict=True)
     ]
-    if not prose:
+    # A hidden header may say the headline, too.
+    own = max(range(len(headlines)), key=lambda index: (likeness[index], len(prose[index]), -index))
+    if likeness[own] < OWN_HEADLINE or not prose[own]:
         return found
-    for block in prose:
+    holder = page.blocks[headlines[own]].container
+    for block in prose[own]:
         holder = _common_ancestor(page.parents, holder, block.container)
     for index, number in enumerate(headlines):
         container = page.blocks[number].container
         if (
             index > own
             and likeness[index] < OTHER_HEADLINE
-            and _is_mostly(shared[number : ends[index]], page.blocks[number : ends[index]])
+            and shared[number : ends[index]].any()
             and _common_ancestor(page.parents, holder, container) != holder
         ):
             found[number : ends[index]] = True
     return found
-
-
-def _is_mostly(shared: Bools, blocks: Sequence[Block]) -> bool:
-    """Tell whether half of the prose of *blocks* is *shared*, and some is."""
-    chars = np.array([len(block.text) for block in blocks])
-    prose = np.where(chars >= SENTENCE_CHARS, chars, 0)
-    return bool(shared.any() and 2 * prose[shared].sum() >= prose.sum())
 
 
 def _common_ancestor(parents: list[int], first: int, second: int) -> int:
