@@ -121,7 +121,7 @@ def test_a_signal_ends_all_crawls_in_order_and_the_next_run_goes_on(
             at_request(first, 5, lambda: os.killpg(process.pid, number))
             _, stderr = process.communicate(timeout=TIMEOUT)
         assert process.returncode == 5, stderr
-        assert f"{number.name}: 2 crawls are told to end" in stderr
+        assert f"{number.name}: stopping 2 crawls" in stderr
         assert "Traceback" not in stderr
         summary, sites = told(tmp_path / "s.json")
         assert summary["outcome"] == "interrupted"
@@ -218,10 +218,10 @@ def test_settings_come_to_the_crawl_and_passwords_are_in_no_command_line(
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        ("", [], "there is no site in it"),
+        ("", [], "it has no site"),
         ("[site.a]\nurls = 'example.org'", ["--due"], "site 'a': the key 'interval' is missing"),
-        ("[site.a]\nurls = 'example.org'", ["--only", "b"], "there is no site 'b' in it; there"),
-        ("[site.a]\nurls = 'example.org'", ["--summary", "no/s.json"], "is no folder that you"),
+        ("[site.a]\nurls = 'example.org'", ["--only", "b"], "it has no site 'b'; it has: a"),
+        ("[site.a]\nurls = 'example.org'", ["--summary", "no/s.json"], "is not a folder that you"),
     ],
 )
 def test_mistakes_are_said_in_a_line(

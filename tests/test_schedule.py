@@ -78,7 +78,7 @@ def test_the_interval_counts_from_the_beginning_and_a_timer_may_be_early() -> No
 
 
 def planned(name: str, interval: timedelta = DAY) -> PlannedSite:
-    return PlannedSite(name, (), {}, (), interval)
+    return PlannedSite(name, {}, interval)
 
 
 def test_due_sites_are_crawled_the_most_overdue_first(
@@ -156,8 +156,8 @@ def test_a_crawl_that_cannot_begin_fails_alone(
 def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    arguments = ("--name=a", f"--output={tmp_path}/a.jsonl", "http://127.0.0.1:9/")
-    site = PlannedSite("a", arguments, {}, (), None)
+    options = {"name": "a", "output": [f"{tmp_path}/a.jsonl"], "url": ["http://127.0.0.1:9/"]}
+    site = PlannedSite("a", options)
     ledger = crawl_ledger("a", str(tmp_path))
     looks = iter([False])  # when it is looked at first, the other one has not begun
     monkeypatch.setattr(jobs, "is_in_use", lambda path: next(looks, is_in_use(path)))
