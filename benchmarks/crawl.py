@@ -210,7 +210,7 @@ def cpu_seconds() -> float:
 SERVE = """
 import sys
 from pathlib import Path
-from contentspider.evaluation.serve import SiteServer
+from contentspider_research.serve import SiteServer
 with SiteServer(Path(sys.argv[1]), sys.argv[2:]) as site:
     print(site.url, flush=True)
     sys.stdin.read()

@@ -19,7 +19,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.serve import SiteServer
+from contentspider_research.serve import SiteServer
 
 
 def crawl(addresses: list[str], own_texts: int) -> tuple[float, dict[str, float]]:

@@ -40,7 +40,7 @@ def test_a_site_that_is_down_leaves_yesterdays_files(site: Site, tmp_path: Path)
     site.answer = lambda path: (503, "text/plain", b"down")
     done = run(*command, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
-    assert "no item is out: what was there before is left as it was" in done.stderr
+    assert "there are no items: what was there before is left as it was" in done.stderr
     assert {path.name: path.read_bytes() for path in tmp_path.glob("out.*")} == before
     assert not list(tmp_path.glob(".*partial"))
 

@@ -48,7 +48,7 @@ def test_evaluate_learns_without_the_gold(example_corpus: Path, tmp_path: Path) 
         json.loads(line)["path"]: json.loads(line)["text"]
         for line in (example_corpus / "gold.jsonl").read_text().splitlines()
     }
-    for arguments in ([], ["--crawl"], ["--alone"]):
+    for arguments in ([], ["--alone"]):
         run("evaluate", str(example_corpus), "-o", "out.jsonl", *arguments, cwd=tmp_path)
         rows = read_jsonl(tmp_path / "out.jsonl")
         assert {row["path"] for row in rows} == set(gold)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.serve import SiteServer
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.record import page_id
+from contentspider_research.serve import SiteServer
 from tests.conftest import Site, read_jsonl, run, serve, token_f1
 from tests.sites import article, prose, small_site
 

@@ -12,7 +12,7 @@ from contentspider.cli.arguments import CRAWL_HELP, add_option
 from contentspider.ground.terminal import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
     from contentspider.cli.arguments import Commands
@@ -54,15 +54,13 @@ def command(
     return lambda run: Command(name, text, arguments, run, epilog)
 
 
-def add_group(commands: Commands, name: str, text: str, *parts: Command | Argument) -> None:
-    """Add a command that has actions, which are commands; other *parts* are its arguments."""
+def add_group(
+    commands: Commands, name: str, text: str, actions: Sequence[Command], *arguments: Argument
+) -> None:
+    """Add a command that has *actions*."""
     parser = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
-    actions = []
-    for part in parts:
-        if isinstance(part, Command):
-            actions.append(part)
-        else:
-            part(parser)
+    for add in arguments:
+        add(parser)
     added = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for action in actions:
         action.add_to(added)

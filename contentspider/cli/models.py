@@ -13,7 +13,8 @@ from contentspider.ground.terminal import printable
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from contentspider.cli.arguments import Commands
     from contentspider.cli.command import Argument, Command
@@ -22,30 +23,31 @@ if TYPE_CHECKING:
     from contentspider.site.models.summary import SlotSummary
     from contentspider.state.stores.models import ModelStore
 
+    Action: TypeAlias = Callable[[ModelStore, argparse.Namespace], list[str]]
+
 SITE = argument("SITE", "the site, as 'models list' names it")
-FILE = argument("FILE", "a zip file", Path)
+ANY_SITE = argument("[SITE]", "whose generations", default="")
+GENERATION = argument("[GENERATION]", "its number (default: the present one)", positive, 0)
+EARLIER = argument("[GENERATION]", "its number (default: the one before)", positive, 0)
+TWO = argument("[GENERATION...]", "two, or one and the present one (default: the last)", positive)
+EXPORTED = argument("--generation N", "default: the present one", positive, 0)
 MOST = argument("--most N", "signatures of each kind (default: 20)", not_negative, 20)
-
-
-def _generation(default: str) -> Argument:
-    return argument("[GENERATION]", f"its number (default: {default})", positive, 0)
+FILE = argument("FILE", "a zip file", Path)
 
 
 def add_to(commands: Commands) -> None:
     """Add the command."""
-    actions = (list_models, show, diff, rollback, export_model, import_model)
     text = "show what was learned of sites, go back to it, move it"
-    add_group(commands, "models", text, MODELS, *actions)
+    actions = (list_models, show, diff, rollback, export_model, import_model)
+    add_group(commands, "models", text, actions, MODELS)
 
 
-def action(
-    name: str, text: str, *arguments: Argument
-) -> Callable[[Callable[[ModelStore, argparse.Namespace], list[str]]], Command]:
+def action(name: str, text: str, *arguments: Argument) -> Callable[[Action], Command]:
     """Return a decorator that makes an action of a function, which is given the store of models and
     returns the lines to print.
     """
 
-    def decorate(act: Callable[[ModelStore, argparse.Namespace], list[str]]) -> Command:
+    def decorate(act: Action) -> Command:
         def run(options: argparse.Namespace) -> None:
             from contentspider.state.stores.shared_models import SharedModels, open_models
 
@@ -79,11 +81,7 @@ def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
         raise StateError(f"{what} of {site}: {error}") from error
 
 
-@action(
-    "list",
-    "list the sites that have a model, or the generations of a site's",
-    argument("[SITE]", "whose generations", default=""),
-)
+@action("list", "list the sites that have a model, or the generations of one", ANY_SITE)
 def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """List the sites that have a model, or the generations of a site's model: each model that was
     saved is a generation, of which the last are kept.
@@ -113,13 +111,7 @@ def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return lines
 
 
-@action(
-    "show",
-    "print what a model says is content and noise",
-    SITE,
-    _generation("the present one"),
-    MOST,
-)
+@action("show", "print what a model says is content and noise", SITE, GENERATION, MOST)
 def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Print a site's model: how good it is, people's corrections, what it says in a few sentences,
     and its content and noise signatures with their probability of being content.
@@ -144,12 +136,11 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
         )
     pages = kept_pages(options.site, options.state_dir)
     lines += [*_corrections(store, options.site, pages), *_sentences(model, pages)]
-    for title, chosen in (
-        ("content", [slot for slot in model.summary if slot.is_content]),
-        ("noise", [slot for slot in model.summary if not slot.is_content]),
-    ):
-        lines += ["", f"{title} ({len(chosen)} signatures)", *_table(chosen[: options.most])]
-    return lines
+    tables = {
+        "content": [slot for slot in model.summary if slot.is_content],
+        "noise": [slot for slot in model.summary if not slot.is_content],
+    }
+    return lines + _tables(tables, options.most)
 
 
 def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
@@ -164,16 +155,17 @@ def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
     return ["", head, *(f"  {sentence}" for sentence in found.sentences)]
 
 
-def _table(slots: Sequence[SlotSummary]) -> list[str]:
-    head = f"{'sure':>5} {'score':>7} {'blocks':>7} {'pages':>6}  signature | example"
-    return [
-        head,
-        *(
+def _tables(tables: Mapping[str, Sequence[SlotSummary]], most: int) -> list[str]:
+    lines = []
+    for title, slots in tables.items():
+        lines += ["", f"{title} ({len(slots)} signatures)"]
+        lines.append(f"{'sure':>5} {'score':>7} {'blocks':>7} {'pages':>6}  signature | example")
+        lines += [
             f"{slot.probability:5.2f} {slot.score:7.1%} {slot.blocks:7} {slot.pages:6} "
             f" {slot.slot} | {' '.join(slot.example.split())}"
-            for slot in slots
-        ),
-    ]
+            for slot in slots[:most]
+        ]
+    return lines
 
 
 def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
@@ -197,15 +189,7 @@ def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
     return lines
 
 
-@action(
-    "diff",
-    "print which signatures became content or noise",
-    SITE,
-    argument(
-        "[GENERATION...]", "two, or one and the present one (default: the last two)", positive
-    ),
-    MOST,
-)
+@action("diff", "print which signatures became content or noise", SITE, TWO, MOST)
 def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Print which signatures became content or noise, are new, or are gone."""
     from contentspider.site.models.summary import compare
@@ -226,21 +210,14 @@ def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     old = f"{first} (model {before.version}, {before.pages} pages)"
     new = f"{second} (model {after.version}, {after.pages} pages)"
     lines = [f"{options.site}: from generation {old} to {new}"]
-    changes = compare(before.summary, after.summary)
-    for kind, slots in changes.items():
-        if slots:
-            lines += ["", f"{kind} ({len(slots)} signatures)", *_table(slots[: options.most])]
-    if not any(changes.values()):
+    compared = compare(before.summary, after.summary)
+    changes = {kind: slots for kind, slots in compared.items() if slots}
+    if not changes:
         lines.append("no signature became content or noise, is new, or is gone")
-    return lines
+    return lines + _tables(changes, options.most)
 
 
-@action(
-    "rollback",
-    "make an earlier generation the present one again",
-    SITE,
-    _generation("the one before the present one"),
-)
+@action("rollback", "make an earlier generation the present one again", SITE, EARLIER)
 def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Make an earlier generation the present one again, as a generation of its own."""
     before = store.generations(options.site).present()
@@ -250,13 +227,7 @@ def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return [f"{options.site}: model {model.version}, of {model.pages} pages, {done}"]
 
 
-@action(
-    "export",
-    "write a site's model as one file",
-    SITE,
-    FILE,
-    argument("--generation N", "default: the present one", positive, 0),
-)
+@action("export", "write a site's model as one file", SITE, FILE, EXPORTED)
 def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Write a site's model as one zip file, without people's corrections."""
     from contentspider.state.stores import transfer

@@ -26,7 +26,7 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
 def add_to(commands: Commands) -> None:
     """Add the command."""
     text = "write a site's model as a few keep and drop rules, and apply them"
-    add_group(commands, "rules", text, export, check, apply)
+    add_group(commands, "rules", text, (export, check, apply))
 
 
 @command(

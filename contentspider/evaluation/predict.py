@@ -4,18 +4,10 @@ pages.
 
 from __future__ import annotations
 
-import json
 import logging
 import random
-import subprocess
-import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from contentspider.evaluation.serve import SiteServer
-from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.jsonlines import json_lines
 from contentspider.site.learn.alone import extract_page
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.vote.labels import VOTES
@@ -82,44 +74,3 @@ def _groups(paths: list[str], held_out: int | None) -> list[set[str]]:
     half = len(paths) // 2
     size = held_out if 0 < held_out <= half else half
     return [set(paths[:size]), set(paths[size : 2 * size])]
-
-
-def predict_by_crawl(
-    corpus: Corpus, options: LearningOptions, prior: Prior
-) -> Iterator[dict[str, str]]:
-    """Serve a site on loopback, crawl it as a user would, and yield its gold pages from the crawl's
-    output; a warning counts those that the crawl did not reach.
-    """
-    texts: dict[str, str] = {}
-    with (
-        TemporaryDirectory(prefix="contentspider-") as folder,
-        SiteServer(corpus.folder / "html", corpus.bases) as server,
-    ):
-        scratch = Path(folder)
-        (scratch / "prior.npz").write_bytes(prior.dump())
-        command = [sys.executable, "-m", "contentspider", "crawl", "--own-site"]
-        command += ["--output=pages.jsonl", "--log-level=ERROR"]
-        settings = {
-            "CONTENTSPIDER_PRIOR_FILE": scratch / "prior.npz",
-            "CONTENTSPIDER_LABELS": options.labels,
-            "CONTENTSPIDER_FEATURES": ",".join(options.features),
-            "CONTENTSPIDER_CLASSIFIER": options.classifier,
-            "CONTENTSPIDER_PROGRESS_SECS": 0,
-        }
-        command += [f"--set={name}={value}" for name, value in settings.items()]
-        command += [server.url.rstrip("/") + path for path in corpus.start_paths]
-        done = subprocess.run(command, cwd=scratch, stderr=subprocess.PIPE, check=False)  # noqa: S603 - our own command
-        if done.returncode:
-            raise ContentSpiderError(
-                f"{corpus.name}: the crawl failed: {done.stderr.decode(errors='replace')[-500:]}"
-            )
-        for _, line in json_lines(scratch / "pages.jsonl"):
-            item = json.loads(line)
-            if file := server.file_of(item["url"]):
-                texts[file.relative_to(server.folder).as_posix()] = item["content"]
-    found = {path: texts.get(path.lstrip("/")) for path in corpus.gold_paths()}
-    for path, text in found.items():
-        if text is not None:
-            yield {"site": corpus.name, "path": path, "text": text}
-    if missing := sum(text is None for text in found.values()):
-        logger.warning("%s: %d gold pages were not reached by the crawl", corpus.name, missing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider_research import BY_LENGTH, EQUAL, EXPERIMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from contentspider.evaluation.corpora import Corpus
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,6 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+CRAWL = argument("--crawl", "serve each crawlable site on loopback and crawl it")
 METHOD = argument("--method NAME", "use this method, not ours (research/docs/experiments.md)")
 CROSS_FIT = argument(
     "--cross-fit", "judge each site, or host of single pages, with a prior trained without it"
@@ -43,14 +47,16 @@ FOLDS = argument("--folds N", "folds of --cross-fit (default: 7)", not_negative,
 EVALUATE = evaluation.evaluate
 
 
-@command("evaluate", EVALUATE.help, *EVALUATE.arguments, METHOD, CROSS_FIT, FOLDS)
+@command("evaluate", EVALUATE.help, *EVALUATE.arguments, CRAWL, METHOD, CROSS_FIT, FOLDS)
 def evaluate(options: argparse.Namespace) -> None:
     """Learn each site of CORPORA without its gold, and write what is extracted of its gold
     pages.
     """
     from contentspider.evaluation.corpora import find_corpora
+    from contentspider.site.judge.prior import Prior
     from contentspider_research.baselines import new_baseline
-    from contentspider_research.baselines.comparison import write_by_method
+    from contentspider_research.baselines.comparison import predict_by_method
+    from contentspider_research.crawling import predict_by_crawl
     from contentspider_research.training import cross_fit
 
     if options.method:
@@ -59,13 +65,19 @@ def evaluate(options: argparse.Namespace) -> None:
             raise ContentSpiderError(
                 "--method takes no --crawl, --alone, --held-out or --cross-fit: these are ours"
             )
-    corpora = find_corpora(*options.corpora)
-    if options.method:
-        write_by_method(corpora, options.method, options.suite, options.output)
+        evaluation.write_predictions(options, partial(predict_by_method, name=options.method))
         return
     # All sites are trained on, whatever suite is judged.
-    priors = cross_fit(corpora, options.folds) if options.cross_fit else {}
-    evaluation.write_predictions(options, priors)
+    priors = cross_fit(find_corpora(*options.corpora), options.folds) if options.cross_fit else {}
+    predict = evaluation.learned(options, priors)
+    if options.crawl:
+        learning = chosen_learning(options)
+        shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
+
+        def predict(corpus: Corpus) -> Iterator[dict[str, str]]:
+            return predict_by_crawl(corpus, learning, priors.get(corpus.name, shared))
+
+    evaluation.write_predictions(options, predict)
 
 
 @command(
