@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from contentspider.cli.arguments import CRAWL_HELP, add_option
-from contentspider.ground.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -107,8 +105,3 @@ def exit_codes(meanings: Mapping[Outcome, str]) -> str:
         for outcome, meaning in meanings.items()
     ]
     return "\n".join(["exit codes:", *lines])
-
-
-def say(text: str) -> None:
-    """Print a line to standard error."""
-    print(printable(text), file=sys.stderr)

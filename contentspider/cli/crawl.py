@@ -8,10 +8,10 @@ from contextlib import closing
 from datetime import datetime, timezone
 
 from contentspider.cli.arguments import CRAWL_HELP, add_option
-from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, exit_codes, option, say
+from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, exit_codes, option
 from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import printable
+from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
 from contentspider.state.crawls.outcome import MEANINGS

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import chosen_learning, not_negative
-from contentspider.cli.command import argument, command, learning_options, say
+from contentspider.cli.command import argument, command, learning_options
+from contentspider.ground.terminal import say
 
 if TYPE_CHECKING:
     import argparse
@@ -38,10 +39,10 @@ def evaluate(options: argparse.Namespace) -> None:
     """Learn each site of CORPORA without its gold, and write what is extracted of its gold
     pages.
     """
-    write_predictions(options, learned(options, {}))
+    write_predictions(options, predictor(options, {}))
 
 
-def learned(options: argparse.Namespace, priors: Mapping[str, Prior]) -> Callable[[Corpus], Rows]:
+def predictor(options: argparse.Namespace, priors: Mapping[str, Prior]) -> Callable[[Corpus], Rows]:
     """Return what predicts a corpus by learning its sites, each judged by its own of *priors*, or
     by the shipped one.
     """

@@ -9,8 +9,9 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import chosen_learning, folder, positive
-from contentspider.cli.command import STATE_DIR, argument, command, learning_options, option, say
+from contentspider.cli.command import STATE_DIR, argument, command, learning_options, option
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import say
 from contentspider.state.files.formats import STDOUT, WRITERS, Output
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import not_negative, positive
 from contentspider.cli.command import MODELS, STATE_DIR, add_group, argument, command
-from contentspider.cli.known import kept_pages
+from contentspider.cli.sources import kept_pages
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError, StateError
 from contentspider.ground.terminal import printable
 

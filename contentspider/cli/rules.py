@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from contentspider.cli.arguments import positive, share
-from contentspider.cli.command import MODELS, STATE_DIR, add_group, argument, command, say
-from contentspider.cli.known import known_site, model_for
+from contentspider.cli.command import MODELS, STATE_DIR, add_group, argument, command
+from contentspider.cli.sources import model_and_pages, model_for
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import printable
+from contentspider.ground.terminal import printable, say
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def export(options: argparse.Namespace) -> None:
     from contentspider.site.rules.extraction import learn_rules, rules_of_manifest
     from contentspider.site.rules.files import write_rules
 
-    model, pages = known_site(options)
+    model, pages = model_and_pages(options)
     if pages:
         rules = learn_rules(model, pages, options.max_rules)
     else:

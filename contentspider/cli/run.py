@@ -43,7 +43,7 @@ MEANINGS = {
 )
 def run(options: argparse.Namespace) -> int:
     """Crawl the sites of a file, each in its own process. Unfinished crawls are resumed."""
-    from contentspider.run.jobs import Jobs, verdict, write_summary
+    from contentspider.run.jobs import Jobs, run_outcome, write_summary
     from contentspider.run.sitesfile import read_sites
 
     started = datetime.now(timezone.utc)
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     sites = _chosen(read_sites(file), options)
     jobs = Jobs(options.jobs, options.due, state_dir, options.force)
     results = jobs.run(sites)
-    outcome = verdict(results, jobs.is_stopped)
+    outcome = run_outcome(results, jobs.is_stopped)
     if summary:
         write_summary(summary, results, outcome, started)
     return outcome

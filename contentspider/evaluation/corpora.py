@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,29 +49,6 @@ class Corpus:
     def name(self) -> str:
         """Return the site's id, the name of its folder."""
         return self.folder.name
-
-    @property
-    def group(self) -> str:
-        """Return what sites of one owner share: the id without a year (``news-2005-bbc``)."""
-        return re.sub(r"-(?:19|20)\d\d(?=-|$)", "", self.name)
-
-    @property
-    def start_paths(self) -> list[str]:
-        """Return where a crawl of the site starts."""
-        paths = self.about.get("start_paths")
-        return [str(path) for path in paths] if isinstance(paths, list) else []
-
-    @property
-    def bases(self) -> list[str]:
-        """Return the addresses that the site had: hosts, with or without a path."""
-        aliases = self.about.get("host_aliases")
-        bases = [self.about.get("base_url"), *(aliases if isinstance(aliases, list) else [])]
-        return [str(base) for base in bases if base]
-
-    @property
-    def crawlable(self) -> bool:
-        """Tell whether the site's pages are linked to each other."""
-        return bool(self.about.get("crawlable")) and bool(self.start_paths)
 
     @property
     def suite(self) -> str:

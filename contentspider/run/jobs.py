@@ -11,11 +11,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_json
-from contentspider.run.schedule import AT_ONCE, standing
+from contentspider.run.schedule import AT_ONCE, last_crawl
 from contentspider.run.summary import site_qualities
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger
@@ -123,9 +123,8 @@ class Jobs:
 
     def _due(self, site: PlannedSite) -> datetime:
         ledger = self._ledger(site)
-        if is_in_use(ledger):  # it is left alone, and its ledger unread
-            return AT_ONCE
-        return standing(ledger).due(site.interval or timedelta())
+        # One that is in use is left alone, and unread.
+        return AT_ONCE if is_in_use(ledger) else last_crawl(ledger).due(site.interval)
 
     def _run(self, site: PlannedSite) -> SiteResult:
         """Crawl a site when its turn has come: it may have been crawled elsewhere meanwhile."""
@@ -133,8 +132,8 @@ class Jobs:
             return SiteResult(site.name, NOT_STARTED)
         if is_in_use(self._ledger(site)):
             return self._elsewhere(site)
-        last = standing(self._ledger(site))
-        due = last.due(site.interval or timedelta())
+        last = last_crawl(self._ledger(site))
+        due = last.due(site.interval)
         if self._only_due and due > datetime.now(timezone.utc):
             reason = f"due {due.isoformat(timespec='seconds')}"
             return SiteResult(site.name, NOT_DUE, reasons=(reason,))
@@ -221,7 +220,7 @@ class Jobs:
         )
 
 
-def verdict(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
+def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
     """Return the outcome of a run: complete if all its crawls are."""
     outcomes = {result.outcome for result in results if result.outcome not in (NOT_DUE, RUNNING)}
     bad = outcomes - {Outcome.COMPLETE.name.lower()}

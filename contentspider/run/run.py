@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import json
 import logging
 import os
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
@@ -24,10 +27,9 @@ from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name, with_scheme
 from contentspider.ground.sites import SiteKeys
-from contentspider.ground.terminal import SafeFormatter, printable
+from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
-from contentspider.run.stdout import LinesToStdout
 from contentspider.run.summary import summary
 from contentspider.state.crawls.ending import Ending
 from contentspider.state.crawls.export import export_items
@@ -158,7 +160,7 @@ def crawl(options: argparse.Namespace) -> int:
     failures = getattr(crawler.spider, "failures", {})
     models = chosen.models_dir
     for line in summary(stats, outcome, reasons, left, failures, options.output, models):
-        _say(line)
+        say(line)
     if ledger.is_file():
         # The first JSON lines were written meanwhile.
         later = [output for output in outputs if str(output.path) != chosen.output_file]
@@ -188,7 +190,7 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
     arguments = {one.name: getattr(options, one.key) for one in FLAGS if one.in_spider}
     process.crawl(crawler, url=" ".join(addresses), **arguments)
     if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
-        _say(
+        say(
             "contentspider: the sites' owners cannot reach you: give --contact, the address of a"
             " page or a mail (or set CONTENTSPIDER_CONTACT)"
         )
@@ -197,16 +199,33 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
     return crawler
 
 
+class LinesToStdout:
+    """Writes each item of a crawl to standard output when it comes out, a JSON line each; the crawl
+    is stopped if nobody reads them any more.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        crawler.signals.connect(self.write, signal=signals.item_scraped)
+
+    def write(self, item: Any) -> None:
+        """Write an item."""
+        line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
+        try:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # What Python flushes at its end has no reader either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._stopping = asyncio.get_running_loop().create_task(self._crawler.stop_async())
+
+
 def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
     """Write the crawl's items to the *outputs* that they may replace."""
     wanted = [output for output in outputs if ending.may_replace(output.path.exists())]
     if not export_items(ledger, wanted) and any(output.path.exists() for output in outputs):
         why = "the crawl did not come to its end" if ending.items else "there are no items"
-        _say(f"{why}: what was there before is left as it was")
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(printable(line) + "\n")
+        say(f"{why}: what was there before is left as it was")
 
 
 def _checked(settings: Settings) -> CrawlOptions:

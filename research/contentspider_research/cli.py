@@ -69,7 +69,7 @@ def evaluate(options: argparse.Namespace) -> None:
         return
     # All sites are trained on, whatever suite is judged.
     priors = cross_fit(find_corpora(*options.corpora), options.folds) if options.cross_fit else {}
-    predict = evaluation.learned(options, priors)
+    predict = evaluation.predictor(options, priors)
     if options.crawl:
         learning = chosen_learning(options)
         shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.jsonlines import json_lines
+from contentspider_research.corpora import bases, is_crawlable, start_paths
 from contentspider_research.serve import SiteServer
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ def predict_by_crawl(
     """Serve a site on loopback, crawl it as a user would, and yield its gold pages from the crawl's
     output; a warning counts those that the crawl did not reach.
     """
-    if not corpus.crawlable:
+    if not is_crawlable(corpus):
         logger.warning("%s: its pages are not linked to each other; left out", corpus.name)
         return
     texts: dict[str, str] = {}
     with (
         TemporaryDirectory(prefix="contentspider-") as folder,
-        SiteServer(corpus.folder / "html", corpus.bases) as server,
+        SiteServer(corpus.folder / "html", bases(corpus)) as server,
     ):
         scratch = Path(folder)
         (scratch / "prior.npz").write_bytes(prior.dump())
@@ -50,7 +51,7 @@ def predict_by_crawl(
             "CONTENTSPIDER_PROGRESS_SECS": 0,
         }
         command += [f"--set={name}={value}" for name, value in settings.items()]
-        command += [server.url.rstrip("/") + path for path in corpus.start_paths]
+        command += [server.url.rstrip("/") + path for path in start_paths(corpus)]
         done = subprocess.run(command, cwd=scratch, stderr=subprocess.PIPE, check=False)  # noqa: S603 - our own command
         if done.returncode:
             raise ContentSpiderError(

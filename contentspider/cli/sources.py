@@ -6,9 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import say
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import printable
+from contentspider.ground.terminal import printable, say
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +35,7 @@ def crawled_pages(crawl: str, site: str, state_dir: str) -> tuple[str, list[Page
         return ledger.pages.of_site(site)
 
 
-def known_site(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
+def model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
     """Return the model of the source that the options name (a site, a crawl or a folder), and its
     pages, if there are any. If there is no model, one is learned from them.
     """
