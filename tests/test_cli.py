@@ -229,7 +229,7 @@ def test_what_is_left_after_two_ctrl_c_is_said(site: Site, tmp_path: Path) -> No
             if "Received SIGINT" in line and said.count("Received SIGINT") == 1:
                 process.send_signal(signal.SIGINT)
     assert process.returncode == Outcome.INTERRUPTED
-    assert "items held): the same command with --resume goes on with it" in said
+    assert "items held): run the same command with --resume to continue" in said
     assert "nothing was left to do" not in said
     assert "no page was read" not in said
 

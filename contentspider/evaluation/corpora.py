@@ -23,7 +23,7 @@ GOLD = "gold.jsonl"
 
 
 class CorpusError(ContentSpiderError):
-    """A folder given as a corpus is none; the message says what is missing."""
+    """A folder is not a corpus; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ class Jobs:
                     start_new_session=True,
                 )
                 self._running.add(process)
-            logger.info("%s: %s", site.name, "goes on" if resume else "begins")
+            logger.info("%s: %s", site.name, "resumes" if resume else "begins")
             try:
                 process.communicate(options)
             finally:

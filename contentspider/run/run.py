@@ -62,8 +62,8 @@ DEFAULT_OUTPUT = "pages.jsonl"
 def crawl_settings(options: argparse.Namespace) -> Settings:
     """Return the settings of a crawl: those of the project, then of the options, then of ``-s``.
 
-    The first JSON-lines output is written while the crawl goes on, other files at its end; what has
-    a scheme (``s3://...``) is a feed of Scrapy's.
+    The first JSON-lines output is written during the crawl, other files at its end; a URL
+    (``s3://...``) is a feed of Scrapy's.
     """
     settings = Settings()
     settings.setmodule(project, priority="project")
@@ -183,7 +183,7 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
     process = AsyncCrawlerProcess(settings)
     _show_progress(settings)
     crawler = process.create_crawler(SiteSpider)
-    # Not before: a crawler makes the log's handler anew.
+    # Not before: a crawler replaces the log's handler.
     crawler.signals.connect(_make_log_safe, signal=signals.spider_opened)
     crawler.signals.connect(freeze_loaded, signal=signals.spider_opened)
     to_stdout = LinesToStdout(crawler) if STDOUT in options.output else None
@@ -277,7 +277,7 @@ def freeze_loaded() -> None:
     """Take what is loaded by now (100,000 objects: modules, classes, settings) out of the garbage
     collector's sight: full collections would look at all of them.
     """
-    gc.collect()  # what is garbage now would stay for ever
+    gc.collect()  # garbage would stay for ever
     gc.freeze()
 
 

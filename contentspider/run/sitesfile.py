@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = re.compile(r"[\w+-][\w.+-]{0,99}")
-INTERVAL = re.compile(r"(\d+)\s*([smhdw])")
+INTERVAL = re.compile(r"(\d{1,6})\s*([smhdw])")
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 # Stands for the site's name in outputs, so that [defaults] can say where all sites' items go.
 SITE_MARK = "{site}"
@@ -69,10 +70,7 @@ def _urls(value: Any) -> list[str]:
 
 def _interval(value: Any) -> timedelta:
     match = INTERVAL.fullmatch(value) if isinstance(value, str) else None
-    try:
-        found = timedelta(seconds=int(match[1]) * SECONDS[match[2]]) if match else timedelta()
-    except OverflowError:
-        found = timedelta()
+    found = timedelta(seconds=int(match[1]) * SECONDS[match[2]]) if match else timedelta()
     if not found:
         raise SitesFileError('give a time such as "12h" or "1d" (s, m, h, d, w)')
     return found
@@ -86,19 +84,17 @@ def _settings(value: Any) -> dict[str, Any]:
             raise SitesFileError(f"{name} is decided by the run itself; leave it out")
         if not re.fullmatch("[A-Z][A-Z0-9_]*", name):
             raise SitesFileError(f"{name!r} is not a setting: their names are capitals")
-        if not _is_json(entry):
-            raise SitesFileError(f"{name}: a setting is never a date or time; put it in quotes")
+        try:
+            json.dumps(entry)
+        except TypeError:
+            raise SitesFileError(
+                f"{name}: a setting is never a date or time; put it in quotes"
+            ) from None
     settings = Settings()
     settings.setmodule(project, priority="project")
     settings.setdict(value, priority="cmdline")
     CrawlOptions.from_settings(settings)
     return value
-
-
-def _is_json(value: Any) -> bool:
-    if isinstance(value, (list, dict)):
-        return all(map(_is_json, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, (str, int, float))
 
 
 def _index(value: Any) -> list[str]:

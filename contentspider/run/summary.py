@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # Sites whose quality is printed.
 MAX_SITES = 5
-GO_ON = "the same command with --resume goes on with it"
+GO_ON = "run the same command with --resume to continue"
 
 
 def summary(
@@ -36,10 +36,7 @@ def summary(
     if outcome is Outcome.ERROR:
         lines += [f"contentspider: {reason}" for reason in reasons]
         if stats.get("contentspider/ledger/failed"):
-            lines.append(
-                "contentspider: the crawl was stopped. Once that is mended, the same command with"
-                " --resume goes on: nothing is lost"
-            )
+            lines.append(f"contentspider: the crawl was stopped; once that is fixed, {GO_ON}")
         return lines
     items = stats.get("item_scraped_count", 0)
     has_items = items or stats.get("contentspider/ledger/unchanged")
@@ -51,7 +48,7 @@ def summary(
             " robots.txt allow it? --log-level INFO says more"
         )
     elif outcome is Outcome.COMPLETE and not has_items:
-        lines.append("nothing was left to do: the crawl had read every page that it found")
+        lines.append("nothing was left to do: the crawl had already read every page that it found")
     elif outcome is Outcome.INTERRUPTED:
         lines.append(
             f"the crawl was stopped ({left.queued:,} addresses are in the queue, {left.held:,}"
