@@ -42,6 +42,7 @@ from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.votes import VOTERS, vote
+from contentspider_research.corpora import group_of
 from contentspider_research.training import (
     NAME_COLUMNS,
     NAMELESS_SHARE,
@@ -280,7 +281,7 @@ def make_folds(corpora: Sequence[Corpus], folds: int, judged: int) -> list[Fold]
     rows = [page for corpus in corpora for page in training_rows(corpus, 0)]
     read = {corpus.name: (corpus, read_pages(corpus)) for corpus in corpora}
     group_of = {
-        (name, page.gold.path): page.gold.host if corpus.is_collection else corpus.group
+        (name, page.gold.path): page.gold.host if corpus.is_collection else group_of(corpus)
         for name, (corpus, pages) in read.items()
         for page in pages
     }

@@ -51,6 +51,7 @@ from contentspider.ground.jsonlines import json_lines
 from contentspider.page.input.files import html_files
 from contentspider.run import project
 from contentspider.run.run import OWN_SITE
+from contentspider_research.corpora import bases, is_crawlable, start_paths
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -210,7 +211,7 @@ def cpu_seconds() -> float:
 SERVE = """
 import sys
 from pathlib import Path
-from contentspider.evaluation.serve import SiteServer
+from contentspider_research.serve import SiteServer
 with SiteServer(Path(sys.argv[1]), sys.argv[2:]) as site:
     print(site.url, flush=True)
     sys.stdin.read()
@@ -233,7 +234,7 @@ class CorpusServer:
             "-c",
             SERVE,
             str(folder),
-            *([] if self.single else self.corpus.bases),
+            *([] if self.single else bases(self.corpus)),
         ]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -243,7 +244,7 @@ class CorpusServer:
         paths = (
             [quote(file.relative_to(folder).as_posix()) for file in html_files(folder)]
             if self.single
-            else self.corpus.start_paths
+            else start_paths(self.corpus)
         )
         self.urls = [root + path.lstrip("/") for path in paths]
         return self
@@ -331,7 +332,7 @@ def main() -> None:
     found = {}
     if options.corpora:
         for corpus in find_corpora(options.corpora):
-            if corpus.crawlable:
+            if is_crawlable(corpus):
                 found[corpus.name] = measure(
                     CorpusServer(corpus, options.single), not options.single, cases, options.rounds
                 )

@@ -31,6 +31,7 @@ from contentspider.recrawl.drift import Drift
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.sample import sample_order
 from contentspider.site.scores import text_score
+from contentspider_research.corpora import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,7 +109,7 @@ def years(corpora: list[Corpus]) -> None:
     row("outlet", "pages", "strange", "shared slot", "found", "F1 before", "after", "afresh")
     groups: dict[str, list[Corpus]] = {}
     for corpus in corpora:
-        groups.setdefault(corpus.group, []).append(corpus)
+        groups.setdefault(group_of(corpus), []).append(corpus)
     found, pairs = 0, [group for group in groups.values() if len(group) == 2]
     for earlier, later in pairs:
         model, pages = learn(earlier, list(earlier.pages())), list(later.pages())

@@ -19,7 +19,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from contentspider.evaluation.corpora import find_corpora
-from contentspider.evaluation.serve import SiteServer
+from contentspider_research.corpora import bases, start_paths
+from contentspider_research.serve import SiteServer
 
 
 def crawl(addresses: list[str], own_texts: int) -> tuple[float, dict[str, float]]:
@@ -49,8 +50,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     totals = {0: 0.0, 3: 0.0}
     for corpus in telling[: options.sites]:
-        with SiteServer(corpus.folder / "html", corpus.bases) as server:
-            starts = [server.url.rstrip("/") + path for path in corpus.start_paths or ["/"]]
+        with SiteServer(corpus.folder / "html", bases(corpus)) as server:
+            starts = [server.url.rstrip("/") + path for path in start_paths(corpus) or ["/"]]
             seconds: dict[int, list[float]] = {0: [], 3: []}
             stats = {}
             for _ in range(options.rounds):

@@ -34,6 +34,7 @@ from contentspider.page.write.output import to_text
 from contentspider.page.write.structure import parts
 from contentspider.site.models.record import page_fields, page_language
 from contentspider.site.title import page_title
+from contentspider_research.corpora import is_crawlable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +87,7 @@ def main() -> None:
     options = parser.parse_args()
     found: dict[str, Times] = {}
     for corpus in find_corpora(options.corpora):
-        if not corpus.crawlable:
+        if not is_crawlable(corpus):
             continue
         bodies = [
             (f"https://{corpus.name}.example/{file.name}", body)

@@ -28,7 +28,7 @@ from typing import Any
 
 from changing_site import ChangingSite, Truth
 
-from contentspider.evaluation.serve import LoopbackServer
+from contentspider_research.serve import LoopbackServer
 
 KINDS = ("new", "changed", "gone", "moved")
 Change = tuple[str, str, str]

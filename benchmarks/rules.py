@@ -13,7 +13,7 @@ all kept blocks whose tags from the body on are equal, one, with the ids and cla
 links are none.
 Times are of the processor: seconds of the slower export, and the runtime's beside lxml's parse of
 the same pages, with all rules (*parse*), and with those that keep (*fast*; one that matches nothing
-where they are not found by counting). *explained* is the share of words of which ``models explain``
+where they are not found by counting). *explained* is the share of words of which ``models show``
 says what the model decides, in so many *lines*.
 """
 

@@ -9,37 +9,21 @@ from typing import TYPE_CHECKING
 from contentspider.ground import __version__ as __version__
 
 if TYPE_CHECKING:
-    from contentspider.crawl.addon import Addon
-    from contentspider.crawl.hold.binding import bind
-    from contentspider.crawl.hold.items import ContentItem
-    from contentspider.crawl.spider.links import links
-    from contentspider.page.input.overrides import Overrides
-    from contentspider.page.input.page import Page
-    from contentspider.runtime.contentspider_rules import Rules
-    from contentspider.site.judge.prior import Prior
-    from contentspider.site.learn.alone import extract_html
-    from contentspider.site.learn.learner import SiteLearner
-    from contentspider.site.learn.options import LearningOptions
-    from contentspider.site.models.model import SiteModel
-    from contentspider.site.models.record import Extraction
-    from contentspider.site.rules.extraction import learn_rules
+    from contentspider.crawl.addon import Addon as Addon
+    from contentspider.crawl.hold.binding import bind as bind
+    from contentspider.crawl.hold.items import ContentItem as ContentItem
+    from contentspider.crawl.spider.links import links as links
+    from contentspider.page.input.overrides import Overrides as Overrides
+    from contentspider.page.input.page import Page as Page
+    from contentspider.runtime.contentspider_rules import Rules as Rules
+    from contentspider.site.judge.prior import Prior as Prior
+    from contentspider.site.learn.alone import extract_html as extract_html
+    from contentspider.site.learn.learner import SiteLearner as SiteLearner
+    from contentspider.site.learn.options import LearningOptions as LearningOptions
+    from contentspider.site.models.model import SiteModel as SiteModel
+    from contentspider.site.models.record import Extraction as Extraction
+    from contentspider.site.rules.extraction import learn_rules as learn_rules
 
-__all__ = [
-    "Addon",
-    "ContentItem",
-    "Extraction",
-    "LearningOptions",
-    "Overrides",
-    "Page",
-    "Prior",
-    "Rules",
-    "SiteLearner",
-    "SiteModel",
-    "bind",
-    "extract_html",
-    "learn_rules",
-    "links",
-]
 # Where the public names live. They are imported on first use, so that `import contentspider` loads
 # neither scikit-learn nor Scrapy.
 _HOMES = {
@@ -58,11 +42,12 @@ _HOMES = {
     "learn_rules": "contentspider.site.rules.extraction",
     "links": "contentspider.crawl.spider.links",
 }
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'contentspider' has no attribute {name!r}")
-    from importlib import import_module
+    from importlib import import_module as import_module
 
     return getattr(import_module(_HOMES[name]), name)

@@ -56,17 +56,14 @@ def extract_site(
     passage_chars: int = 0,
 ) -> Iterator[dict[str, object]]:
     """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files
-    alone (a single one is judged by itself); with *models* filtered by a stored model
-    (`stored_model`) instead. Their passages have at most *passage_chars* characters (0: none).
+    alone (a single one is judged by itself), or with *models* filtered by a stored model
+    (`stored_model`). Their passages have at most *passage_chars* characters (0: none).
 
-    ``url`` is the file's path below *root*. Pages are read twice beyond `MAX_KEPT`, so that memory
-    stays bounded.
+    ``url`` is the file's path below *root*. More than `MAX_KEPT` pages are read twice, so that
+    memory stays bounded.
     """
     site = root.resolve().name or "site"
     model, overrides = stored_model(models, site) if models else (None, None)
-    if model:
-        site = model.site
-        model.judge = Prior.chosen(options.prior_file)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
     kept = list(read_pages(root, files, attributes, overrides)) if len(files) <= MAX_KEPT else None
 
@@ -75,24 +72,23 @@ def extract_site(
 
     if not any(page.content.blocks for page in pages()):
         return
-    if model is None and len(files) == 1 and options.labels == VOTES:
-        prior = Prior.chosen(options.prior_file)
-        for page in pages():
-            extraction = extract_page(page, site, prior)
-            yield page_fields(page, site, extraction, extraction.model_version, passage_chars)
-        return
-    if model is None:
+    if model:
+        site = model.site
+        model.judge = Prior.chosen(options.prior_file)
+    elif len(files) > 1 or options.labels != VOTES:
         # Imported here: a page alone does not need its scikit-learn, which takes a second.
         from contentspider.site.learn.learner import SiteLearner
 
         model = SiteLearner(site, options).fit(pages())
-    version = model.version
     for page in pages():
         if not page.content.blocks:
             logger.warning("%s/%s holds no text; it is left out", root, page.url)
             continue
-        extraction = model.extract(page, options.keep_teasers)
-        yield page_fields(page, site, extraction, version, passage_chars)
+        if model:
+            extraction = model.extract(page, options.keep_teasers)
+        else:
+            extraction = extract_page(page, site, Prior.chosen(options.prior_file))
+        yield page_fields(page, site, extraction, extraction.model_version, passage_chars)
 
 
 def extract_paths(
@@ -101,22 +97,19 @@ def extract_paths(
     models: Path | None = None,
     passage_chars: int = 0,
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of every site in *paths*: a folder is a site, single files of one folder are
-    one, too. With *models* they are filtered by stored models, see `extract_site`.
+    """Yield the items of every site in *paths*, as `extract_site` does: a folder is a site, single
+    files of one folder are one, too.
 
     Of several sites, ``url`` begins with the folder as it was given: each has an ``index.html``.
     """
-    options = options or LearningOptions()
     singles: dict[Path, list[Path]] = {}
-    sites: list[tuple[Path, list[Path]]] = []
     for path in paths:
-        if path.is_dir():
-            sites.append((path, list(html_files(path))))
-        else:
+        if not path.is_dir():
             singles.setdefault(path.parent, []).append(path)
-    sites += singles.items()
+    folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
+    sites = [*folders, *singles.items()]
     for root, files in sites:
-        for item in extract_site(root, files, options, models, passage_chars):
+        for item in extract_site(root, files, options or LearningOptions(), models, passage_chars):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

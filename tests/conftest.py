@@ -6,14 +6,13 @@ import re
 import sys
 from collections import Counter
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread, local
 from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.evaluation.serve import LoopbackServer
 from tests.processes import run_forked
 
 # Before anything loads OpenMP: its threads wait for each other by spinning, and with a worker of
@@ -112,6 +111,11 @@ def token_f1(predicted: str, gold: str) -> float:
         if common
         else float(not first and not second)
     )
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # of the default 5 the kernel drops connections
 
 
 class Site:

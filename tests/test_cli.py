@@ -40,7 +40,7 @@ def test_a_site_that_is_down_leaves_yesterdays_files(site: Site, tmp_path: Path)
     site.answer = lambda path: (503, "text/plain", b"down")
     done = run(*command, cwd=tmp_path, check=False)
     assert done.returncode == Outcome.NOTHING_READ
-    assert "no item is out: what was there before is left as it was" in done.stderr
+    assert "there are no items: what was there before is left as it was" in done.stderr
     assert {path.name: path.read_bytes() for path in tmp_path.glob("out.*")} == before
     assert not list(tmp_path.glob(".*partial"))
 
@@ -229,7 +229,7 @@ def test_what_is_left_after_two_ctrl_c_is_said(site: Site, tmp_path: Path) -> No
             if "Received SIGINT" in line and said.count("Received SIGINT") == 1:
                 process.send_signal(signal.SIGINT)
     assert process.returncode == Outcome.INTERRUPTED
-    assert "items held): the same command with --resume goes on with it" in said
+    assert "items held): run the same command with --resume to continue" in said
     assert "nothing was left to do" not in said
     assert "no page was read" not in said
 
@@ -268,7 +268,7 @@ def test_a_password_is_never_said(site: Site, tmp_path: Path) -> None:
     assert "could not be read" in done.stderr
     assert "hunter2" not in done.stderr
     done = run("crawl", "ftp://me:hunter2@host/", cwd=tmp_path, check=False)
-    assert "'ftp://***@host/' is no address of a website" in done.stderr
+    assert "'ftp://***@host/' is not the address of a website" in done.stderr
 
 
 def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_failed_monitor_is_an_exit_code(site: Site, tmp_path: Path) -> None:
         (["crawl", "example.org", "--concurrency", "0"], 2, "give a whole number from 1 on"),
         (["crawl", "example.org", "--models", "file"], 1, "cannot be written"),
         (["crawl", "example.org", "-o", "folder.csv"], 1, "it is a folder"),
-        (["crawl", "exa mple.org"], 1, "is no address of a website"),
+        (["crawl", "exa mple.org"], 1, "is not the address of a website"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGE=9"], 1, "LEARN_PAGES?"),
         (["crawl", "example.org", "-s", "CONTENTSPIDER_LEARN_PAGES=abc"], 1, "LEARN_PAGES='abc'"),
         (["status", "example.org"], 1, "no crawl of that name"),

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         (["crawl", "http://127.0.0.1:9/", "-o", "pages.unknown"], "names no format"),
         (["crawl", "http://127.0.0.1:9/", "-o", "none/pages.jsonl"], "its folder does not exist"),
         (["evaluate", ".", "-o", "x", "--prior", "none.npz"], "none.npz"),
-        (["crawl", "http://[::1"], "is no address of a website"),
-        (["crawl", ""], "is no address of a website"),
+        (["crawl", "http://[::1"], "is not the address of a website"),
+        (["crawl", ""], "is not the address of a website"),
         (
             ["crawl", "example.org", "-s", "CONTENTSPIDER_LABELS=vote"],
             "use one of 'votes', 'own', 'paper'",
@@ -48,7 +48,7 @@ def test_evaluate_learns_without_the_gold(example_corpus: Path, tmp_path: Path) 
         json.loads(line)["path"]: json.loads(line)["text"]
         for line in (example_corpus / "gold.jsonl").read_text().splitlines()
     }
-    for arguments in ([], ["--crawl"], ["--alone"]):
+    for arguments in ([], ["--alone"]):
         run("evaluate", str(example_corpus), "-o", "out.jsonl", *arguments, cwd=tmp_path)
         rows = read_jsonl(tmp_path / "out.jsonl")
         assert {row["path"] for row in rows} == set(gold)

@@ -187,7 +187,7 @@ def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_pat
         process.wait(TIMEOUT)
     large_site.answer = answer
     if times == 1:
-        assert "with --resume goes on with it" in said
+        assert "run the same command with --resume" in said
     done = run(*COMMAND, "--resume", large_site.url, cwd=tmp_path)
     assert ("was stopped" if times == 1 else "ended without notice") in done.stderr
     expect_every_page_once(large_site, tmp_path)
@@ -218,7 +218,7 @@ def test_a_crawl_on_a_full_disk_stops_and_goes_on_when_there_is_room(
         check=False,
     )
     assert done.returncode == 1
-    assert "Once that is mended, the same command with --resume goes on" in done.stderr
+    assert "once that is fixed, run the same command with --resume" in done.stderr
     assert "Traceback" not in done.stderr
     run(*COMMAND, "--resume", large_site.url, cwd=tmp_path)
     expect_every_page_once(large_site, tmp_path)

@@ -1,4 +1,4 @@
-"""A model as sentences: ``contentspider models explain``."""
+"""A model as sentences: ``contentspider models show``."""
 
 from __future__ import annotations
 
@@ -91,20 +91,19 @@ def test_a_stored_model_is_explained(
     monkeypatch.chdir(tmp_path)
     model, _ = learned(12)
     ModelStore(tmp_path / "models").save(model)
-    assert main(["models", "explain", "e.org"]) == 0
-    head, *lines = capsys.readouterr().out.splitlines()
-    assert head.startswith(f"e.org: model {model.version}; on its manifest this says of ")
-    assert 1 <= len(lines) <= 14
+    assert main(["models", "show", "e.org"]) == 0
+    _, _, said = capsys.readouterr().out.partition("\nin short (right for ")
+    head, *lines = said.partition("\n\n")[0].splitlines()
+    assert head.endswith(" of the words, by its manifest)")
+    assert 1 <= len(lines) <= MAX_SENTENCES
     assert all(" -> " in line for line in lines)
-    assert main(["models", "explain", "other.org"]) == 1
-    assert "no model of 'other.org'" in capsys.readouterr().err
 
 
 def test_of_a_crawl_the_pages_that_it_kept_are_explained(site: Site, tmp_path: Path) -> None:
     small_site(site, 8)
     run("crawl", site.url, "-o", "out.jsonl", "--own-site", cwd=tmp_path)
     (name,) = ModelStore(tmp_path / "models").sites()
-    said = run("models", "explain", name, cwd=tmp_path).stdout
-    assert "on 8 pages of its crawl this says of " in said
+    said = run("models", "show", name, cwd=tmp_path).stdout
+    assert "of the words, by 8 pages of its crawl)" in said
     rules = run("rules", "export", name, "-o", "r.xml", cwd=tmp_path)
     assert "rules learned from 8 pages; agreement with the model" in rules.stderr

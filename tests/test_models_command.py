@@ -15,6 +15,7 @@ from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.page.input.overrides import OVERRIDES
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.folder import MANIFEST, WEIGHTS, read_manifest
 from contentspider.site.models.model import SiteModel
 from contentspider.state.stores import transfer
@@ -85,10 +86,11 @@ def test_a_generation_is_shown(
     )
     prior = tmp_path / "prior.npz"
     prior.write_bytes(constant(1.0).dump())
-    said = models("show", "e.org", "--prior", "prior.npz")
-    labelled = store.read("e.org").prior
-    assert f"with another prior ({labelled}) than this one ({constant(1.0).digest})" in said
-    (store.generations("e.org").path(2) / WEIGHTS).write_text("{}")
+    learner = SiteLearner("e.org", LearningOptions(prior_file="prior.npz"))
+    store.save(learner.fit([Page.from_html(article(1))]))
+    said = models("show", "e.org")
+    assert f"with another prior ({constant(1.0).digest}) than the shipped one (" in said
+    (store.generations("e.org").path(3) / WEIGHTS).write_text("{}")
     assert "the model of e.org: its weights" in models("show", "e.org", code=1)
 
 
@@ -278,7 +280,7 @@ def test_what_corrections_do_is_shown(site: Site, tmp_path: Path) -> None:
     for kind, selector, where, what in rules:
         assert f"\n  {kind:5} {selector}{where}: {what} of 6 pages\n" in shown
     elsewhere = run("models", "show", name, "--state-dir", "none", cwd=tmp_path).stdout
-    assert "no pages of a crawl are at hand" in elsewhere
+    assert "there are no pages of a crawl" in elsewhere
     assert "\n  keep  footer\n" in elsewhere
     # the report of the crawl, and of saved pages
     (tmp_path / name).mkdir()

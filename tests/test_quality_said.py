@@ -10,8 +10,7 @@ from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.hold.learners import note_quality
 from contentspider.crawl.hold.site_state import SiteState
-from contentspider.run.jobs import _quality as quality_of_job
-from contentspider.run.summary import summary
+from contentspider.run.summary import site_qualities, summary
 from contentspider.site.own.quality import Quality, WorstPage
 from contentspider.state.crawls.outcome import Left, Outcome
 
@@ -61,10 +60,11 @@ def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:
     assert not any(line.startswith("quality") for line in without)
 
 
-def test_of_a_crawls_sites_run_tells_the_worst() -> None:
+def test_the_worst_of_a_crawls_sites_is_first() -> None:
     f1, pages = "contentspider/quality/f1/", "contentspider/quality/pages/"
-    assert quality_of_job({f1 + "a": 0.9, f1 + "b": 0.8, pages + "b": 7}) == (0.8, 7)
-    assert quality_of_job({}) == (None, 0)
+    stats = {f1 + "a": 0.9, f1 + "b": 0.8, pages + "b": 7}
+    assert site_qualities(stats) == [(0.8, 7, "b"), (0.9, 0, "a")]
+    assert site_qualities({}) == []
 
 
 @pytest.mark.parametrize(

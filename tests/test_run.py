@@ -79,7 +79,7 @@ def test_one_sites_failure_is_its_own_and_what_is_done_is_not_due(
 
     site.requests.clear()
     done = run(*arguments, "--due", cwd=tmp_path / "elsewhere", check=False)
-    assert "down: goes on" in done.stderr, "what is unfinished is due at once"
+    assert "down: resumes" in done.stderr, "what is unfinished is due at once"
     _, sites = told(tmp_path / "elsewhere" / "summary.json")
     assert (sites["good"]["outcome"], site.requests) == ("not_due", [])
     assert (file.parent / STATE / "logs" / "down.previous.log").exists()
@@ -121,7 +121,7 @@ def test_a_signal_ends_all_crawls_in_order_and_the_next_run_goes_on(
             at_request(first, 5, lambda: os.killpg(process.pid, number))
             _, stderr = process.communicate(timeout=TIMEOUT)
         assert process.returncode == 5, stderr
-        assert f"{number.name}: 2 crawls are told to end" in stderr
+        assert f"{number.name}: stopping 2 crawls" in stderr
         assert "Traceback" not in stderr
         summary, sites = told(tmp_path / "s.json")
         assert summary["outcome"] == "interrupted"
@@ -131,7 +131,7 @@ def test_a_signal_ends_all_crawls_in_order_and_the_next_run_goes_on(
         assert [entry.reason for entry in ledger.runs.all()] == ["shutdown"], "in order"
         ledger.close()
         done = run("run", str(file), "--due", "--only", "first", "second", cwd=tmp_path)
-        assert "first: goes on" in done.stderr
+        assert "first: resumes" in done.stderr
         for name in ("first", "second"):
             urls = [item["url"] for item in read_jsonl(tmp_path / f"{name}.jsonl")]
             assert len(urls) == len(set(urls)) == 30, name
@@ -159,7 +159,7 @@ def test_a_crawl_that_is_killed_is_gone_on_with_and_others_are_not_touched(
         assert sites["first"]["items"] is None
         assert sites["second"]["outcome"] == "complete"
         done = run("run", str(file), "--due", "--summary", "s.json", cwd=tmp_path)
-        assert "first: goes on" in done.stderr
+        assert "first: resumes" in done.stderr
         assert "second" not in done.stderr
         urls = [item["url"] for item in read_jsonl(tmp_path / "first.jsonl")]
         assert len(urls) == len(set(urls)) == 6
@@ -218,10 +218,10 @@ def test_settings_come_to_the_crawl_and_passwords_are_in_no_command_line(
 @pytest.mark.parametrize(
     ("text", "arguments", "message"),
     [
-        ("", [], "there is no site in it"),
+        ("", [], "it has no site"),
         ("[site.a]\nurls = 'example.org'", ["--due"], "site 'a': the key 'interval' is missing"),
-        ("[site.a]\nurls = 'example.org'", ["--only", "b"], "there is no site 'b' in it; there"),
-        ("[site.a]\nurls = 'example.org'", ["--summary", "no/s.json"], "is no folder that you"),
+        ("[site.a]\nurls = 'example.org'", ["--only", "b"], "it has no site 'b'; it has: a"),
+        ("[site.a]\nurls = 'example.org'", ["--summary", "no/s.json"], "is not a folder that you"),
     ],
 )
 def test_mistakes_are_said_in_a_line(

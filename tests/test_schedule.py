@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.run import jobs
-from contentspider.run.jobs import Jobs, SiteResult, verdict
-from contentspider.run.schedule import AT_ONCE, Standing, standing
+from contentspider.run.jobs import Jobs, SiteResult, run_outcome
+from contentspider.run.schedule import AT_ONCE, LastCrawl, last_crawl
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.crawls.outcome import Outcome
@@ -27,7 +27,7 @@ BEGAN = datetime(2026, 3, 1, 3, tzinfo=timezone.utc)
 
 def crawled(
     path: Path, monkeypatch: pytest.MonkeyPatch, *reasons: str, began: datetime = BEGAN
-) -> Standing:
+) -> LastCrawl:
     """Return how a crawl stands whose runs, an hour each, ended so; "" is one that was killed."""
     ledger = Ledger(path)
     for number, reason in enumerate(reasons):
@@ -38,7 +38,7 @@ def crawled(
             ledger.runs.end(reason)
     ledger.commit()
     ledger.close()
-    return standing(path)
+    return last_crawl(path)
 
 
 @pytest.mark.parametrize(
@@ -59,26 +59,26 @@ def crawled(
 def test_a_crawl_is_finished_or_gone_on_with(
     reasons: list[str], is_unfinished: bool, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert crawled(path, monkeypatch, *reasons) == Standing(BEGAN, is_unfinished)
+    assert crawled(path, monkeypatch, *reasons) == LastCrawl(BEGAN, is_unfinished)
 
 
 def test_a_crawl_without_a_ledger_or_with_a_damaged_one_has_not_begun(path: Path) -> None:
-    assert standing(path) == Standing()
+    assert last_crawl(path) == LastCrawl()
     Ledger(path).close()
-    assert standing(path) == Standing()
+    assert last_crawl(path) == LastCrawl()
     path.write_bytes(b"no database" * 100)
-    assert standing(path) == Standing()
+    assert last_crawl(path) == LastCrawl()
 
 
 def test_the_interval_counts_from_the_beginning_and_a_timer_may_be_early() -> None:
-    assert Standing().due(DAY) == AT_ONCE
-    assert Standing(BEGAN, is_unfinished=True).due(DAY) == BEGAN
+    assert LastCrawl().due(DAY) == AT_ONCE
+    assert LastCrawl(BEGAN, is_unfinished=True).due(DAY) == BEGAN
     early = BEGAN + DAY - timedelta(minutes=10)
-    assert BEGAN + DAY / 2 < Standing(BEGAN).due(DAY) < early
+    assert BEGAN + DAY / 2 < LastCrawl(BEGAN).due(DAY) < early
 
 
 def planned(name: str, interval: timedelta = DAY) -> PlannedSite:
-    return PlannedSite(name, (), {}, (), interval)
+    return PlannedSite(name, {}, interval)
 
 
 def test_due_sites_are_crawled_the_most_overdue_first(
@@ -123,7 +123,7 @@ def test_due_sites_are_crawled_the_most_overdue_first(
         results = Jobs(1, state_dir=state).run(sites[:3])
     assert order == [("early", False), ("new", False)], "in the file's order, whatever is due"
     assert results[1] == SiteResult("late", "running", reasons=("its crawl is running elsewhere",))
-    assert verdict(results, is_stopped=False) is Outcome.COMPLETE
+    assert run_outcome(results, is_stopped=False) is Outcome.COMPLETE
 
 
 def test_so_many_crawls_run_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,8 +156,8 @@ def test_a_crawl_that_cannot_begin_fails_alone(
 def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    arguments = ("--name=a", f"--output={tmp_path}/a.jsonl", "http://127.0.0.1:9/")
-    site = PlannedSite("a", arguments, {}, (), None)
+    options = {"name": "a", "output": [f"{tmp_path}/a.jsonl"], "url": ["http://127.0.0.1:9/"]}
+    site = PlannedSite("a", options)
     ledger = crawl_ledger("a", str(tmp_path))
     looks = iter([False])  # when it is looked at first, the other one has not begun
     monkeypatch.setattr(jobs, "is_in_use", lambda path: next(looks, is_in_use(path)))
@@ -181,5 +181,5 @@ def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
 )
 def test_the_exit_code_is_that_of_the_crawls(outcomes: list[str], expected: Outcome) -> None:
     results = [SiteResult("a", outcome) for outcome in outcomes]
-    assert verdict(results, is_stopped=False) is expected
-    assert verdict(results, is_stopped=True) is Outcome.INTERRUPTED
+    assert run_outcome(results, is_stopped=False) is expected
+    assert run_outcome(results, is_stopped=True) is Outcome.INTERRUPTED

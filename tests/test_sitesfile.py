@@ -65,33 +65,41 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
     (folder / "sites.toml").write_text(WHOLE)
     docs, news = read_sites(folder / "sites.toml")
-    options = build_parser().parse_args(["crawl", *docs.arguments])
-    assert options.urls == ["https://docs.example.org", "https://user:secret@docs.example.org/x"]
-    assert (options.name, options.output, options.format, options.models) == (
-        *("docs.example.org", ["out/docs.csv", "out/docs/"]),
-        *("json", "our-models"),
-    )
-    assert options.history == "s3://bucket/histories"
-    assert options.index == ["sqlite:pages.db", "sqlite:more.db"]
-    assert (options.only, options.due) == ("changed", True)
-    assert (options.scope, options.include, options.exclude) == (
-        *("host", ["/docs/*", r"re:/\d{4}/"]),
-        ["*print=1*"],
-    )
-    assert (options.max_pages, options.max_depth, options.sitemaps) == (0, 4, False)
-    assert (options.own_site, options.delay, options.concurrency) == (False, 1.5, 2)
-    assert (options.contact, options.user_agent) == ("me@example.org", "-our bot")
-    assert docs.interval == timedelta(hours=12)
-    assert json.loads(json.dumps(docs.settings)) == {
-        "CONTENTSPIDER_OUTAGE_SECS": 0,
-        "CONTENTSPIDER_PASSAGES": 1,
-        "USER_AGENTS": ["a, b", "c"],
+    assert docs.options == {
+        "name": "docs.example.org",
+        "url": ["https://docs.example.org", "https://user:secret@docs.example.org/x"],
+        "output": ["out/docs.csv", "out/docs/"],
+        "format": "json",
+        "only": "changed",
+        "due": True,
+        "models": "our-models",
+        "history": "s3://bucket/histories",
+        "scope": "host",
+        "include": ["/docs/*", r"re:/\d{4}/"],
+        "exclude": ["*print=1*"],
+        "max_pages": 0,
+        "max_depth": 4,
+        "sitemaps": False,
+        "own_site": False,
+        "delay": 1.5,
+        "concurrency": 2,
+        "index": ["sqlite:pages.db", "sqlite:more.db"],
+        "user_agent": "-our bot",
+        "contact": "me@example.org",
+        "set": [
+            ("CONTENTSPIDER_OUTAGE_SECS", 0),
+            ("CONTENTSPIDER_PASSAGES", 1),
+            ("USER_AGENTS", ["a, b", "c"]),
+        ],
     }
-    options = build_parser().parse_args(["crawl", *news.arguments])
-    assert (options.name, options.urls) == ("news", ["https://example.com"])
-    assert (options.output, options.max_pages) == (["out/news.jsonl"], 100)
-    assert (options.own_site, options.sitemaps) == (True, True)
-    assert (news.interval, news.settings["CONTENTSPIDER_OUTAGE_SECS"]) == (timedelta(days=1), 60)
+    assert docs.interval == timedelta(hours=12)
+    assert json.loads(json.dumps(docs.options))
+    assert set(docs.options) < set(vars(build_parser().parse_args(["crawl"])))
+    assert (news.options["name"], news.options["url"]) == ("news", ["https://example.com"])
+    assert (news.options["output"], news.options["max_pages"]) == (["out/news.jsonl"], 100)
+    assert news.options["own_site"] is True
+    assert dict(news.options["set"])["CONTENTSPIDER_OUTAGE_SECS"] == 60
+    assert news.interval == timedelta(days=1)
     said = set(WHOLE.replace("=", " ").replace("[defaults.settings]", "settings").split())
     assert said >= set(KEYS), "every key is in this test"
 
@@ -99,8 +107,13 @@ def test_each_key_is_an_option_of_the_crawl(folder: Path) -> None:
 def test_without_defaults_little_is_said(folder: Path) -> None:
     (folder / "sites.toml").write_text('[site.a]\nurls = "example.org"')
     (site,) = read_sites(folder / "sites.toml")
-    assert site.arguments == ("--name=a", "--output=a.jsonl", "https://example.org")
-    assert (site.interval, site.settings) == (None, {})
+    assert site.options == {
+        "name": "a",
+        "url": ["https://example.org"],
+        "output": ["a.jsonl"],
+        "set": [],
+    }
+    assert site.interval is None
 
 
 A = "[site.a]\nurls = 'example.org'\n"
@@ -109,23 +122,23 @@ A = "[site.a]\nurls = 'example.org'\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[site.a]\nurls = [", "is no TOML: "),
+        ("[site.a]\nurls = [", "is not TOML: "),
         ("[site.a]\nurls = x", "(at line 2, column 8)"),
-        ("", "there is no site in it"),
-        ("site = 3", "there is no site in it"),
-        (A + "[sites.b]", "there is no table 'sites'; use [defaults] and [site.NAME]"),
-        ("defaults = 1\n" + A, "defaults is no table"),
+        ("", "it has no site"),
+        ("site = 3", "it has no site"),
+        (A + "[sites.b]", "the table 'sites' is unknown; use [defaults] and [site.NAME]"),
+        ("defaults = 1\n" + A, "defaults is not a table"),
         (A + "[defaults]\nurls = 'example.org'", "defaults, key 'urls': each site has its own"),
-        (A + "[defaults]\nmax_page = 1", "defaults: there is no key 'max_page'; did you mean"),
-        ("[site]\na = 'example.org'", "site 'a' is no table"),
+        (A + "[defaults]\nmax_page = 1", "defaults: the key 'max_page' is unknown; did you mean"),
+        ("[site]\na = 'example.org'", "site 'a' is not a table"),
         ("[site.'a/b']\nurls = 'example.org'", "site 'a/b': use letters, digits"),
         ("[site.'.a']\nurls = 'example.org'", "site '.a': use letters, digits"),
         ("[site.a]\nscope = 'host'", "site 'a': the key 'urls' is missing"),
         ("[site.a]\nurls = []", "site 'a', key 'urls': give one address or more"),
-        ("[site.a]\nurls = ['x y']", "key 'urls': 'https://x y' is no address"),
+        ("[site.a]\nurls = ['x y']", "key 'urls': 'https://x y' is not the address"),
         ("[site.a]\nurls = [1]", "site 'a', key 'urls': give a list of texts"),
         ("[site.example.org]\nurls = 'example.org'", "a name with dots needs quotes"),
-        (A + "max_pagse = 1", "no key 'max_pagse'; did you mean 'max_pages'?"),
+        (A + "max_pagse = 1", "the key 'max_pagse' is unknown; did you mean 'max_pages'?"),
         (A + "max_pages = '1'", "key 'max_pages': '1' cannot be used: give a whole number"),
         (A + "max_pages = true", "key 'max_pages': True cannot be used"),
         (A + "max_depth = -1", "key 'max_depth': -1 cannot be used"),
@@ -152,8 +165,8 @@ A = "[site.a]\nurls = 'example.org'\n"
         (A + "output = 'none/a.csv'", "key 'output': -o none/a.csv: its folder does not exist"),
         (A + "settings = 1", "key 'settings': give a table"),
         (A + "settings.LOG_FILE = 'x'", "key 'settings': LOG_FILE is decided by the run itself"),
-        (A + "settings.depth = 1", "key 'settings': 'depth' is no setting"),
-        (A + "settings.X = [2026-01-01]", "key 'settings': X: a setting is no date"),
+        (A + "settings.depth = 1", "key 'settings': 'depth' is not a setting"),
+        (A + "settings.X = [2026-01-01]", "key 'settings': X: a setting is never a date"),
         (
             A + "settings.CONTENTSPIDER_LEARN_PAGE = 5",
             "no setting CONTENTSPIDER_LEARN_PAGE; did you mean CONTENTSPIDER_LEARN_PAGES?",
@@ -181,5 +194,5 @@ def test_a_file_that_cannot_be_read_is_said(folder: Path) -> None:
     with pytest.raises(SitesFileError, match=r"none\.toml cannot be read: No such file"):
         read_sites(folder / "none.toml")
     (folder / "sites.toml").write_bytes(b"\xff")
-    with pytest.raises(SitesFileError, match=r"sites\.toml is no UTF-8 text"):
+    with pytest.raises(SitesFileError, match=r"sites\.toml is not UTF-8 text"):
         read_sites(folder / "sites.toml")

@@ -10,16 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import (
-    changes,
-    crawl,
-    evaluate,
-    extract,
-    index,
-    models,
-    rules,
-    run,
-)
+from contentspider.cli import crawl, evaluate, extract, index, models, rules, run
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter, printable
 
@@ -41,11 +32,11 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"contentspider {contentspider.__version__}"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for group in (
-        *(crawl, run, changes, index, extract, models, rules),
-        evaluate,
+    for one in (
+        *(crawl.crawl, run.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
+        *(index, extract.extract, extract.report, models, rules, evaluate.evaluate),
     ):
-        group.add_to(commands)
+        one.add_to(commands)
     return parser
 
 
@@ -57,17 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def execute(options: argparse.Namespace) -> int:
     """Run the command that the options are of, and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(
-            stream, io.TextIOWrapper
-        ):  # texts of all the world, whatever the terminal knows
+        if isinstance(stream, io.TextIOWrapper):  # any script, whatever the terminal's encoding
             stream.reconfigure(encoding="utf-8", errors="replace")
     if options.command != "crawl":
         handler = logging.StreamHandler()
         handler.setFormatter(SafeFormatter("%(levelname)s: %(message)s"))
         logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
-        code: int = options.run(options)
-        return code
+        return options.run(options) or 0
     except ContentSpiderError as error:
         print(printable(f"contentspider: {error}"), file=sys.stderr)
     except BrokenPipeError:

@@ -1,10 +1,9 @@
-"""What the arguments of several commands have in common."""
+"""Values of arguments, and options of the table of a crawl (`contentspider.run.flags`)."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.option import Option
@@ -13,18 +12,16 @@ from contentspider.run.flags import BY_KEY
 from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from contentspider.site.learn.options import LearningOptions
-    from contentspider.state.crawls.outcome import Outcome
 
     Group: TypeAlias = argparse._ArgumentGroup
     Parser: TypeAlias = argparse.ArgumentParser | Group
     Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
 
-
-CRAWL_HELP = "what it crawls (an address), its name (--name), or its ledger's file"
+CRAWL_HELP = "the address that was crawled, the crawl's name (--name), or its ledger's file"
 
 
 def reading(option: Option) -> Callable[[str], Any]:
@@ -50,11 +47,18 @@ not_negative, positive, folds = number(0), number(1), number(2)
 share = reading(Option("", 0.95, "", minimum=0, maximum=1))
 
 
-def add_option(parser: Parser, key: str, **changes: Any) -> None:
-    """Add an option of the table (`contentspider.run.flags`), with *changes* to its argument.
+def folder(text: str) -> Path:
+    """Return a folder; a store of models is none."""
+    if is_url(text):
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a folder; 'contentspider models --models {text} export' copies a model"
+            " from it"
+        )
+    return Path(text)
 
-    Not given, it is its default.
-    """
+
+def add_option(parser: Parser, key: str, **changes: Any) -> None:
+    """Add an option of the table, with *changes* to its argument. Not given, it is its default."""
     option = BY_KEY[key]
     default = option.default
     given: dict[str, Any] = {"dest": key, "default": default, "help": option.help}
@@ -76,42 +80,12 @@ def add_state_dir(parser: Parser) -> None:
     add_option(parser, "state_dir")
 
 
-def add_learning_options(parser: argparse.ArgumentParser, features: str = "slots") -> None:
-    """Add the options that choose how a site is learned."""
-    add_option(parser, "labels")
-    add_option(parser, "features", action="store", default=features)
-    add_option(parser, "classifier")
-
-
 def chosen_learning(options: argparse.Namespace) -> LearningOptions:
     """Return how sites are learned, by the command's options."""
     from contentspider.site.learn.options import LearningOptions, OptionError
 
+    keep_teasers = getattr(options, "keep_teasers", False)
     try:
-        return LearningOptions(
-            labels=options.labels,
-            features=options.features,
-            classifier=options.classifier,
-            keep_teasers=getattr(options, "keep_teasers", False),
-        )
+        return LearningOptions(options.labels, options.features, options.classifier, keep_teasers)
     except OptionError as error:
         raise error.renamed("--" + error.option.replace("_", "-")) from error
-
-
-def folder(text: str) -> Path:
-    """Return a folder; a store of models is none."""
-    if is_url(text):
-        raise argparse.ArgumentTypeError(
-            f"{text} is no folder; 'contentspider models --models {text} export' brings a model of"
-            " it here"
-        )
-    return Path(text)
-
-
-def exit_codes(meanings: Mapping[Outcome, str]) -> str:
-    """Return what the exit codes mean, as lines of the help."""
-    lines = [
-        fill(f"{outcome.value} {meaning}", 79, initial_indent="  ", subsequent_indent="    ")
-        for outcome, meaning in meanings.items()
-    ]
-    return "\n".join(["exit codes:", *lines])

@@ -1,5 +1,5 @@
 """One crawl of ``contentspider run``: ``python -m contentspider.cli.child SITE``, with its options
-and settings on standard input, where no other user of the machine sees them.
+on standard input, where no other user of the machine sees them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from contentspider.cli import build_parser, execute
 
 def main() -> int:
     """Run the crawl and return its exit code."""
-    told = json.load(sys.stdin)
-    options = build_parser().parse_args(told["arguments"])
-    options.set = list(told["settings"].items())
+    options = build_parser().parse_args(["crawl"])
+    vars(options).update(json.load(sys.stdin))
     return execute(options)
 
 

@@ -1,83 +1,148 @@
-"""``contentspider crawl``, ``status`` and ``replay``."""
+"""``contentspider crawl``, and what it left: ``status``, ``replay``, ``changes`` and ``diff``."""
 
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import TYPE_CHECKING
+import json
+from contextlib import closing
+from datetime import datetime, timezone
 
-from contentspider.cli.arguments import CRAWL_HELP, add_option, add_state_dir, exit_codes
+from contentspider.cli.arguments import CRAWL_HELP, add_option
+from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, exit_codes, option
 from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
-from contentspider.ground.terminal import printable
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.terminal import printable, say
+from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
 from contentspider.state.crawls.outcome import MEANINGS
 from contentspider.state.files.formats import Output
 
-if TYPE_CHECKING:
-    from contentspider.cli.arguments import Commands
+URLS = argument("[URL...]", "where to start; https:// is assumed")
 
 
-def add_to(commands: Commands) -> None:
-    """Add the commands."""
-    crawl = commands.add_parser(
-        "crawl",
-        help="crawl websites to clean items",
-        description="Crawl the sites of the given addresses to clean items.",
-        epilog=exit_codes(MEANINGS),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    crawl.add_argument("urls", nargs="*", metavar="URL", help="where to start; https:// is assumed")
+def _flags(parser: argparse.ArgumentParser) -> None:
     for title in (MOST_USED, PAGES, FILES, REQUESTS, RUNS):
-        group = crawl.add_argument_group(title)
-        for option in CRAWL_FLAGS:
-            if option.group == title:
+        group = parser.add_argument_group(title)
+        for one in CRAWL_FLAGS:
+            if one.group == title:
                 # A setting is that of the project (`contentspider.run.project`) unless it is given.
-                unset = {"default": None} if option.setting else {}
-                add_option(group, option.key, **unset)
-    crawl.set_defaults(run=_crawl)
-
-    status = commands.add_parser(
-        "status",
-        help="tell how a crawl stands",
-        description="Tell how a running, finished or dead crawl stands.",
-    )
-    status.add_argument("crawl", metavar="CRAWL", help=CRAWL_HELP)
-    add_state_dir(status)
-    status.set_defaults(run=_status)
-
-    replay = commands.add_parser(
-        "replay",
-        help="write a crawl's items again",
-        description="Write all items of a crawl to a file, from its ledger.",
-    )
-    replay.add_argument("crawl", metavar="CRAWL", help=CRAWL_HELP)
-    add_option(replay, "output", action="store", required=True)
-    add_option(replay, "format")
-    add_state_dir(replay)
-    replay.set_defaults(run=_replay)
+                add_option(group, one.key, **({"default": None} if one.setting else {}))
 
 
-def _crawl(options: argparse.Namespace) -> int:
-    from contentspider.run.run import crawl
+@command("crawl", "crawl websites to clean items", URLS, _flags, epilog=exit_codes(MEANINGS))
+def crawl(options: argparse.Namespace) -> int:
+    """Crawl the sites of the given addresses to clean items."""
+    from contentspider.run import run
 
-    return crawl(options)
+    return run.crawl(options)
 
 
-def _status(options: argparse.Namespace) -> int:
+@command("status", "show how a crawl is doing, or how it ended", CRAWL, STATE_DIR)
+def status(options: argparse.Namespace) -> None:
+    """Show the runs of a crawl, its items and its addresses, while it is running or afterwards."""
     from contentspider.state.crawls.export import find_crawl
     from contentspider.state.crawls.status import crawl_status
 
     print(printable(crawl_status(find_crawl(options.crawl, options.state_dir))))
-    return 0
 
 
-def _replay(options: argparse.Namespace) -> int:
+@command(
+    "replay",
+    "write a crawl's items again",
+    CRAWL,
+    option("output", action="store", required=True),
+    option("format"),
+    STATE_DIR,
+)
+def replay(options: argparse.Namespace) -> None:
+    """Write all items of a crawl to a file, from its ledger."""
     from contentspider.state.crawls.export import export_items, find_crawl
 
     output = Output.parse(options.output, options.format)
-    written = export_items(find_crawl(options.crawl, options.state_dir), [output])
-    if written:
-        print(f"{written} items -> {options.output}", file=sys.stderr)
+    if written := export_items(find_crawl(options.crawl, options.state_dir), [output]):
+        say(f"{written} items -> {options.output}")
     else:
-        print(f"no item is out; {options.output} is not written", file=sys.stderr)
-    return 0
+        say(f"the crawl has no items yet; {options.output} is not written")
+
+
+def _since(text: str) -> tuple[int, str]:
+    """Return the number, and the time in UTC, after which records are wanted."""
+    if text.isascii() and text.isdigit():
+        return int(text), ""
+    try:
+        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a record's number nor a date like 2026-11-22"
+        ) from None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=timezone.utc)
+    return 0, time.astimezone(timezone.utc).isoformat(timespec="seconds")
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    kinds = tuple(part.strip() for part in text.split(","))
+    if unknown := set(kinds) - set(CHANGES):
+        raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: use {', '.join(CHANGES)}")
+    return kinds
+
+
+@command(
+    "changes",
+    "print what changed on a site, from crawl to crawl",
+    CRAWL,
+    argument("--since SEQ|DATE", "only after this number (seq), day or time", _since, (0, "")),
+    argument("--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _kinds),
+    STATE_DIR,
+)
+def changes(options: argparse.Namespace) -> None:
+    """Print the change log of a site as JSON lines: a record for each page that a crawl found new,
+    changed, moved or gone, and for each unchanged one of the last crawl.
+    """
+    from contentspider.state.crawls.export import find_history
+    from contentspider.state.history.history import History
+
+    path = find_history(options.crawl, options.state_dir)
+    with closing(History(path, read_only=True)) as history:
+        for record in history.changes(*options.since):
+            if not options.only or record["change"] in options.only:
+                print(json.dumps(record, ensure_ascii=False))
+
+
+@command(
+    "diff",
+    "show how a page's main content changed",
+    argument("URL", "the page's address"),
+    argument("--crawl CRAWL", f"{CRAWL_HELP} (default: any that has the page)"),
+    STATE_DIR,
+)
+def diff(options: argparse.Namespace) -> None:
+    """Show what changed in a page's main content when it changed last."""
+    from contentspider.recrawl.difference import diff_lines
+    from contentspider.site.models.record import page_id
+    from contentspider.state.crawls.export import find_history, histories
+    from contentspider.state.history.history import History
+
+    state_dir = options.state_dir
+    paths = [find_history(options.crawl, state_dir)] if options.crawl else histories(state_dir)
+    wanted = page_id(options.url)
+    for path in paths:
+        with closing(History(path, read_only=True)) as history:
+            known = history.page(wanted)
+            if known is None:
+                continue
+            new, old = history.content(wanted) or "", history.content(wanted, before=True)
+        dates = f"first seen {known.first_seen}, last seen {known.last_seen}"
+        dates += f", last fetched {known.last_fetched}, changed {known.changed_at}"
+        lines = [f"{known.url}: {known.state}, {dates}"]
+        if old is None:
+            lines.append("its main content has not changed since it was first seen")
+        else:
+            lines += diff_lines(old, new, "before", "now")
+        for line in lines:
+            print(printable(line))
+        return
+    raise ContentSpiderError(
+        f"{printable(options.url)} is in no history"
+        + (f" ({', '.join(path.stem for path in paths)})" if paths else ": no site was crawled yet")
+    )

@@ -1,1 +1,1 @@
-"""Corpora with gold text: predictions of their pages, and a folder served as the site it was."""
+"""Corpora with gold text, and predictions of their pages."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,8 +19,11 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 
+GOLD = "gold.jsonl"
+
+
 class CorpusError(ContentSpiderError):
-    """A folder given as a corpus is none; the message says what is missing."""
+    """A folder is not a corpus; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,35 +51,6 @@ class Corpus:
         return self.folder.name
 
     @property
-    def group(self) -> str:
-        """Return what sites of one owner share: the id without a year (``news-2005-bbc``)."""
-        return re.sub(r"-(?:19|20)\d\d(?=-|$)", "", self.name)
-
-    @property
-    def start_paths(self) -> list[str]:
-        """Return where a crawl of the site starts."""
-        paths = self.about.get("start_paths")
-        return [str(path) for path in paths] if isinstance(paths, list) else []
-
-    @property
-    def bases(self) -> list[str]:
-        """Return the addresses that the site had: hosts, with or without a path."""
-        aliases = self.about.get("host_aliases")
-        return [
-            str(base)
-            for base in [
-                self.about.get("base_url"),
-                *(aliases if isinstance(aliases, list) else []),
-            ]
-            if base
-        ]
-
-    @property
-    def crawlable(self) -> bool:
-        """Tell whether the site's pages are linked to each other."""
-        return bool(self.about.get("crawlable")) and bool(self.start_paths)
-
-    @property
     def suite(self) -> str:
         """Return the name of what the corpus is averaged with."""
         return str(self.about.get("suite", "sites"))
@@ -95,12 +68,16 @@ class Corpus:
 
     def gold(self) -> list[GoldPage]:
         """Return the gold pages; their paths have no leading slash."""
-        file = self.folder / "gold.jsonl"
+        file = self.folder / GOLD
         return [_gold_page(file, number, line) for number, line in json_lines(file)]
 
+    def gold_paths(self) -> list[str]:
+        """Return the paths of the gold pages as the gold writes them."""
+        return [json.loads(line)["path"] for _, line in json_lines(self.folder / GOLD)]
+
     def own_texts(self) -> list[OwnText]:
-        """Return what the site's feeds say of its pages, by their paths below ``html/``: what
-        ``own.jsonl`` has, if there is one.
+        """Return the texts of the site's feeds (``own.jsonl``, if there is one), by paths below
+        ``html/``.
         """
         file = self.folder / "own.jsonl"
         rows = [json.loads(line) for _, line in json_lines(file)] if file.is_file() else []
@@ -113,10 +90,6 @@ class Corpus:
             )
             for row in rows
         ]
-
-    def gold_paths(self) -> list[str]:
-        """Return the paths of the gold pages as the gold writes them."""
-        return [json.loads(line)["path"] for _, line in json_lines(self.folder / "gold.jsonl")]
 
 
 def _gold_page(file: Path, number: int, line: bytes) -> GoldPage:
@@ -138,29 +111,20 @@ def find_corpora(*folders: Path) -> list[Corpus]:
     """Return the corpora in the *folders* (or a folder itself, if it is one), each folder's by
     name.
     """
-    return [corpus for folder in folders for corpus in _corpora_in(folder)]
-
-
-def _corpora_in(folder: Path) -> list[Corpus]:
-    candidates = (
-        [folder]
-        if (folder / "gold.jsonl").is_file()
-        else sorted(folder.iterdir())
-        if folder.is_dir()
-        else []
-    )
-    found = []
-    for path in candidates:
-        if not (path / "gold.jsonl").is_file():
-            continue
-        if not (path / "html").is_dir():
-            raise CorpusError(
-                f"{path} has no html/ folder; unpack the corpora first (shared/unpack.py DEST)"
-            )
-        about = {}
-        if (path / "site.json").is_file():
-            about = json.loads((path / "site.json").read_text(encoding="utf-8"))
-        found.append(Corpus(path, about))
-    if not found:
-        raise CorpusError(f"{folder} has no corpora: each is a folder with gold.jsonl and html/")
+    found: list[Corpus] = []
+    for folder in folders:
+        paths = [folder, *(sorted(folder.iterdir()) if folder.is_dir() else ())]
+        sites = [path for path in paths if (path / GOLD).is_file()]
+        if not sites:
+            raise CorpusError(f"{folder} has no corpora: each is a folder with {GOLD} and html/")
+        found += map(_read, sites[:1] if sites[0] == folder else sites)
     return found
+
+
+def _read(folder: Path) -> Corpus:
+    if not (folder / "html").is_dir():
+        raise CorpusError(
+            f"{folder} has no html/ folder; unpack the corpora first (shared/unpack.py DEST)"
+        )
+    about = folder / "site.json"
+    return Corpus(folder, json.loads(about.read_text(encoding="utf-8")) if about.is_file() else {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
@@ -46,3 +47,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         raise ContentSpiderError(
             f"{path} cannot be written: {error.strerror or error}; what was there is left as it was"
         ) from error
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write *value* to *path* as JSON for people, as `replacing` does."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    with replacing(path) as file:
+        file.write((text + "\n").encode("utf-8", "replace"))

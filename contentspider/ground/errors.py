@@ -15,7 +15,7 @@ class StateError(ContentSpiderError):
 class OverridesError(ContentSpiderError):
     """A site's corrections (``overrides.toml``) cannot be used; the message names file and line.
 
-    It ends a command. A running crawl goes on without the site's corrections and counts as
+    It ends a command. A running crawl continues without the site's corrections and counts as
     incomplete.
     """
 

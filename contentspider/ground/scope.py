@@ -24,12 +24,10 @@ DIGEST_CHARS = 8
 class Scope:
     """Tells which addresses belong to a crawl.
 
-    *scope* says how far it may go from its *starts*: ``domain`` (the site, as *keys* tells sites
-    apart: by default the registered domain), ``subdomains`` (the starts' hosts and what is below
-    them), ``host`` (the starts' hosts), or ``path`` (the starts' hosts, below the starts' paths).
-    A leading ``www.`` is ignored. *include* and *exclude* are patterns
-    (`contentspider.ground.patterns`): an address must match one of *include*, if there are any, and
-    none of *exclude*.
+    *scope* says how far it may go from its *starts*: ``domain`` (the site, by its key in *keys*),
+    ``subdomains`` (the starts' hosts and what is below them), ``host``, or ``path`` (the starts'
+    hosts, below the starts' paths). A leading ``www.`` is ignored. An address must match one of
+    the patterns *include*, if there are any, and none of *exclude*.
 
     Raises `ContentSpiderError` if the scope is unknown or a pattern is invalid.
     """
@@ -86,15 +84,11 @@ class Scope:
 
     def has(self, address: str) -> bool:
         """Tell whether the page of an address belongs to the crawl."""
-        if not self.has_site(address):
+        if not self.has_site(address) or (self.scope == "path" and not self._is_below(address)):
             return False
-        if self.scope == "path" and not self._is_below(address):
+        if self._include and not any(pattern.search(address) for pattern in self._include):
             return False
-        if not self._include and not self._exclude:
-            return True
-        return (
-            not self._include or any(pattern.search(address) for pattern in self._include)
-        ) and not any(pattern.search(address) for pattern in self._exclude)
+        return not any(pattern.search(address) for pattern in self._exclude)
 
     def _is_below(self, address: str) -> bool:
         path = unquote(urlsplit(address).path) or "/"

@@ -10,12 +10,10 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     import tldextract
 
-SITE_BY = ("domain", "host")
-
 
 @cache
 def _extractor() -> tldextract.TLDExtract:
-    """Return what knows the public suffixes, read once a process."""
+    """Return what knows the public suffixes, read once per process."""
     # It takes 70 ms to import, for which the command line's help need not wait.
     import tldextract
 
@@ -27,19 +25,14 @@ def _extractor() -> tldextract.TLDExtract:
 
 
 class SiteKeys:
-    """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000`` where there is
-    no domain.
+    """Gives each URL the key of its site, *by* ``domain`` or ``host``: ``example.co.uk``, or
+    ``127.0.0.1-8000`` where there is no domain.
 
     The list of public suffixes is the one that tldextract ships: nothing is downloaded. Its private
-    part counts: each user's site on a host such as github.io is a site of its own.
+    part counts: each user's site on a host such as github.io is its own site.
     """
 
     def __init__(self, by: str = "domain") -> None:
-        if by not in SITE_BY:
-            raise ValueError(
-                f"CONTENTSPIDER_SITE_BY={by!r} is unknown; use one of"
-                f" {', '.join(map(repr, SITE_BY))}"
-            )
         self._extract = _extractor() if by == "domain" else None
         self._known: dict[str, str] = {}
 
@@ -54,16 +47,13 @@ class SiteKeys:
         return key
 
     def _compute(self, netloc: str) -> str:
-        host, _, port = (
-            netloc.rpartition(":") if ":" in netloc.rpartition("]")[2] else (netloc, "", "")
-        )
+        has_port = ":" in netloc.rpartition("]")[2]
+        host, _, port = netloc.rpartition(":") if has_port else (netloc, "", "")
         host = host.strip("[]").rstrip(".")
         name = self._extract(host).top_domain_under_public_suffix or host if self._extract else host
         if port and port not in ("80", "443"):
             name += "-" + port
         with suppress(UnicodeError):  # as in requests: müller.de is xn--mller-kva.de
             name = name.encode("idna").decode()
-        safe = "".join(
-            character if character.isalnum() or character in ".-" else "_" for character in name
-        )
+        safe = "".join(char if char.isalnum() or char in ".-" else "_" for char in name)
         return safe.strip(".") or "site"

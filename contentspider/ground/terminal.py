@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 
 # Control characters but tab and line feed, and marks that change the direction of text.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -19,6 +20,11 @@ def printable(text: str) -> str:
     """
     text = CREDENTIALS.sub("***@", STEERING.sub("\ufffd", text))
     return text.encode("utf-8", "replace").decode()
+
+
+def say(text: str) -> None:
+    """Write a line to standard error, as `printable` makes it."""
+    sys.stderr.write(printable(text) + "\n")
 
 
 class SafeFormatter(logging.Formatter):

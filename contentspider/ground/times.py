@@ -12,6 +12,5 @@ def now() -> str:
 
 def days_between(earlier: str, later: str) -> float:
     """Return how many days are between two times, as `now` gives them."""
-    return (
-        datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
-    ).total_seconds() / 86_400
+    between = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
+    return between.total_seconds() / 86_400

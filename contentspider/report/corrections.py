@@ -29,22 +29,18 @@ class CorrectionEffect:
 
 def effects(overrides: Overrides, pages: Iterable[Page]) -> list[CorrectionEffect]:
     """Return what each selector decides on *pages*, as noted when they were read."""
-    pages = [page for page in pages if page.corrections]
+    corrected = [(page.url, page.corrections) for page in pages if page.corrections]
     found = []
     for rule in overrides.tables:
-        concerned = [
-            page.corrections for page in pages if page.corrections and rule.holds_for(page.url)
-        ]
+        notes = [note for url, note in corrected if rule.holds_for(url)]
         for kind, selectors in (("keep", rule.keep), ("drop", rule.drop)):
             for selector in selectors:
-                decided = [len(getattr(noted, kind).get(selector.text, ())) for noted in concerned]
+                decided = [len(getattr(note, kind).get(selector.text, ())) for note in notes]
                 counts = sum(decided), sum(map(bool, decided))
                 found.append(CorrectionEffect(rule.pattern, kind, selector.text, *counts))
-        for kind, place, field in (
-            ("title", rule.title, "title"),
-            ("date", rule.date, "published_at"),
-        ):
+        places = ("title", rule.title, "title"), ("date", rule.date, "published_at")
+        for kind, place, field in places:
             if place:
-                count = sum(bool(getattr(noted, field)) for noted in concerned)
+                count = sum(bool(getattr(note, field)) for note in notes)
                 found.append(CorrectionEffect(rule.pattern, kind, place.text, 0, count))
     return found

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.input.files import read_pages
-from contentspider.page.input.rendered import read_rendered
+from contentspider.page.input.files import html_files, read_pages
 from contentspider.report.summary import summarise
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
@@ -17,11 +17,8 @@ from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.stores.models import ModelStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from contentspider.page.input.overrides import Overrides
-    from contentspider.page.input.page import Page
     from contentspider.report.summary import SiteReport
 
 
@@ -45,31 +42,21 @@ def _write(report: SiteReport, output: Path) -> int:
     return len(report.pages)
 
 
-def write_report(source: Path, output: Path, options: LearningOptions, models: Path) -> int:
-    """Learn a site from its saved pages, write its report to *output*, and return the number of
-    pages in it.
+def write_report(folder: Path, models: Path, output: Path) -> int:
+    """Learn a site from its HTML files in *folder*, write its report to *output*, and return the
+    number of pages in it: a sample, if there are more than the learner takes.
 
-    *source* is a folder of HTML files or a file of rendered pages; if there are more pages than the
-    learner takes, a sample is shown. If *models* has people's corrections of a site with the
-    folder's name, they are applied.
+    People's corrections in *models* for a site with the folder's name are applied.
     """
-    overrides = ModelStore(models).overrides(source.resolve().name) if source.is_dir() else None
-    learner = SiteLearner(source.resolve().name, options)
-    read = 0
-
-    def pages_read() -> Iterator[Page]:
-        nonlocal read
-        for page in _read(source, options.needs_attributes, overrides):
-            read += 1
-            yield page
-
-    pages = learner.sample(pages_read())
+    site, files = folder.resolve().name, list(html_files(folder))
+    overrides = ModelStore(models).overrides(site)
+    learner = SiteLearner(site)
+    pages = learner.sample(read_pages(folder, files, overrides=overrides))
     if not pages:
         raise ContentSpiderError(
-            f"{source} has no pages with text: give a folder of HTML files, a file of rendered"
-            " pages (.jsonl, .jsonl.gz), or a crawl"
+            f"{folder} has no pages with text: give a folder of HTML files, or a crawl"
         )
-    return _write(summarise(learner, learner.fit(pages), pages, read, overrides), output)
+    return _write(summarise(learner, learner.fit(pages), pages, len(files), overrides), output)
 
 
 def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> int:
@@ -78,25 +65,13 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
 
     They are filtered with the site's model in *models*; if there is none, one is learned.
     """
-    ledger = Ledger(crawl, read_only=True)
-    try:
+    with closing(Ledger(crawl, read_only=True)) as ledger:
         chosen, pages = ledger.pages.of_site(site)
         records = map(json.loads, ledger.items.lines())
         total = sum(record.get("site") == chosen for record in records)
-    finally:
-        ledger.close()
     store = ModelStore(models)
     overrides, model = store.overrides(chosen), store.load(chosen)
     options = LearningOptions(model.labels, model.features) if model else LearningOptions()
     learner = SiteLearner(chosen, options)
     model = model or learner.fit(pages)
     return _write(summarise(learner, model, pages, total, overrides), output)
-
-
-def _read(source: Path, attributes: bool, overrides: Overrides | None) -> Iterator[Page]:
-    if source.is_dir():
-        yield from read_pages(source, attributes=attributes, overrides=overrides)
-    elif source.is_file():
-        yield from read_rendered(source)
-    else:
-        raise ContentSpiderError(f"{source}: no such file or folder")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from contentspider.report.corrections import CorrectionEffect
     from contentspider.site.learn.learner import SiteLearner
     from contentspider.site.models.model import SiteModel
+    from contentspider.site.models.record import Extraction
 
 MAX_CLUSTERS = 200
 EXAMPLES = 4
@@ -49,9 +50,7 @@ class ClusterReport:
 
 @dataclass(frozen=True, slots=True)
 class PageReport:
-    """A page: its type, the confidence, the beginning of the kept text, and dropped texts that are
-    not the template's.
-    """
+    """A page, the beginning of its kept text, and dropped texts that are not the template's."""
 
     url: str
     page_type: str
@@ -82,16 +81,6 @@ class SiteReport:
     corrections: list[CorrectionEffect]
 
 
-def _short(text: str) -> str:
-    text = " ".join(text[: 4 * EXAMPLE_CHARS].split())
-    return text if len(text) <= EXAMPLE_CHARS else text[: EXAMPLE_CHARS - 1] + "…"
-
-
-def _histogram(values: Sequence[float]) -> list[int]:
-    counts, _ = np.histogram(values, BINS, (0, 1))
-    return [int(count) for count in counts]
-
-
 def summarise(
     learner: SiteLearner,
     model: SiteModel,
@@ -108,20 +97,17 @@ def summarise(
     if not pages:
         raise NotEnoughTextError("none of the pages has any text: there is nothing to report")
     extractions = [model.extract(page) for page in pages]
-    kept = np.concatenate([extraction.kept for extraction in extractions])
-    clusters, more_clusters = _clusters(learner, model, pages, kept)
+    clusters, more_clusters = _clusters(learner, model, extractions)
+    reports = _pages(extractions)
     return SiteReport(
         site=model.site,
         model=model,
         clusters=clusters,
-        pages=sorted(_pages(model, pages), key=lambda page: (page.confidence, page.url)),
-        types=dict(Counter(extraction.page_type for extraction in extractions).most_common()),
-        confidences=_histogram([extraction.confidence for extraction in extractions]),
+        pages=sorted(reports, key=lambda page: (page.confidence, page.url)),
+        types=dict(Counter(page.page_type for page in reports).most_common()),
+        confidences=_histogram([page.confidence for page in reports]),
         kept_shares=_histogram(
-            [
-                sum(len(block.text) for block in extraction.blocks) / _chars(extraction.page)
-                for extraction in extractions
-            ]
+            [page.kept_chars / (page.kept_chars + page.dropped_chars) for page in reports]
         ),
         total=max(total, len(pages)),
         more_clusters=more_clusters,
@@ -129,32 +115,37 @@ def summarise(
     )
 
 
-def _chars(page: Page) -> int:
-    return sum(len(block.text) for block in page.content.blocks)
+def _short(text: str) -> str:
+    text = " ".join(text[: 4 * EXAMPLE_CHARS].split())
+    return text if len(text) <= EXAMPLE_CHARS else text[: EXAMPLE_CHARS - 1] + "…"
+
+
+def _histogram(values: Sequence[float]) -> list[int]:
+    counts, _ = np.histogram(values, BINS, (0, 1))
+    return [int(count) for count in counts]
 
 
 def _clusters(
-    learner: SiteLearner,
-    model: SiteModel,
-    pages: list[Page],
-    kept: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
 ) -> tuple[list[ClusterReport], int]:
     """Return the clusters of the highest scores, and how many there are besides."""
+    pages = [extraction.page for extraction in extractions]
+    kept = np.concatenate([extraction.kept for extraction in extractions])
     site = gather([page.content for page in pages], [page.hints for page in pages])
     probabilities = learner.label(pages, site).probabilities
     decided = np.concatenate([model.probabilities(page) for page in pages])
     weights = np.sqrt(site.chars)
     scores = np.bincount(site.clusters, probabilities * weights)
-    total = max(float(scores.sum()), 1e-9)
+    shares = scores / max(float(scores.sum()), 1e-9)
     means = group_mean(site.clusters, decided, weights)
     texts = [block.text for page in pages for block in page.content.blocks]
     members: dict[int, list[int]] = {}
     for index, cluster in enumerate(site.clusters.tolist()):
         members.setdefault(cluster, []).append(index)
     found = []
-    for cluster, indexes in sorted(members.items(), key=lambda entry: -scores[entry[0]])[
-        :MAX_CLUSTERS
-    ]:
+    for cluster in sorted(members, key=lambda cluster: -scores[cluster])[:MAX_CLUSTERS]:
+        indexes = members[cluster]
+        slots = Counter(site.slots[index] for index in indexes).most_common(EXAMPLES)
         examples: dict[bool, list[str]] = {True: [], False: []}
         for index in indexes:
             shown = examples[bool(kept[index])]
@@ -162,13 +153,8 @@ def _clusters(
                 shown.append(text)
         found.append(
             ClusterReport(
-                slots=[
-                    slot
-                    for slot, _ in Counter(site.slots[index] for index in indexes).most_common(
-                        EXAMPLES
-                    )
-                ],
-                score=float(scores[cluster]) / total,
+                slots=[slot for slot, _ in slots],
+                score=float(shares[cluster]),
                 probability=float(means[indexes[0]]),
                 blocks=len(indexes),
                 pages=len(set(site.pages[indexes].tolist())),
@@ -180,29 +166,23 @@ def _clusters(
     return found, len(members) - len(found)
 
 
-def _pages(model: SiteModel, pages: list[Page]) -> list[PageReport]:
-    times = Counter(
-        text for page in pages for text in {block.text for block in page.content.blocks}
-    )
+def _pages(extractions: list[Extraction]) -> list[PageReport]:
+    pages = [[block.text for block in extraction.page.content.blocks] for extraction in extractions]
+    times = Counter(text for texts in pages for text in set(texts))
     template = max(2, TEMPLATE_SHARE * len(pages))
     found = []
-    for page in pages:
-        extraction = model.extract(page)
-        dropped = [
-            block.text
-            for block, keeps in zip(page.content.blocks, extraction.kept, strict=True)
-            if not keeps
-        ]
+    for extraction, texts in zip(extractions, pages, strict=True):
+        dropped = [text for text, keeps in zip(texts, extraction.kept, strict=True) if not keeps]
         own = [text for text in dropped if times[text] < template]
         longest = set(sorted(own, key=len, reverse=True)[:LOST_BLOCKS])
         kept_chars = sum(len(block.text) for block in extraction.blocks)
         found.append(
             PageReport(
-                url=page.url,
+                url=extraction.page.url,
                 page_type=extraction.page_type,
                 confidence=extraction.confidence,
                 kept_chars=kept_chars,
-                dropped_chars=_chars(page) - kept_chars,
+                dropped_chars=sum(map(len, texts)) - kept_chars,
                 kept=[_short(block.text) for block in extraction.blocks[:EXAMPLES]],
                 lost=[_short(text) for text in dict.fromkeys(own) if text in longest],
                 template_blocks=len(dropped) - len(own),

@@ -1,4 +1,4 @@
-"""Crawls of many sites, each in a process of its own, some at a time: ``contentspider run``."""
+"""Crawls of many sites, each in its own process, some at a time: ``contentspider run``."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.atomic import replacing
-from contentspider.run.schedule import AT_ONCE, standing
+from contentspider.ground.atomic import write_json
+from contentspider.run.schedule import AT_ONCE, last_crawl
+from contentspider.run.summary import site_qualities
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT, Outcome
+from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.database import is_in_use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -32,18 +33,21 @@ logger = logging.getLogger(__name__)
 
 CHILD = "contentspider.cli.child"
 LOGS = "logs"
-# Of the last bytes of a log a line says why a crawl ended without a word.
+# The last line of a log says why a crawl ended before it could write its stats.
 TAIL_BYTES = 4_096
-# What has become of a site that was not crawled.
+# Outcomes of sites that were not crawled, beside those of crawls (`Outcome`).
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
+OUTCOMES = {int(outcome): outcome for outcome in Outcome}
 
 
 @dataclass(frozen=True, slots=True)
 class SiteResult:
-    """What has become of a site: *outcome* is that of its crawl, or one of `NOT_DUE`, `RUNNING`
-    (elsewhere) and `NOT_STARTED`; *exit_code* is the process' (negative: the signal that ended it),
-    *items* are those of this run, *f1* is how good they are, measured on *f1_pages* pages whose
-    text the site publishes (0: it is predicted). Times are ISO 8601 in UTC, *log* is a path.
+    """The outcome of a site: that of its crawl, or `NOT_DUE`, `RUNNING` (elsewhere) or
+    `NOT_STARTED`.
+
+    *exit_code* is the process' (negative: the signal that ended it), *items* are those of this run,
+    *f1* is how good they are, measured on *f1_pages* pages whose text the site publishes (0: it is
+    predicted). Times are ISO 8601 in UTC, *log* is a path.
     """
 
     site: str
@@ -62,9 +66,9 @@ class SiteResult:
 class Jobs:
     """Crawls sites, *jobs* at a time; *only_due*: those that are due, the most overdue first.
 
-    Each crawl is a process in a session of its own, so that a terminal's Ctrl-C comes to it once:
-    from here. *state_dir* is the folder of crawls' state ("": the usual one). With *force* they
-    take known pages to be gone, however many.
+    Each crawl is a process in its own session, so that a terminal's Ctrl-C reaches it once: from
+    here. *state_dir* is the folder of crawls' state ("": the default one). With *force* they accept
+    that known pages are gone, however many.
     """
 
     def __init__(
@@ -72,8 +76,9 @@ class Jobs:
     ) -> None:
         self._jobs = jobs
         self._only_due = only_due
+        # None: not given.
+        self._options = {"state_dir": state_dir or None, "force": force or None}
         self._state_dir = state_dir
-        self._force = force
         self._logs = state_folder(state_dir).absolute() / LOGS
         self._running: set[subprocess.Popen[str]] = set()
         # A signal's handler runs in the main thread, and may interrupt itself.
@@ -81,15 +86,13 @@ class Jobs:
         self.is_stopped = False
 
     def run(self, sites: Sequence[PlannedSite]) -> list[SiteResult]:
-        """Crawl the sites and return what has become of each, in the order of *sites*.
+        """Crawl the sites and return the outcome of each, in the order of *sites*.
 
         SIGINT and SIGTERM are passed on to the crawls; no other one begins then.
         """
         order = sorted(sites, key=self._due) if self._only_due else list(sites)
         with self._passing_signals(), ThreadPoolExecutor(self._jobs) as pool:
-            results = dict(
-                zip([site.name for site in order], pool.map(self._run, order), strict=True)
-            )
+            results = {result.site: result for result in pool.map(self._run, order)}
         return [results[site.name] for site in sites]
 
     @contextmanager
@@ -110,8 +113,7 @@ class Jobs:
                 with suppress(ProcessLookupError):
                     process.send_signal(signal.SIGTERM)
             logger.warning(
-                "%s: %d crawls are told to end; a second signal does not wait for what is being"
-                " fetched",
+                "%s: stopping %d crawls; a second signal does not wait for what is being fetched",
                 signal.Signals(number).name,
                 len(self._running),
             )
@@ -121,19 +123,17 @@ class Jobs:
 
     def _due(self, site: PlannedSite) -> datetime:
         ledger = self._ledger(site)
-        if is_in_use(ledger):  # it is left alone, and its ledger unread
-            return AT_ONCE
-        return standing(ledger).due(site.interval or timedelta())
+        # One that is in use is left alone, and unread.
+        return AT_ONCE if is_in_use(ledger) else last_crawl(ledger).due(site.interval)
 
     def _run(self, site: PlannedSite) -> SiteResult:
         """Crawl a site when its turn has come: it may have been crawled elsewhere meanwhile."""
-        ledger = self._ledger(site)
         if self.is_stopped:
             return SiteResult(site.name, NOT_STARTED)
-        if is_in_use(ledger):
+        if is_in_use(self._ledger(site)):
             return self._elsewhere(site)
-        last = standing(ledger)
-        due = last.due(site.interval or timedelta())
+        last = last_crawl(self._ledger(site))
+        due = last.due(site.interval)
         if self._only_due and due > datetime.now(timezone.utc):
             reason = f"due {due.isoformat(timespec='seconds')}"
             return SiteResult(site.name, NOT_DUE, reasons=(reason,))
@@ -155,12 +155,8 @@ class Jobs:
         stats.unlink(missing_ok=True)
         if log.exists():  # why the last one failed may not have been read yet
             log.replace(log.with_suffix(".previous.log"))
-        arguments = ["crawl", *site.arguments, f"--stats={stats}"]
-        arguments += [f"--state-dir={self._state_dir}"] if self._state_dir else []
-        arguments += ["--resume"] if resume else []
-        arguments += ["--force"] if self._force else []
         # By standard input: what is in a command line is seen by all users of the machine.
-        told = json.dumps({"arguments": arguments, "settings": site.settings})
+        options = json.dumps(site.options | self._options | {"stats": str(stats), "resume": resume})
         started = datetime.now(timezone.utc)
         with log.open("wb") as file:
             with self._lock:
@@ -175,9 +171,9 @@ class Jobs:
                     start_new_session=True,
                 )
                 self._running.add(process)
-            logger.info("%s: %s", site.name, "goes on" if resume else "begins")
+            logger.info("%s: %s", site.name, "resumes" if resume else "begins")
             try:
-                process.communicate(told)
+                process.communicate(options)
             finally:
                 with self._lock:
                     self._running.discard(process)
@@ -186,41 +182,46 @@ class Jobs:
     def _result(
         self, site: PlannedSite, code: int, started: datetime, log: Path, stats: Path
     ) -> SiteResult:
-        told = _read_stats(stats)
-        outcome = _outcome(code)
-        if outcome is Outcome.ERROR and told is None and is_in_use(self._ledger(site)):
-            return self._elsewhere(site)  # which began when this one was about to
-        if told is None:
-            reasons = [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _tail(log)
+        record = _read_stats(stats)
+        outcome = OUTCOMES.get(code, Outcome.INTERRUPTED if code < 0 else Outcome.ERROR)
+        items, quality = None, list[tuple[float, int, str]]()
+        if record is not None:
+            items = record["stats"].get("item_scraped_count", 0)
+            quality = site_qualities(record["stats"])
+            reasons = record["reasons"]
+        elif outcome is Outcome.ERROR and is_in_use(self._ledger(site)):
+            return self._elsewhere(site)  # another crawl began when this one was about to
         else:
-            reasons = told["reasons"]
+            reasons = [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _tail(log)
+        f1, f1_pages, _ = quality[0] if quality else (None, 0, "")
         ended = datetime.now(timezone.utc)
-        result = SiteResult(
+        seconds = (ended - started).total_seconds()
+        logger.log(
+            logging.INFO if outcome is Outcome.COMPLETE else logging.WARNING,
+            "%s: %s after %.0f s, %s%s",
+            site.name,
+            outcome.name.lower().replace("_", " "),
+            seconds,
+            "items unknown" if items is None else f"{items:,} items",
+            f": {'; '.join(reasons)} ({log})" if reasons else "",
+        )
+        return SiteResult(
             site.name,
             outcome.name.lower(),
             code,
             started.isoformat(timespec="seconds"),
             ended.isoformat(timespec="seconds"),
-            round((ended - started).total_seconds(), 3),
-            told["stats"].get("item_scraped_count", 0) if told else None,
-            *_quality(told["stats"] if told else {}),
+            round(seconds, 3),
+            items,
+            f1,
+            f1_pages,
             tuple(reasons),
             str(log),
         )
-        logger.log(
-            logging.INFO if outcome is Outcome.COMPLETE else logging.WARNING,
-            "%s: %s after %.0f s, %s%s",
-            site.name,
-            result.outcome.replace("_", " "),
-            result.seconds,
-            "items unknown" if result.items is None else f"{result.items:,} items",
-            f": {'; '.join(reasons)} ({log})" if reasons else "",
-        )
-        return result
 
 
-def verdict(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
-    """Return how a run came out: complete if all crawls of it are."""
+def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
+    """Return the outcome of a run: complete if all its crawls are."""
     outcomes = {result.outcome for result in results if result.outcome not in (NOT_DUE, RUNNING)}
     bad = outcomes - {Outcome.COMPLETE.name.lower()}
     if is_stopped:
@@ -233,11 +234,11 @@ def verdict(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
 def write_summary(
     path: Path, results: Sequence[SiteResult], outcome: Outcome, started: datetime
 ) -> None:
-    """Write what has become of a run and its sites, as JSON; raises `ContentSpiderError` if that
-    cannot be.
+    """Write the outcomes of a run and its sites as JSON; raises `ContentSpiderError` if that
+    fails.
     """
     ended = datetime.now(timezone.utc)
-    told = {
+    summary = {
         "outcome": outcome.name.lower(),
         "exit_code": int(outcome),
         "started": started.isoformat(timespec="seconds"),
@@ -245,29 +246,11 @@ def write_summary(
         "seconds": round((ended - started).total_seconds(), 3),
         "sites": [asdict(result) for result in results],
     }
-    with replacing(path) as file:
-        text = json.dumps(told, indent=2, ensure_ascii=False)
-        file.write((text + "\n").encode("utf-8", "replace"))
-
-
-def _quality(stats: Mapping[str, Any]) -> tuple[float | None, int]:
-    """Return the F1 of the worst site of a crawl, and on how many pages it was measured."""
-    found = {name: value for name, value in stats.items() if name.startswith(F1_STAT)}
-    if not found:
-        return None, 0
-    worst = min(found, key=lambda name: found[name])
-    return found[worst], stats.get(PAGES_STAT + worst.removeprefix(F1_STAT), 0)
-
-
-def _outcome(code: int) -> Outcome:
-    try:
-        # Whatever kills a crawl from outside: it can be gone on with.
-        return Outcome(code) if code >= 0 else Outcome.INTERRUPTED
-    except ValueError:
-        return Outcome.ERROR
+    write_json(path, summary)
 
 
 def _read_stats(path: Path) -> dict[str, Any] | None:
+    """Return what a crawl wrote of itself at its end, None if it did not get that far."""
     try:
         found: dict[str, Any] = json.loads(path.read_bytes())
     except (OSError, ValueError):

@@ -3,7 +3,7 @@
 BOT_NAME = "contentspider"
 SPIDER_MODULES = ["contentspider.crawl.spider.spider"]
 ADDONS = {"contentspider.Addon": 500}
-# A crawl that is killed goes on with --resume.
+# A crawl that is killed can be resumed.
 CONTENTSPIDER_DURABLE = True
 
 # Polite on the open web; for a site of one's own: contentspider crawl --own-site.

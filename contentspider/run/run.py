@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import logging
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from itemadapter import ItemAdapter
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
@@ -20,20 +23,19 @@ from contentspider.crawl.hold.overrides import check_overrides
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.headers import ANONYMOUS
 from contentspider.crawl.spider.spider import SiteSpider
-from contentspider.ground.atomic import replacing
+from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name, with_scheme
 from contentspider.ground.sites import SiteKeys
-from contentspider.ground.terminal import SafeFormatter, printable
+from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
-from contentspider.run.stdout import LinesToStdout
 from contentspider.run.summary import summary
 from contentspider.state.crawls.ending import Ending
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.crawls.outcome import Left, Outcome, decide
+from contentspider.state.crawls.outcome import Left, decide
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
 from contentspider.state.ledger.database import LedgerBusyError, is_in_use
@@ -42,9 +44,9 @@ from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from scrapy import Spider
+    from scrapy.crawler import Crawler
 
 # With Python's own (700, 10, 10) a page's objects outlive the young generations while the page
 # waits for its turn, and full collections take a tenth of the CPU (research/NOTES.md).
@@ -60,8 +62,8 @@ DEFAULT_OUTPUT = "pages.jsonl"
 def crawl_settings(options: argparse.Namespace) -> Settings:
     """Return the settings of a crawl: those of the project, then of the options, then of ``-s``.
 
-    The first JSON-lines output is written while the crawl goes on, other files at its end; what has
-    a scheme (``s3://...``) is a feed of Scrapy's.
+    The first JSON-lines output is written during the crawl, other files at its end; a URL
+    (``s3://...``) is a feed of Scrapy's.
     """
     settings = Settings()
     settings.setmodule(project, priority="project")
@@ -78,11 +80,8 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
         if option.setting and (value := getattr(options, option.key)) is not None:
             found[option.setting] = dict(value) if isinstance(option.default, dict) else value
     if options.concurrency:
-        found |= {
-            "CONCURRENT_REQUESTS": max(options.concurrency, 16),
-            "CONCURRENT_REQUESTS_PER_DOMAIN": options.concurrency,
-            "AUTOTHROTTLE_TARGET_CONCURRENCY": options.concurrency,
-        }
+        found["CONCURRENT_REQUESTS"] = max(options.concurrency, 16)
+        found["AUTOTHROTTLE_TARGET_CONCURRENCY"] = options.concurrency
     settings.setdict(found, priority="cmdline")
     settings.setdict(dict(options.set), priority="cmdline")
     return settings
@@ -99,31 +98,26 @@ def local_outputs(options: argparse.Namespace) -> list[Output]:
 
 def start_addresses(options: argparse.Namespace) -> list[str]:
     """Return the addresses of the command line and of the files of ``-i``; raises
-    `ContentSpiderError` if there are none, or one is none.
+    `ContentSpiderError` if there are none, or one is invalid.
     """
-    found = list(options.urls)
+    found = list(options.url)
     for name in options.input:
         try:
             with sys.stdin if name == STDOUT else Path(name).open(encoding="utf-8-sig") as file:
                 lines = [line.strip() for line in file]
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
+            reason = getattr(error, "strerror", None) or "it is not text"
             raise ContentSpiderError(f"-i {name} cannot be read: {reason}") from error
         found += [line for line in lines if line and not line.startswith("#")]
     if not found:
-        taken = next((url for url in options.index or () if is_address(url)), "")
-        raise ContentSpiderError(
-            "there is no address to start from; "
-            + (
-                f"--index took {taken}: give it before --index, or say --index=default"
-                if taken
-                else "give one like https://example.org, or a file of them with -i"
-            )
-        )
+        advice = "give one like https://example.org, or a file of them with -i"
+        if taken := next((url for url in options.index or () if is_address(url)), ""):
+            advice = f"--index took {taken}: give it before --index, or say --index=default"
+        raise ContentSpiderError(f"there is no address to start from; {advice}")
     for address in found:
         if not is_address(address):
             raise ContentSpiderError(
-                f"{printable(address)!r} is no address of a website; give one like"
+                f"{printable(address)!r} is not the address of a website; give one like"
                 " https://example.org"
             )
     return found
@@ -159,46 +153,79 @@ def crawl(options: argparse.Namespace) -> int:
             f"{ledger} is in use by another process: that crawl is running; wait for it, or give"
             " this one another name (--name)"
         )
-    gc.set_threshold(*GC_THRESHOLDS)
-    process = AsyncCrawlerProcess(settings)
-    _show_progress(settings)
-    crawler = process.create_crawler(SiteSpider)
-    # Not before: a crawler makes the log's handler anew.
-    crawler.signals.connect(_make_log_safe, signal=signals.spider_opened)
-    crawler.signals.connect(freeze_loaded, signal=signals.spider_opened)
-    to_stdout = LinesToStdout(crawler) if STDOUT in options.output else None
-    process.crawl(
-        crawler,
-        url=" ".join(addresses),
-        **{one.name: getattr(options, one.key) for one in FLAGS if one.in_spider},
-    )
-    if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
-        sys.stderr.write(
-            "contentspider: the sites' owners cannot reach you: give --contact, the address of a"
-            " page or a mail (or set CONTENTSPIDER_CONTACT)\n"
-        )
-    process.start()
-    del to_stdout  # signals hold no one
-    left = _left(ledger)
+    crawler = _run(settings, addresses, options)
     assert crawler.stats
-    stats = crawler.stats.get_stats()
+    stats, left = crawler.stats.get_stats(), _left(ledger)
     outcome, reasons = decide(stats, left)
     failures = getattr(crawler.spider, "failures", {})
     models = chosen.models_dir
     for line in summary(stats, outcome, reasons, left, failures, options.output, models):
-        sys.stderr.write(printable(line) + "\n")
+        say(line)
     if ledger.is_file():
+        # The first JSON lines were written meanwhile.
         later = [output for output in outputs if str(output.path) != chosen.output_file]
-        ending = Ending.from_stats(stats)
-        wanted = [output for output in later if ending.may_replace(output.path.exists())]
-        if not export_items(ledger, wanted) and any(output.path.exists() for output in later):
-            why = "the crawl did not come to its end" if ending.items else "no item is out"
-            sys.stderr.write(f"{why}: what was there before is left as it was\n")
+        _export(ledger, later, Ending.from_stats(stats))
     if options.stats:
         unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
-        told = [printable(reason) for reason in (*reasons, *unread)]
-        _write_stats(Path(options.stats), outcome, told, stats)
+        record = {
+            "outcome": outcome.name.lower(),
+            "exit_code": int(outcome),
+            "reasons": [printable(reason) for reason in (*reasons, *unread)],
+            "stats": dict(sorted(stats.items())),
+        }
+        write_json(Path(options.stats), record)
     return outcome
+
+
+def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) -> Crawler:
+    """Crawl, and return the crawler when it has ended."""
+    gc.set_threshold(*GC_THRESHOLDS)
+    process = AsyncCrawlerProcess(settings)
+    _show_progress(settings)
+    crawler = process.create_crawler(SiteSpider)
+    # Not before: a crawler replaces the log's handler.
+    crawler.signals.connect(_make_log_safe, signal=signals.spider_opened)
+    crawler.signals.connect(freeze_loaded, signal=signals.spider_opened)
+    to_stdout = LinesToStdout(crawler) if STDOUT in options.output else None
+    arguments = {one.name: getattr(options, one.key) for one in FLAGS if one.in_spider}
+    process.crawl(crawler, url=" ".join(addresses), **arguments)
+    if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
+        say(
+            "contentspider: the sites' owners cannot reach you: give --contact, the address of a"
+            " page or a mail (or set CONTENTSPIDER_CONTACT)"
+        )
+    process.start()
+    del to_stdout  # signals keep nothing alive
+    return crawler
+
+
+class LinesToStdout:
+    """Writes each item of a crawl to standard output when it comes out, a JSON line each; the crawl
+    is stopped if nobody reads them any more.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        crawler.signals.connect(self.write, signal=signals.item_scraped)
+
+    def write(self, item: Any) -> None:
+        """Write an item."""
+        line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
+        try:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # What Python flushes at its end has no reader either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            self._stopping = asyncio.get_running_loop().create_task(self._crawler.stop_async())
+
+
+def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
+    """Write the crawl's items to the *outputs* that they may replace."""
+    wanted = [output for output in outputs if ending.may_replace(output.path.exists())]
+    if not export_items(ledger, wanted) and any(output.path.exists() for output in outputs):
+        why = "the crawl did not come to its end" if ending.items else "there are no items"
+        say(f"{why}: what was there before is left as it was")
 
 
 def _checked(settings: Settings) -> CrawlOptions:
@@ -229,7 +256,7 @@ def _check_folder(option: str, folder: Path) -> None:
 
 
 def _make_log_safe(spider: Spider) -> None:
-    """Let the log hold nothing that steers a terminal, and no password."""
+    """Keep control characters and passwords out of the log."""
     settings, handler = spider.crawler.settings, get_scrapy_root_handler()
     if handler is not None:
         handler.setFormatter(SafeFormatter(settings["LOG_FORMAT"], settings["LOG_DATEFORMAT"]))
@@ -238,22 +265,19 @@ def _make_log_safe(spider: Spider) -> None:
 def _show_progress(settings: Settings) -> None:
     """Show progress whatever the level of the log."""
     if settings["LOG_LEVEL"] in ("WARNING", "ERROR"):
-        # The log leaves progress out, its reader still wants it.
         progress = logging.getLogger("contentspider.crawl.progress")
         progress.addHandler(logging.StreamHandler())
         progress.setLevel(logging.INFO)
-        # A host that is not there is said by the spider, in a line, not by robots.txt's traceback.
+        # The spider reports a host that is not there in a line; robots.txt's traceback would be
+        # a page.
         logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
 
 
 def freeze_loaded() -> None:
     """Take what is loaded by now (100,000 objects: modules, classes, settings) out of the garbage
-    collector's sight.
-
-    Each of the full collections that the crawl's pages set off would look at all of them. What is
-    no garbage now hardly will be.
+    collector's sight: full collections would look at all of them.
     """
-    gc.collect()  # what is garbage now would stay for ever
+    gc.collect()  # garbage would stay for ever
     gc.freeze()
 
 
@@ -261,24 +285,7 @@ def _left(path: Path) -> Left:
     """Return what the crawl has left, by what its ledger has on the disk."""
     if not path.is_file():
         return Left()
-    ledger = Ledger(path, read_only=True)
-    try:
+    with closing(Ledger(path, read_only=True)) as ledger:
         states = ledger.frontier.states()
         queued = sum(states.get(state, 0) for state in ("queued", "taken", "remembered"))
         return Left(queued, sum(ledger.items.held_counts().values()))
-    finally:
-        ledger.close()
-
-
-def _write_stats(
-    path: Path, outcome: Outcome, reasons: list[str], stats: Mapping[str, Any]
-) -> None:
-    told = {
-        "outcome": outcome.name.lower(),
-        "exit_code": int(outcome),
-        "reasons": reasons,
-        "stats": dict(sorted(stats.items())),
-    }
-    with replacing(path) as file:
-        text = json.dumps(told, indent=2, ensure_ascii=False, default=str)
-        file.write((text + "\n").encode("utf-8", "replace"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from dataclasses import dataclass
@@ -33,11 +34,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = re.compile(r"[\w+-][\w.+-]{0,99}")
-INTERVAL = re.compile(r"(\d+)\s*([smhdw])")
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+INTERVAL = re.compile(r"(\d{1,6})\s*([smhdw])")
+SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 # Stands for the site's name in outputs, so that [defaults] can say where all sites' items go.
 SITE_MARK = "{site}"
-DEFAULT_OUTPUT = f"{SITE_MARK}.jsonl"
 TEXTS = Option("urls", [], "")
 # What the run itself decides for each crawl.
 DECIDED = ("CONTENTSPIDER_CRAWL", "CONTENTSPIDER_RESUME", "CONTENTSPIDER_STATE_DIR", "LOG_FILE")
@@ -49,15 +49,13 @@ class SitesFileError(ContentSpiderError):
 
 @dataclass(frozen=True, slots=True)
 class PlannedSite:
-    """A site of the file: the *arguments* and *settings* of its ``contentspider crawl``, and its
-    *interval*, None if the file gives none.
+    """A site of the file: the parsed *options* of its ``contentspider crawl``, as JSON can hold
+    them, and its *interval*, None if the file gives none.
     """
 
     name: str
-    arguments: tuple[str, ...]
-    settings: Mapping[str, Any]
-    outputs: tuple[str, ...]
-    interval: timedelta | None
+    options: dict[str, Any]
+    interval: timedelta | None = None
 
 
 def _urls(value: Any) -> list[str]:
@@ -66,16 +64,13 @@ def _urls(value: Any) -> list[str]:
         raise SitesFileError("give one address or more")
     for url in found:
         if not is_address(url):
-            raise SitesFileError(f"{url!r} is no address of a website")
+            raise SitesFileError(f"{url!r} is not the address of a website")
     return found
 
 
 def _interval(value: Any) -> timedelta:
     match = INTERVAL.fullmatch(value) if isinstance(value, str) else None
-    try:
-        found = timedelta(**{UNITS[match[2]]: int(match[1])}) if match else timedelta()
-    except OverflowError:
-        found = timedelta()
+    found = timedelta(seconds=int(match[1]) * SECONDS[match[2]]) if match else timedelta()
     if not found:
         raise SitesFileError('give a time such as "12h" or "1d" (s, m, h, d, w)')
     return found
@@ -88,9 +83,13 @@ def _settings(value: Any) -> dict[str, Any]:
         if name in DECIDED:
             raise SitesFileError(f"{name} is decided by the run itself; leave it out")
         if not re.fullmatch("[A-Z][A-Z0-9_]*", name):
-            raise SitesFileError(f"{name!r} is no setting: their names are capitals")
-        if not _is_json(entry):
-            raise SitesFileError(f"{name}: a setting is no date or time; put it in quotes")
+            raise SitesFileError(f"{name!r} is not a setting: their names are capitals")
+        try:
+            json.dumps(entry)
+        except TypeError:
+            raise SitesFileError(
+                f"{name}: a setting is never a date or time; put it in quotes"
+            ) from None
     settings = Settings()
     settings.setmodule(project, priority="project")
     settings.setdict(value, priority="cmdline")
@@ -98,10 +97,11 @@ def _settings(value: Any) -> dict[str, Any]:
     return value
 
 
-def _is_json(value: Any) -> bool:
-    if isinstance(value, (list, dict)):
-        return all(map(_is_json, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, (str, int, float))
+def _index(value: Any) -> list[str]:
+    found: list[str] = BY_KEY["index"].read(value, strict=True)
+    for url in found:
+        connect(index_url(url))
+    return found
 
 
 # How the values of a site's keys are read; those that are flags of the crawl, as these are.
@@ -110,6 +110,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
     "interval": _interval,
     "output": partial(BY_KEY["output"].read, strict=True),
     **{option.key: partial(option.read, strict=True) for option in CRAWL_FLAGS if option.in_sites},
+    "index": _index,
     "settings": _settings,
 }
 
@@ -117,29 +118,29 @@ KEYS: dict[str, Callable[[Any], Any]] = {
 def read_sites(path: Path) -> list[PlannedSite]:
     """Return the sites of a file in their order; raises `SitesFileError` at the first mistake.
 
-    Folders of outputs must be there: they are looked for from the current folder.
+    Folders of outputs must exist, in relation to the current folder.
     """
     tables = _load(path)
     for name in tables:
         if name not in ("defaults", "site"):
             raise SitesFileError(
-                f"{path}: there is no table {name!r}; use [defaults] and [site.NAME]"
+                f"{path}: the table {name!r} is unknown; use [defaults] and [site.NAME]"
             )
     defaults, sites = tables.get("defaults", {}), tables.get("site", {})
     if not isinstance(defaults, dict):
-        raise SitesFileError(f"{path}: defaults is no table; write [defaults]")
+        raise SitesFileError(f"{path}: defaults is not a table; write [defaults]")
     if not isinstance(sites, dict) or not sites:
         raise SitesFileError(
-            f"{path}: there is no site in it; write [site.NAME] with urls = [...] for each"
+            f"{path}: it has no site; write [site.NAME] with urls = [...] for each"
         )
     if "urls" in defaults:
         raise SitesFileError(f"{path}: defaults, key 'urls': each site has its own")
     common = _read(f"{path}: defaults", defaults)
     planned = [_plan(path, name, table, common) for name, table in sites.items()]
-    owners: dict[str, str] = {}
+    writers: dict[str, str] = {}
     for site in planned:
-        for output in site.outputs:
-            if (other := owners.setdefault(output, site.name)) != site.name:
+        for output in site.options["output"]:
+            if (other := writers.setdefault(output, site.name)) != site.name:
                 raise SitesFileError(
                     f"{path}: site {site.name!r}, key 'output': {output} is written by site"
                     f" {other!r}, too; {SITE_MARK} stands for the site's name"
@@ -153,9 +154,9 @@ def _load(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise SitesFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise SitesFileError(f"{path} is no UTF-8 text ({error.reason})") from error
+        raise SitesFileError(f"{path} is not UTF-8 text ({error.reason})") from error
     except tomllib.TOMLDecodeError as error:
-        raise SitesFileError(f"{path} is no TOML: {error}") from error
+        raise SitesFileError(f"{path} is not TOML: {error}") from error
 
 
 def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> PlannedSite:
@@ -165,46 +166,35 @@ def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> Plann
             f"{where}: use letters, digits, and . _ + - in a name, 100 at most: it names files, too"
         )
     if not isinstance(table, dict):
-        raise SitesFileError(f"{where} is no table; write [site.{name}]")
+        raise SitesFileError(f"{where} is not a table; write [site.{name}]")
     own = _read(where, table)
     values = {**common, **own}
     if "urls" not in values:
         raise SitesFileError(f"{where}: the key 'urls' is missing: where to start")
-    outputs = [
-        output.replace(SITE_MARK, name) for output in values.get("output") or [DEFAULT_OUTPUT]
-    ]
+    outputs = values.get("output") or [f"{SITE_MARK}.jsonl"]
+    values["output"] = [output.replace(SITE_MARK, name) for output in outputs]
     try:
-        _check_outputs(outputs)
+        _check_outputs(values["output"])
     except ContentSpiderError as error:
         raise SitesFileError(f"{where}, key 'output': {error}") from error
-    arguments = [f"--name={name}", *(f"--output={output}" for output in outputs)]
-    for key, value in values.items():
-        arguments += _flags(key, value)
-    return PlannedSite(
-        name,
-        (*arguments, *values["urls"]),
-        {**common.get("settings", {}), **own.get("settings", {})},
-        tuple(outputs),
-        values.get("interval"),
-    )
+    settings = common.get("settings", {}) | values.pop("settings", {})
+    options = {"name": name, "url": values.pop("urls"), "set": list(settings.items())}
+    interval = values.pop("interval", None)
+    return PlannedSite(name, options | values, interval)
 
 
 def _read(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a table's keys; raises an error that says *where* the first is wrong."""
     found = {}
     for name, value in table.items():
-        read = KEYS.get(name)
-        if read is None:
+        if name not in KEYS:
             near = get_close_matches(name, KEYS, 1, cutoff=0)[0]
             quote = "; a name with dots needs quotes" if isinstance(value, dict) else ""
             raise SitesFileError(
-                f"{where}: there is no key {name!r}; did you mean {near!r}?{quote}"
+                f"{where}: the key {name!r} is unknown; did you mean {near!r}?{quote}"
             )
         try:
-            found[name] = read(value)
-            if name == "index":
-                for url in found[name]:
-                    connect(index_url(url))
+            found[name] = KEYS[name](value)
         except ContentSpiderError as error:
             shown = "" if name in ("urls", "settings") else f"{value!r} cannot be used: "
             raise SitesFileError(f"{where}, key {name!r}: {shown}{error}") from error
@@ -217,13 +207,3 @@ def _check_outputs(outputs: Iterable[str]) -> None:
             raise SitesFileError("items go to a file or folder, not to standard output")
         if "://" not in output:
             Output.parse(output)
-
-
-def _flags(key: str, value: Any) -> list[str]:
-    """Return the arguments of ``contentspider crawl`` that a key's value is."""
-    option = BY_KEY.get(key)
-    if option is None or not option.in_sites:
-        return []
-    if isinstance(value, bool):
-        return [] if value == option.default else [option.flag]
-    return [f"{option.flag}={entry}" for entry in (value if isinstance(value, list) else [value])]

@@ -1,4 +1,4 @@
-"""What ``contentspider crawl`` says when a crawl has ended."""
+"""What ``contentspider crawl`` prints when a crawl has ended."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-# Sites whose quality is said.
+# Sites whose quality is printed.
 MAX_SITES = 5
-GO_ON = "the same command with --resume goes on with it"
+GO_ON = "run the same command with --resume to continue"
 
 
 def summary(
@@ -25,7 +25,7 @@ def summary(
     outputs: Sequence[str],
     models: str,
 ) -> list[str]:
-    """Return what is to be said of a crawl, in lines: its counts, and how it came out.
+    """Return the summary of a crawl, in lines: its counts, and its outcome.
 
     *failures* are the start addresses that could not be read, with the reason.
     """
@@ -33,25 +33,22 @@ def summary(
         f"contentspider: {address} could not be read: {reason}"
         for address, reason in failures.items()
     ]
-    items = stats.get("item_scraped_count", 0)
     if outcome is Outcome.ERROR:
         lines += [f"contentspider: {reason}" for reason in reasons]
         if stats.get("contentspider/ledger/failed"):
-            lines.append(
-                "contentspider: the crawl was stopped. Once that is mended, the same command with"
-                " --resume goes on: nothing is lost"
-            )
+            lines.append(f"contentspider: the crawl was stopped; once that is fixed, {GO_ON}")
         return lines
-    unchanged = stats.get("contentspider/ledger/unchanged", 0)
-    if items or unchanged:
-        lines += _counts_of_items(stats, items, outputs, models)
+    items = stats.get("item_scraped_count", 0)
+    has_items = items or stats.get("contentspider/ledger/unchanged")
+    if has_items:
+        lines += _counts(stats, items, outputs, models)
     if outcome is Outcome.NOTHING_READ and not failures:
         lines.append(
             "contentspider: no page was read; is the address that of an HTML page, and does"
             " robots.txt allow it? --log-level INFO says more"
         )
-    elif outcome is Outcome.COMPLETE and not items and not unchanged:
-        lines.append("nothing was left to do: the crawl had read every page that it found")
+    elif outcome is Outcome.COMPLETE and not has_items:
+        lines.append("nothing was left to do: the crawl had already read every page that it found")
     elif outcome is Outcome.INTERRUPTED:
         lines.append(
             f"the crawl was stopped ({left.queued:,} addresses are in the queue, {left.held:,}"
@@ -66,44 +63,35 @@ def summary(
     return lines
 
 
-def _counts_of_items(
-    stats: Mapping[str, Any], items: int, outputs: Sequence[str], models: str
-) -> list[str]:
-    kept, dropped = (stats.get(f"contentspider/chars/{name}", 0) for name in ("kept", "dropped"))
-    reasons = _by_kind(stats, "contentspider/pages/unread/")
-    read, failed, copies, unsent = (
-        stats.get(f"contentspider/pages/{name}", 0)
-        for name in ("tagged", "failed", "skipped/duplicate", "not_modified")
+def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models: str) -> list[str]:
+    def count(name: str) -> int:
+        return int(stats.get(f"contentspider/{name}", 0))
+
+    kept, dropped, unsent = (
+        count(name) for name in ("chars/kept", "chars/dropped", "pages/not_modified")
     )
-    why = f" ({reasons})" if reasons else ""
+    kinds = _by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
-    share = kept / max(kept + dropped, 1)
     lines = [
-        (
-            f"{read + unsent} pages read{unmodified}, {failed} failed{why}, {copies} duplicates;"
-            f" {items} items"
-        ),
-        f"{kept:,} characters kept, {dropped:,} dropped ({share:.0%} kept)",
+        f"{count('pages/tagged') + unsent} pages read{unmodified}, {count('pages/failed')} failed"
+        + (f" ({kinds})" if kinds else "")
+        + f", {count('pages/skipped/duplicate')} duplicates; {items} items",
+        f"{kept:,} characters kept, {dropped:,} dropped ({kept / max(kept + dropped, 1):.0%} kept)",
         f"items:  {', '.join(outputs)}",
         _models(stats, models),
         *_quality(stats),
     ]
-    if compared := [
-        f"{count:,} {change}"
-        for change in CHANGES
-        if (count := stats.get(f"contentspider/history/{change}"))
+    if changes := [
+        f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))
     ]:
-        lines.append(f"pages:  {', '.join(compared)} (contentspider changes tells which)")
-    if (upserted := stats.get("contentspider/index/upserted")) is not None:
-        deleted, refused = (
-            stats.get(f"contentspider/index/{name}", 0) for name in ("deleted", "refused")
-        )
-        lines.append(
-            f"index:  {upserted:,} documents in, {deleted:,} out"
-            + (f", {refused:,} refused (contentspider index verify tells which)" if refused else "")
-        )
+        lines.append(f"pages:  {', '.join(changes)} (contentspider changes lists them)")
+    if "contentspider/index/upserted" in stats:
+        line = f"{count('index/upserted'):,} documents in, {count('index/deleted'):,} out"
+        if refused := count("index/refused"):
+            line += f", {refused:,} refused (contentspider index verify lists them)"
+        lines.append(f"index:  {line}")
     if traps := _by_kind(stats, "contentspider/links/"):
-        lines.append(f"links taken for traps: {traps} (docs/stats.md says what these are)")
+        lines.append(f"links that looked like traps: {traps} (docs/stats.md explains them)")
     return lines
 
 
@@ -122,29 +110,28 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
     return f"models: {models}/ ({learned} learned for this crawl, {saved} saved: {why})"
 
 
+def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
+    """Return the F1 of each site by what it publishes of its pages, on how many pages it was
+    measured (0: it is predicted), and the site, the worst first.
+    """
+    sites = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
+    return sorted((stats[F1_STAT + site], stats.get(PAGES_STAT + site, 0), site) for site in sites)
+
+
 def _quality(stats: Mapping[str, Any]) -> list[str]:
-    """Return how good the sites are by what they publish of their pages, the worst first."""
-    found = {
-        name.removeprefix(F1_STAT): value
-        for name, value in stats.items()
-        if name.startswith(F1_STAT)
-    }
-    said = []
-    for site in sorted(found, key=lambda site: found[site])[:MAX_SITES]:
-        pages = stats.get(PAGES_STAT + site, 0)
+    found = site_qualities(stats)
+    shown = []
+    for f1, pages, site in found[:MAX_SITES]:
         how = f"measured on {pages} pages whose text it publishes" if pages else "predicted"
-        said.append(f"{site} F1 {found[site]:.3f} ({how})")
-    more = len(found) - len(said)
-    return [f"quality: {'; '.join(said)}" + (f"; {more} more" if more else "")] if said else []
+        shown.append(f"{site} F1 {f1:.3f} ({how})")
+    if len(found) > MAX_SITES:
+        shown.append(f"{len(found) - MAX_SITES} more")
+    return [f"quality: {'; '.join(shown)}"] if shown else []
 
 
 def _by_kind(stats: Mapping[str, Any], prefix: str) -> str:
     """Return the stats that begin with *prefix* in a few words, the largest first."""
-    found = {
-        name.removeprefix(prefix).replace("_", " "): count
-        for name, count in stats.items()
-        if name.startswith(prefix)
-    }
+    found = [(-count, name) for name, count in stats.items() if name.startswith(prefix)]
     return ", ".join(
-        f"{count:,} {name}" for name, count in sorted(found.items(), key=lambda pair: -pair[1])
+        f"{-count:,} {name.removeprefix(prefix).replace('_', ' ')}" for count, name in sorted(found)
     )

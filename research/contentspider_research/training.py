@@ -19,6 +19,7 @@ from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
 from contentspider.site.own.alignment import matched_tokens
+from contentspider_research.corpora import group_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,7 +147,7 @@ def training_rows(corpus: Corpus, seed: int) -> list[PageRows]:
             labels, weights, features = labels[some], weights[some], features[some]
         total = weights.sum()
         if total > 0:
-            group = gold[path].host if corpus.is_collection else corpus.group
+            group = gold[path].host if corpus.is_collection else group_of(corpus)
             found.append(PageRows(group, corpus.is_collection, features, labels, weights / total))
     page_weight = PAGE_WEIGHT if corpus.is_collection else SITE_WEIGHT / max(len(found), 1)
     return [replace(page, weights=page.weights * page_weight) for page in found]
@@ -214,7 +215,7 @@ def cross_fit(corpora: Sequence[Corpus], folds: int = 7, seed: int = 0) -> dict[
     A site is not seen in another year, either. Raises `CorpusError` if there is nothing left to
     train on.
     """
-    names = {corpus.name: corpus.group for corpus in corpora if not corpus.is_collection}
+    names = {corpus.name: group_of(corpus) for corpus in corpora if not corpus.is_collection}
     for corpus in corpora:
         if corpus.is_collection:
             names |= {page.host: page.host for page in corpus.gold()}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import random
-import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -76,19 +74,6 @@ def predict_by_method(corpus: Corpus, name: str) -> Iterator[dict[str, str]]:
             method = new_baseline(name)
             method.fit([(gold.path, bodies[gold.path])])
         yield {"site": corpus.name, "path": path, "text": method.text(bodies[gold.path])}
-
-
-def write_by_method(corpora: Sequence[Corpus], name: str, suite: str, output: Path) -> int:
-    """Write the predictions of a method of `BASELINES` as JSON lines, and return the exit code."""
-    wanted = [corpus for corpus in corpora if not suite or corpus.suite == suite]
-    with output.open("w", encoding="utf-8") as lines:
-        for number, corpus in enumerate(wanted, 1):
-            count = 0
-            for row in predict_by_method(corpus, name):
-                lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-                count += 1
-            print(f"[{number}/{len(wanted)}] {corpus.name}: {count} pages", file=sys.stderr)
-    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from contentspider.page.input.page import Page
 from contentspider.page.input.rendered import read_rendered
 from contentspider.site.title import title_parts
 from contentspider.state.ledger.ledger import Ledger
+from contentspider_research.corpora import bases
 from contentspider_research.features.announced import header_key
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def find_sources(path: Path) -> list[Source]:
                 corpus.folder / "html",
                 gold={page.path: page for page in corpus.gold()},
                 language=str(corpus.about.get("language") or ""),
-                host=next((urlsplit(base).hostname or "" for base in corpus.bases), ""),
+                host=next((urlsplit(base).hostname or "" for base in bases(corpus)), ""),
             )
             for corpus in find_corpora(path)
         ]

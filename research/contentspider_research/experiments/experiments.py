@@ -30,6 +30,7 @@ from contentspider.site.scores import text_score
 from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.blocks import gather
 from contentspider_research import BY_LENGTH, EQUAL
+from contentspider_research.corpora import group_of
 from contentspider_research.experiments.published import judge_blocks, judge_pages, label_by_gold
 from contentspider_research.experiments.rendered_sites import find_rendered
 from contentspider_research.metric import block_score, edit_score
@@ -125,7 +126,7 @@ def load_sites(source: Path, labels: str, pages: int) -> list[ExperimentSite]:
             sites.append(
                 ExperimentSite(
                     corpus.name,
-                    corpus.group,
+                    group_of(corpus),
                     suite,
                     read,
                     [gold[page.url] for page in read],

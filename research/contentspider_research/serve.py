@@ -13,17 +13,17 @@ from urllib.parse import unquote, urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
-    from types import TracebackType
 
     from typing_extensions import Self
 
 REWRITTEN_TYPES = frozenset(["text/html", "text/xml", "application/xml", "application/xhtml+xml"])
+INDEXES = ("index.html", "index.htm", "index.xml", "index.rss")
 NOT_FOUND = b"<html><body><p>not found</p></body></html>"
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """A server that a crawl of many connections at a time is not too fast for: with the default
-    queue of 5 the kernel drops connections, which come again a second later.
+    """A server for crawls of many connections at a time: of the default queue of 5 the kernel drops
+    connections, which come again a second later.
     """
 
     daemon_threads = True
@@ -59,12 +59,7 @@ class SiteServer:
         ).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._server.server_close()
 
@@ -73,17 +68,8 @@ class SiteServer:
         file = (self.folder / unquote(urlsplit(address).path).lstrip("/")).resolve()
         if not file.is_relative_to(self.folder):
             return None
-        for candidate in (
-            file / "index.html",
-            file / "index.htm",
-            file / "index.xml",
-            file / "index.rss",
-            file,
-            file.with_name(file.name + ".html"),
-        ):
-            if candidate.is_file():
-                return candidate
-        return None
+        candidates = [*(file / name for name in INDEXES), file, file.with_name(file.name + ".html")]
+        return next((candidate for candidate in candidates if candidate.is_file()), None)
 
     def answer(self, address: str) -> tuple[bytes, str, str] | None:
         """Return body, type and ETag for an address, None if there is no such page."""
