@@ -82,7 +82,7 @@ def test_requests_in_memory_have_their_priority_among_those_of_the_ledger(
         odd = Request(f"http://x/{name}", callback=lambda _: None, priority=priority)
         assert scheduler.enqueue_request(odd)
     assert len(scheduler) == 5
-    assert taken(scheduler) == ["high", "odd", "same", "odd-low", "low"]
+    assert taken(scheduler) == ["high", "same", "odd", "odd-low", "low"]
     assert not scheduler.has_pending_requests()
 
 

@@ -264,7 +264,7 @@ def _left(path: Path) -> Left:
     ledger = Ledger(path, read_only=True)
     try:
         states = ledger.frontier.states()
-        queued = sum(states.get(state, 0) for state in ("queued", "taken", "remembered"))
+        queued = sum(states.get(state, 0) for state in ("queued", "taken"))
         return Left(queued, sum(ledger.items.held_counts().values()))
     finally:
         ledger.close()

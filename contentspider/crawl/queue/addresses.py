@@ -1,7 +1,10 @@
-"""What becomes of a crawl's addresses: noted while the engine has them, and set when it is done."""
+"""What becomes of the addresses of a crawl."""
 
 from __future__ import annotations
 
+import math
+import time
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,14 +12,12 @@ from scrapy import signals
 
 from contentspider.crawl.engine import in_progress
 from contentspider.crawl.hold.binding import ROW_META_KEY
-from contentspider.crawl.queue.outage import Transient
 from contentspider.ground.addresses import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
-    from scrapy.exceptions import IgnoreRequest
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 # Addresses that are asked again at the end of a crawl, once each.
 MAX_ASKED_AGAIN = 10_000
 REASON_CHARS = 200
-# Those of addresses that were answered with success.
+# States of addresses that were answered with success.
 READ_STATES = ("fetched", "held", "released", "unchanged")
 NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone"; redirects that say that a page has moved for good.
@@ -39,8 +40,8 @@ def status_reason(status: int) -> str:
 
 
 class Again(Enum):
-    """Whether an address that failed is asked again: never, by a resumed crawl (what failed is on
-    our side), or already at the end of this one (the server's).
+    """When a failed address is asked again: never, by a resumed crawl (the failure is ours), or
+    already at the end of this one (it is the server's).
     """
 
     NEVER = 0
@@ -63,8 +64,18 @@ LOST = Outcome(
 )
 
 
+@dataclass(slots=True)
+class InFlight:
+    """A request that the engine has, whether it was answered, and what has become of it."""
+
+    request: Request
+    is_answered: bool = False
+    outcome: Outcome | None = None
+
+
 class Addresses:
-    """The addresses that the engine has in a crawl, and what becomes of each.
+    """The addresses that the engine has, by their rows in the ledger, and what becomes of each: it
+    is noted while the engine works on a page, and written when it is done with it.
 
     *is_known* tells whether an earlier crawl knew a page.
     """
@@ -72,37 +83,39 @@ class Addresses:
     def __init__(self, state: CrawlState, is_known: Callable[[str], bool]) -> None:
         self._state = state
         self._is_known = is_known
-        self._transient = Transient(state.crawler.settings)
-        self._in_flight: dict[int, Request] = {}
-        self._outcomes: dict[int, Outcome] = {}
-        self._answered: set[int] = set()
+        settings = state.crawler.settings
+        self._retried_statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
+        self._in_flight: dict[int, InFlight] = {}
         self._ask_again: list[int] = []
-        # What could not be had before has been asked for again.
+        # When all pauses are over that single addresses have asked for.
+        self._paused_until = -math.inf
+        # What failed has been asked again.
         self.is_at_end = False
-        connect = state.crawler.signals.connect
-        connect(self.received, signal=signals.response_received)
-        connect(self.spider_failed, signal=signals.spider_error)
+        state.crawler.signals.connect(self.received, signal=signals.response_received)
+        state.crawler.signals.connect(self.spider_failed, signal=signals.spider_error)
 
     def watch(self, row: int, request: Request) -> None:
         """Note that the request of an address has been handed to the engine."""
-        self._in_flight[row] = request
-        self._answered.discard(row)
+        self._in_flight[row] = InFlight(request)
+
+    def has(self, row: int | None) -> bool:
+        """Tell whether the engine has an address."""
+        return row in self._in_flight
 
     def in_flight(self) -> int:
-        """Return with how many addresses the engine is not done."""
+        """Return how many addresses the engine has."""
         self.finish_done()
         return len(self._in_flight)
 
     def put_back(self, row: int | None) -> None:
         """Queue an address again whose answer was not used, for a crawl that goes on."""
-        if row in self._in_flight and row is not None:
+        if row is not None and self.has(row):
             self.forget(row)
             self._state.ledger.frontier.put_back(row)
 
     def forget(self, row: int) -> None:
         """Note that an address is in the queue again."""
         self._in_flight.pop(row, None)
-        self._outcomes.pop(row, None)
 
     def note(
         self,
@@ -112,106 +125,93 @@ class Addresses:
         target: str | None = None,
         again: Again = Again.NEVER,
     ) -> None:
-        """Note what has become of an address; it is done when the engine is done with its request.
+        """Note what has become of an address that the engine has.
 
-        What broke stays so, whatever else comes of the page.
+        A failure of ours (`Again.LATER`) stays, whatever else comes of the page.
         """
-        if row in self._in_flight:
-            known = self._outcomes.get(row)
-            if known is None or known.again is not Again.LATER:
-                self._outcomes[row] = Outcome(state, reason, target, again)
+        found = self._in_flight.get(row) if row is not None else None
+        if found and not (found.outcome and found.outcome.again is Again.LATER):
+            found.outcome = Outcome(state, reason and reason[:REASON_CHARS], target, again)
 
     def finish_done(self) -> None:
-        """Set the state of those addresses with whose requests the engine is done: all links
-        queued, all items held or out.
+        """Write the state of the addresses with which the engine is done: all links are queued,
+        all items held or out.
         """
         busy = in_progress(self._state.crawler)
-        for row in [row for row, request in self._in_flight.items() if request not in busy]:
+        for row, found in list(self._in_flight.items()):
+            if found.request in busy:
+                continue
             del self._in_flight[row]
-            default = FETCHED if row in self._answered else LOST
-            self._answered.discard(row)
-            outcome = self._outcomes.pop(row, default)
+            outcome = found.outcome or (FETCHED if found.is_answered else LOST)
+            state, reason, target, again = outcome
             self._state.ledger.frontier.finish(
-                row, outcome.state, outcome.reason, outcome.target, outcome.again is not Again.NEVER
+                row, state, reason, target, may_pass=again is not Again.NEVER
             )
-            if (
-                outcome.again is Again.AT_END
-                and not self.is_at_end
-                and len(self._ask_again) < MAX_ASKED_AGAIN
-            ):
+            is_room = len(self._ask_again) < MAX_ASKED_AGAIN
+            if again is Again.AT_END and is_room and not self.is_at_end:
                 self._ask_again.append(row)
 
     def ask_again(self) -> int:
-        """Queue once more, at the end of a crawl, what the server could not give before, and return
-        how many addresses that are.
-        """
+        """Queue once more, at the end, what the server could not give; return how many."""
         self.finish_done()
         rows, self._ask_again, self.is_at_end = self._ask_again, [], True
-        return self._state.ledger.frontier.ask_again(rows) if rows else 0
+        return self._state.ledger.frontier.ask_again(rows)
+
+    def pause(self, request: Request, seconds: float, reason: str) -> None:
+        """Let one address wait for as many *seconds*, whose host answers: it is asked again at the
+        end, or by a resumed crawl if that is longer than ``CONTENTSPIDER_OUTAGE_SECS``.
+        """
+        again = Again.LATER
+        if seconds <= self._state.options.outage_secs:
+            again = Again.AT_END
+            self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+        self.note(request.meta.get(ROW_META_KEY), "failed", reason, again=again)
+        request.meta["dont_retry"] = True
+
+    @property
+    def is_paused(self) -> bool:
+        """Tell whether the end of the crawl has to wait for such an address."""
+        return not self.is_at_end and time.monotonic() < self._paused_until
 
     def witnesses(self, host: str, most: int) -> list[str]:
         """Return addresses of a host that have answered (`Queue.answered`), or, if there is none
         yet, whose answers are being read: the first links of a start page may be what fails.
         """
         self.finish_done()
-        found = self._state.ledger.frontier.queue.answered(host, most)
-        return found or [
-            request.url
-            for row, request in self._in_flight.items()
-            if row in self._answered
-            and self._outcomes.get(row, FETCHED).state in READ_STATES
-            and host_of(request.url) == host
-            and not request.url.endswith("/robots.txt")
+        return self._state.ledger.frontier.queue.answered(host, most) or [
+            found.request.url
+            for found in self._in_flight.values()
+            if found.is_answered
+            and (found.outcome or FETCHED).state in READ_STATES
+            and host_of(found.request.url) == host
+            and not found.request.url.endswith("/robots.txt")
         ]
-
-    def skipped(self, request: Request, exception: IgnoreRequest) -> None:
-        """Note that a component does not want a request to be sent."""
-        reason = str(exception)[:REASON_CHARS] or "ignored"
-        self.note(request.meta.get(ROW_META_KEY), "skipped", reason)
-
-    def unread(self, request: Request, reason: str) -> None:
-        """Note that a request is not sent for now, and why: there may be an answer later."""
-        row = request.meta.get(ROW_META_KEY)
-        self.note(row, "failed", reason[:REASON_CHARS], again=Again.AT_END)
 
     def received(self, response: Response, request: Request) -> None:
         """Note an answer, and why it is no success."""
-        row = request.meta.get(ROW_META_KEY)
-        if row is not None:
-            self._answered.add(row)
-            if response.status == NOT_MODIFIED_STATUS:  # a spider of the user's asked for that
-                self.note(row, "unchanged")
-            elif not 200 <= response.status < 300:
-                may_pass = self._transient.is_status(response.status)
-                # That a page is gone is believed at the second look, at the end.
-                may_pass = may_pass or self._is_lost(request, response.status)
-                again = Again.AT_END if may_pass else Again.NEVER
-                self.note(row, "failed", status_reason(response.status), again=again)
+        row, status = request.meta.get(ROW_META_KEY), response.status
+        if row not in self._in_flight:
+            return
+        self._in_flight[row].is_answered = True
+        if status == NOT_MODIFIED_STATUS:  # a user's spider asked for that
+            self.note(row, "unchanged")
+        elif not 200 <= status < 300:
+            # That a page is gone is believed at the second look, at the end.
+            may_pass = status in self._retried_statuses or self._is_lost(request, status)
+            again = Again.AT_END if may_pass else Again.NEVER
+            self.note(row, "failed", status_reason(status), again=again)
 
     def _is_lost(self, request: Request, status: int) -> bool:
-        if status not in NOT_THERE or self.is_at_end:
-            return False
-        return any(map(self._is_known, (request.url, *request.meta.get("redirect_urls", ()))))
+        urls = (request.url, *request.meta.get("redirect_urls", ()))
+        return status in NOT_THERE and not self.is_at_end and any(map(self._is_known, urls))
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """Note that the spider's callback, or a spider middleware, failed."""
         self.broke(row_of(response), f"the spider: {failure.value!r}")
 
-    def unanswered(self, request: Request, exception: Exception) -> bool:
-        """Note why a request got no answer; tell whether there may be one later."""
-        may_pass = self._transient.is_error(exception)
-        again = Again.AT_END if may_pass else Again.NEVER
-        reason = f"{type(exception).__name__}: {exception}"[:REASON_CHARS]
-        self.note(request.meta.get(ROW_META_KEY), "failed", reason, again=again)
-        return may_pass
-
-    def has(self, row: int | None) -> bool:
-        """Tell whether the engine has an address."""
-        return row in self._in_flight
-
     def broke(self, row: int | None, reason: str) -> None:
         """Note that something on our side failed on the page of an address."""
-        self.note(row, "failed", reason[:REASON_CHARS], again=Again.LATER)
+        self.note(row, "failed", reason, again=Again.LATER)
 
 
 def row_of(response: Response | Failure | None) -> int | None:

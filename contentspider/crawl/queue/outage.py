@@ -1,4 +1,4 @@
-"""Failures that may pass, and hosts that are down or ask for a pause."""
+"""Hosts that are down or ask for a pause."""
 
 from __future__ import annotations
 
@@ -10,13 +10,10 @@ from email.utils import parsedate_to_datetime
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from scrapy.utils.misc import load_object
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.http import Response
-    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
@@ -40,24 +37,23 @@ NO_SERVER = (502, UNAVAILABLE, 504, 522, 524)
 
 
 @dataclass(slots=True)
-class _Trouble:
-    """A host that did not answer last: *failures* in a row, the *pause* that comes next, *since*
-    when it has been paused, *until* when it is not asked.
+class Trouble:
+    """A host that did not answer last: *failures* in a row, *since* when it has been paused,
+    *until* when it is not asked, and the *pause* that comes next.
     """
 
     failures: int = 0
     pause: float = FIRST_PAUSE_SECS
     since: float | None = None
     until: float = -math.inf
-    # One request is on its way, to see whether there is an answer.
+    # One request is on its way, to see whether there is an answer; it is for a witness.
     is_asked: bool = False
+    is_witness: bool = False
+    # The next request is to be for a witness; how many have been.
+    is_doubted: bool = False
+    witnesses: int = 0
     # It asked for the pause: another answer does not end it.
     is_wanted: bool = False
-    # The next to be asked is a witness, an address that has answered; the request on its way is
-    # for one; how many have been asked.
-    is_doubted: bool = False
-    is_witness: bool = False
-    witnesses: int = 0
 
 
 class Hosts:
@@ -65,22 +61,22 @@ class Hosts:
     did not in `FAILURES` requests in a row, one now and then, until there is an answer; one that
     asks for a pause, none until it is over.
 
-    What fails may be a part of the host only. Its queue does not tell, which may have nothing but
-    that part: a paused host is asked for a *witness*, an address that has answered in this crawl.
-    If that answers at once, the host lives: what fails is retried as anything is that fails, and
-    the next pause comes after twice as many failures.
+    What fails may be a part of the host only, and the queue may have nothing but that part. So a
+    paused host is asked for a *witness*, an address that has answered in this crawl. If that
+    answers at once, the host lives: what fails is retried as anything is that fails, and the next
+    pause comes after twice as many failures.
 
     A host is *lost* if that takes longer than *limit_secs*: the crawl does not wait for it, but
     asks now and then while it waits for others. *clock* gives seconds. Hosts are the names and
-    ports of addresses (`host_of`): two servers of one machine are two hosts, unlike Scrapy's
-    download slots.
+    ports of addresses (`host_of`): two servers of one machine are two hosts.
     """
 
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit_secs = limit_secs
         self._clock = clock
-        self._troubles: dict[str, _Trouble] = {}
+        self._troubles: dict[str, Trouble] = {}
         self._closed: set[str] = set()
+        # When hosts open, as a heap; entries may be outdated.
         self._openings: list[tuple[float, str]] = []
         self._doubted: list[str] = []
         # How many failures in a row are waited for, of hosts that lived while a part failed.
@@ -91,14 +87,13 @@ class Hosts:
         while self._openings:
             until, host = self._openings[0]
             trouble = self._troubles.get(host)
-            is_valid = trouble is not None and trouble.until == until
-            if is_valid and until > self._clock():
-                break
-            heappop(self._openings)
-            if is_valid and trouble is not None:
+            if trouble is not None and trouble.until == until:
+                if until > self._clock():
+                    break
                 self._closed.discard(host)
                 if trouble.is_doubted:
                     self._doubted.append(host)
+            heappop(self._openings)
         return self._closed
 
     def doubted(self) -> tuple[str, int] | None:
@@ -117,8 +112,7 @@ class Hosts:
     def is_part(self, host: str) -> bool:
         """Tell whether what failed last is a part of a host, which lived while others failed."""
         trouble = self._troubles.get(host)
-        is_witness = trouble is not None and trouble.is_asked and trouble.is_witness
-        return host in self._patience and not is_witness
+        return host in self._patience and not (trouble and trouble.is_asked and trouble.is_witness)
 
     def is_paused(self, host: str) -> bool:
         """Tell whether a host is down, or has asked for a pause."""
@@ -161,7 +155,7 @@ class Hosts:
         del self._troubles[host]
         self._closed.discard(host)
 
-    def _learn_patience(self, host: str, trouble: _Trouble) -> None:
+    def _learn_patience(self, host: str, trouble: Trouble) -> None:
         if trouble.witnesses == 1 and trouble.is_witness:  # the first one answered
             if host not in self._patience:
                 logger.warning("%s answers, but for a part of it: that is asked again later", host)
@@ -185,7 +179,7 @@ class Hosts:
         """
         trouble = self._trouble(host)
         trouble.failures += 1
-        if not self._is_over(trouble):
+        if not self._is_news(trouble):
             return
         if trouble.since is None:
             # A host with few addresses is at its end soon enough.
@@ -228,25 +222,23 @@ class Hosts:
         elif trouble.since is None:
             logger.info("%s asks for a pause", host)
         trouble.is_wanted = True
-        if self._is_over(trouble):
+        if self._is_news(trouble):
             self._pause(host, trouble, wanted, is_doubted)
-        else:  # it was sent before the pause
+        else:
             self._close(host, trouble, max(trouble.until, self._clock() + wanted))
 
-    def _trouble(self, host: str) -> _Trouble:
+    def _trouble(self, host: str) -> Trouble:
         if host not in self._troubles and len(self._troubles) >= MAX_HOSTS:
             self._closed.discard(oldest := next(iter(self._troubles)))
             del self._troubles[oldest]
-        return self._troubles.setdefault(host, _Trouble())
+        return self._troubles.setdefault(host, Trouble())
 
-    def _is_over(self, trouble: _Trouble) -> bool:
-        """Tell whether a failure is news: those of requests that were sent before a pause are
-        not.
-        """
+    def _is_news(self, trouble: Trouble) -> bool:
+        """Tell whether a failure is news, not that of a request sent before the pause."""
         was_asked, trouble.is_asked = trouble.is_asked, False
         return was_asked or trouble.until <= self._clock()
 
-    def _pause(self, host: str, trouble: _Trouble, at_least: float, is_doubted: bool) -> None:
+    def _pause(self, host: str, trouble: Trouble, at_least: float, is_doubted: bool) -> None:
         now = self._clock()
         trouble.is_doubted = is_doubted
         if trouble.since is None:
@@ -254,19 +246,19 @@ class Hosts:
         self._close(host, trouble, now + max(trouble.pause, at_least))
         trouble.pause = min(2 * trouble.pause, MAX_PAUSE_SECS)
 
-    def _close(self, host: str, trouble: _Trouble, until: float) -> None:
+    def _close(self, host: str, trouble: Trouble, until: float) -> None:
         trouble.until = until
         self._closed.add(host)
         heappush(self._openings, (until, host))
 
-    def _open(self, host: str, trouble: _Trouble) -> None:
+    def _open(self, host: str, trouble: Trouble) -> None:
         trouble.until = -math.inf
         self._closed.discard(host)
 
 
 def retry_after(response: Response) -> float | None:
-    """Return for how many seconds a response asks not to be asked again: its Retry-After, which is
-    a number or a date; None if it says nothing that can be understood.
+    """Return for how many seconds a response asks not to be asked again (Retry-After: a number or a
+    date), None if it says nothing that can be understood.
     """
     said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if said.isascii() and said.isdigit():
@@ -275,24 +267,3 @@ def retry_after(response: Response) -> float | None:
         return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-
-
-class Transient:
-    """Which failures may pass: those after which Scrapy asks again (``RETRY_EXCEPTIONS``,
-    ``RETRY_HTTP_CODES``).
-    """
-
-    def __init__(self, settings: BaseSettings) -> None:
-        self._exceptions: tuple[type[BaseException], ...] = tuple(
-            load_object(entry) if isinstance(entry, str) else entry
-            for entry in settings.getlist("RETRY_EXCEPTIONS")
-        )
-        self._statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
-
-    def is_error(self, exception: BaseException) -> bool:
-        """Tell whether a request that failed so may be answered later."""
-        return isinstance(exception, self._exceptions)
-
-    def is_status(self, status: int) -> bool:
-        """Tell whether a request that was answered so may be answered otherwise later."""
-        return status in self._statuses
