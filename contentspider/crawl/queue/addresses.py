@@ -1,18 +1,24 @@
-"""What becomes of the addresses of a crawl."""
+"""What becomes of the addresses of a crawl, and of its items."""
 
 from __future__ import annotations
 
+import logging
 import math
 import time
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from itemadapter import ItemAdapter
 from scrapy import signals
+from scrapy.exceptions import DropItem
+from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.engine import in_progress
 from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.ground.addresses import host_of
+from contentspider.recrawl.changes import UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +28,10 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from contentspider.crawl.queue.state import CrawlState
+    from contentspider.state.files.output import JsonLinesWriter
+    from contentspider.state.ledger.items import PageInHand
+
+logger = logging.getLogger(__name__)
 
 # Addresses that are asked again at the end of a crawl, once each.
 MAX_ASKED_AGAIN = 10_000
@@ -34,14 +44,21 @@ NOT_THERE = (404, 410)
 PERMANENT = (301, 308)
 
 
+# The item that a task carries through the pipelines, as our pipeline filled it, and what it is
+# about: the item may be replaced on its way; the task stays.
+in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
+    "contentspider_in_hand", default=None
+)
+
+
 def status_reason(status: int) -> str:
     """Return what an answer of that *status* is called as the reason for an address' state."""
     return f"HTTP {status}"
 
 
 class Again(Enum):
-    """When a failed address is asked again: never, by a resumed crawl (the failure is ours), or
-    already at the end of this one (it is the server's).
+    """When a failed address is asked again: by a resumed crawl if the failure is ours, already at
+    the end of this one if it is the server's.
     """
 
     NEVER = 0
@@ -125,28 +142,21 @@ class Addresses:
         target: str | None = None,
         again: Again = Again.NEVER,
     ) -> None:
-        """Note what has become of an address that the engine has.
-
-        A failure of ours (`Again.LATER`) stays, whatever else comes of the page.
-        """
+        """Note what has become of an address. A failure of ours stays, whatever else comes."""
         found = self._in_flight.get(row) if row is not None else None
         if found and not (found.outcome and found.outcome.again is Again.LATER):
             found.outcome = Outcome(state, reason and reason[:REASON_CHARS], target, again)
 
     def finish_done(self) -> None:
-        """Write the state of the addresses with which the engine is done: all links are queued,
-        all items held or out.
-        """
+        """Write what became of those that the engine is done with, their links and items, too."""
         busy = in_progress(self._state.crawler)
         for row, found in list(self._in_flight.items()):
             if found.request in busy:
                 continue
             del self._in_flight[row]
-            outcome = found.outcome or (FETCHED if found.is_answered else LOST)
-            state, reason, target, again = outcome
-            self._state.ledger.frontier.finish(
-                row, state, reason, target, may_pass=again is not Again.NEVER
-            )
+            state, reason, target, again = found.outcome or (FETCHED if found.is_answered else LOST)
+            may_pass = again is not Again.NEVER
+            self._state.ledger.frontier.finish(row, state, reason, target, may_pass)
             is_room = len(self._ask_again) < MAX_ASKED_AGAIN
             if again is Again.AT_END and is_room and not self.is_at_end:
                 self._ask_again.append(row)
@@ -174,8 +184,8 @@ class Addresses:
         return not self.is_at_end and time.monotonic() < self._paused_until
 
     def witnesses(self, host: str, most: int) -> list[str]:
-        """Return addresses of a host that have answered (`Queue.answered`), or, if there is none
-        yet, whose answers are being read: the first links of a start page may be what fails.
+        """Return addresses of a host that have answered (`Queue.answered`), or whose answers are
+        being read: the first links of a start page may be what fails.
         """
         self.finish_done()
         return self._state.ledger.frontier.queue.answered(host, most) or [
@@ -218,3 +228,99 @@ def row_of(response: Response | Failure | None) -> int | None:
     """Return the row of the address that an answer is of."""
     request = getattr(response, "request", None)
     return request.meta.get(ROW_META_KEY) if request is not None else None
+
+
+class UnchangedItem(DropItem):
+    """The page of the item is as the last crawl knew it, and only changes are wanted."""
+
+
+class Recorder:
+    """Records the items of a crawl, each under its key once; *writer* writes them to a file, if
+    there is one.
+    """
+
+    writer: JsonLinesWriter | None = None
+
+    def __init__(self, state: CrawlState, addresses: Addresses) -> None:
+        self._state = state
+        self._addresses = addresses
+        self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
+        self._connect = state.crawler.signals.connect
+        self._is_listening = False
+        self._connect(self.dropped, signal=signals.item_dropped)
+        self._connect(self.erred, signal=signals.item_error)
+
+    def listen(self) -> None:
+        """Record from now on what passes the pipelines: that costs a task for each item, of no use
+        where nothing is held, durable or written out.
+        """
+        if not self._is_listening:
+            self._is_listening = True
+            self._connect(self.scraped, signal=signals.item_scraped)
+
+    def key(self, row: int | None, place: int) -> str | None:
+        """Return what an item is recorded under: the row of its address (which pages may share, by
+        a form's body or cookies), and its *place* on the page; None if it is not recorded.
+        """
+        return f"{row}/{place}" if self._state.is_durable and row is not None else None
+
+    def scraped(self, item: Any) -> None:
+        """Record an item that has passed all pipelines, and write it out."""
+        _, hand = in_hand.get() or (item, None)
+        line = b""
+        if self.writer or (self._state.is_durable and hand):
+            try:
+                line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
+            except (TypeError, ValueError) as error:
+                logger.error(
+                    "an item of %s cannot be written as JSON (%s): it is in no output of"
+                    " contentspider's",
+                    type(item).__name__,
+                    error,
+                )
+                self._state.stats.inc_value("contentspider/items/lost")
+                if hand:
+                    self._settle(hand, None, f"not JSON: {error}")
+                return
+        is_new = self._settle(hand, line, None) if hand else True
+        if self.writer and is_new:
+            try:
+                self.writer.write(line)
+            except OSError as error:
+                self._state.fail(error)
+
+    def dropped(self, item: Any, exception: DropItem) -> None:
+        """Record that one of the pipelines dropped an item."""
+        if hand := _hand_of(item):  # else it was dropped before it came to us
+            is_ours = isinstance(exception, UnchangedItem)
+            self._settle(hand, None, UNCHANGED if is_ours else f"dropped: {exception}")
+
+    def erred(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
+        """Note that one of the pipelines failed on an item: a resumed crawl tries again."""
+        self._state.stats.inc_value("contentspider/items/lost")
+        hand = _hand_of(item)
+        reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
+        self._addresses.broke(hand.address_row if hand else row_of(response), reason)
+        if hand and hand.held_row is not None:
+            logger.error("%s; it stays held, and a resumed crawl tries again", reason)
+
+    def _settle(self, hand: PageInHand, line: bytes | None, reason: str | None) -> bool:
+        """Record what has become of an item; False if it could not be, or had been before."""
+        ledger = self._state.ledger
+        if not self._state.is_broken:
+            with self._state.guarded:
+                is_new = ledger.items.settle(hand, line, reason)
+                if hand.address_row is not None:
+                    state = "released" if reason is None else "failed"
+                    if reason == UNCHANGED:
+                        state, reason = "unchanged", None
+                    self._addresses.note(hand.address_row, state, reason)
+                    ledger.frontier.mark_released(hand.address_row, state, reason)
+                return is_new
+        return not self._state.is_durable
+
+
+def _hand_of(item: object) -> PageInHand | None:
+    """Return what an item is about, if our pipeline had it: a task carries one after the other."""
+    filled, hand = in_hand.get() or (None, None)
+    return hand if filled is item else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scrapy import signals
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.utils.misc import load_object
 
@@ -30,8 +29,6 @@ MAX_WAITS = 5
 class AnswersMiddleware(Component):
     """Notes why requests got no answer, and puts those back in the queue whose host is down, or
     asks for a pause.
-
-    Next to the downloader: before it is decided whether a request is sent again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -40,28 +37,18 @@ class AnswersMiddleware(Component):
         if keeper is None:
             raise NotConfigured("contentspider's Keeper is not in EXTENSIONS")
         self.keeper = keeper
-        self._retried_errors = tuple(
-            map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS"))
-        )
-        if keeper.is_durable:  # no other queue lets requests wait
-            crawler.signals.connect(self.downloaded, signal=signals.response_downloaded)
-
-    def downloaded(self, response: Response, request: Request) -> None:
-        """Note that a host answers; redirects come no further."""
-        if not _is_busy(response):
-            self.keeper.hosts.answered(host_of(request.url))
+        self._retried_errors = tuple(map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS")))
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Let the request wait if the answer says that there is none now."""
-        if not self.keeper.is_durable:
+        """Note that a host answers; let the request wait if it says that there is no answer now."""
+        if not self.keeper.is_durable:  # no other queue lets requests wait
             return response
-        host, hosts = host_of(request.url), self.keeper.hosts
-        if not _is_busy(response):
-            hosts.let_go(host)  # the answer came from elsewhere
+        host, hosts, status = host_of(request.url), self.keeper.hosts, response.status
+        if status not in (TOO_MANY_REQUESTS, *NO_SERVER):
+            (hosts.let_go if "cached" in response.flags else hosts.answered)(host)
             return response
-        asks = response.status in (TOO_MANY_REQUESTS, UNAVAILABLE)
-        seconds = retry_after(response) if asks else None
-        if response.status == TOO_MANY_REQUESTS:
+        seconds = retry_after(response) if status in (TOO_MANY_REQUESTS, UNAVAILABLE) else None
+        if status == TOO_MANY_REQUESTS:
             hosts.wait(host, seconds)
         elif seconds is None:
             self._failed(host)
@@ -122,7 +109,3 @@ class AnswersMiddleware(Component):
             priority=request.priority - 1,
             meta={**request.meta, WAITS_META_KEY: waits + 1},
         )
-
-
-def _is_busy(response: Response) -> bool:
-    return response.status == TOO_MANY_REQUESTS or response.status in NO_SERVER

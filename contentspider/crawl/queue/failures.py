@@ -15,23 +15,15 @@ if TYPE_CHECKING:
 
 # What is not read since it must not be: no failures.
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
-TIMEOUT = ("timeout", "it took longer than DOWNLOAD_TIMEOUT")
-REFUSED = ("unreachable", "the server refuses connections")
-NO_HOST = ("unreachable", "there is no such host")
-BROKEN = ("broken", "the connection was lost, or the answer is not HTTP")
-# By the exceptions' names: some are Scrapy's, some Twisted's, by Scrapy's version.
+# By the exceptions' names.
 KINDS = {
-    "DownloadTimeoutError": TIMEOUT,
-    "TimeoutError": TIMEOUT,
+    "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
     "TCPTimedOutError": ("timeout", "the server does not answer"),
-    "DownloadConnectionRefusedError": REFUSED,
-    "ConnectionRefusedError": REFUSED,
-    "CannotResolveHostError": NO_HOST,
-    "DNSLookupError": NO_HOST,
+    "DownloadConnectionRefusedError": ("unreachable", "the server refuses connections"),
+    "CannotResolveHostError": ("unreachable", "there is no such host"),
     "ResponseDataLossError": ("cut_short", "its answer was cut short"),
     "DownloadCancelledError": ("too_large", "it is larger than DOWNLOAD_MAXSIZE"),
-    "DownloadFailedError": BROKEN,
-    "ResponseFailed": BROKEN,
+    "DownloadFailedError": ("broken", "the connection was lost, or the answer is not HTTP"),
     "BadGzipFile": ("broken", "it cannot be unpacked"),
 }
 

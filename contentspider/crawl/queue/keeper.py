@@ -1,6 +1,4 @@
-"""The keeper of a crawl's ledger: opens it, commits it every second, and writes the output with
-it.
-"""
+"""The keeper of a crawl's ledger: opens it, and commits it and the output every second."""
 
 from __future__ import annotations
 
@@ -15,9 +13,8 @@ from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_
 
 from contentspider.crawl.engine import end_at_start, queue_length, wake
 from contentspider.crawl.indexing import Indexing
-from contentspider.crawl.queue.addresses import Addresses
+from contentspider.crawl.queue.addresses import Addresses, Recorder
 from contentspider.crawl.queue.outage import Hosts
-from contentspider.crawl.queue.recorder import Recorder
 from contentspider.crawl.queue.state import CrawlState
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.sharing import Sharing
@@ -39,8 +36,6 @@ logger = logging.getLogger(__name__)
 
 # What is done between two commits is done again after a kill.
 COMMIT_SECS = 1.0
-# Hosts that are named in a message.
-MAX_NAMED = 5
 
 
 class Keeper(CrawlState):
@@ -72,9 +67,8 @@ class Keeper(CrawlState):
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def open(self) -> None:
-        """Open the ledger, which scheduler and pipeline need before the spider is opened.
-
-        If it cannot be, *is_broken* says so, and the crawl ends when the spider is opened.
+        """Open the ledger, which scheduler and pipeline need before the spider is opened. If it
+        cannot be (*is_broken*), the crawl ends then.
         """
         if self._is_open:
             return
@@ -189,7 +183,7 @@ class Keeper(CrawlState):
             "%s did not answer, or asked for a pause, for longer than CONTENTSPIDER_OUTAGE_SECS=%g:"
             " %d addresses stay in the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there"
             " is an answer again",
-            ", ".join(lost[:MAX_NAMED]) + (" and others" if len(lost) > MAX_NAMED else ""),
+            ", ".join(lost[:5]) + (" and others" if len(lost) > 5 else ""),
             self.options.outage_secs,
             queued,
         )
@@ -297,9 +291,7 @@ class Keeper(CrawlState):
 
 
 def _is_inspection(crawler: Crawler) -> bool:
-    """Tell whether ``scrapy shell``, ``fetch`` or ``parse`` look at single pages: nothing is held
-    then, and no file touched.
-    """
+    """Tell whether ``scrapy shell``, ``fetch`` or ``parse`` look at single pages."""
     start = getattr(type(crawler.spider), "start", None)
     # A shell opens the spider without a crawl; the other commands give it a start of their own.
     return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")

@@ -97,8 +97,8 @@ class Hosts:
         return self._closed
 
     def doubted(self) -> tuple[str, int] | None:
-        """Return, once, a host that may be asked now and is to be asked for a witness, and how many
-        it was asked for since it has been paused; None if there is none.
+        """Return, once, a host that is to be asked for a witness now, and how many it was asked for
+        before; None if there is none.
         """
         self.closed()
         while self._doubted:
@@ -174,9 +174,7 @@ class Hosts:
             self._open(host, trouble)
 
     def failed(self, host: str, waiting: Callable[[int], int]) -> None:
-        """Note that a request to a host got no answer; *waiting* tells how many of its addresses
-        wait, up to a number.
-        """
+        """Note that a host gave no answer; *waiting* counts its queued addresses up to a number."""
         trouble = self._trouble(host)
         trouble.failures += 1
         if not self._is_news(trouble):
@@ -257,9 +255,7 @@ class Hosts:
 
 
 def retry_after(response: Response) -> float | None:
-    """Return for how many seconds a response asks not to be asked again (Retry-After: a number or a
-    date), None if it says nothing that can be understood.
-    """
+    """Return the seconds of a Retry-After, which is a number or a date; None if it is neither."""
     said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if said.isascii() and said.isdigit():
         return float(said[:9])

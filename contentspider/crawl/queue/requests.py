@@ -1,6 +1,4 @@
-"""Requests as JSON and back, for the ledger's queue: no pickle, and no class that the file
-names.
-"""
+"""Requests as JSON and back, for the ledger's queue: no pickle, no class that a file names."""
 
 from __future__ import annotations
 
@@ -105,9 +103,7 @@ def _decode_item(value: Any, bindings: Bindings) -> Any:
 
 
 def with_password_apart(request: Request) -> Request:
-    """Return a request whose address names no user and password: they are in a header, and it says
-    that it is to be kept in memory only.
-    """
+    """Return a request with its address' user and password in a header, to be kept in memory."""
     parts = urlsplit(request.url) if "@" in request.url else None
     if not parts or parts.username is None:
         return request

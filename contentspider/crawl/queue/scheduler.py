@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 
-from contentspider.crawl.engine import wake
+from contentspider.crawl.engine import Component, wake
 from contentspider.crawl.hold.binding import ROW_META_KEY, Bindings
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.keeper import Keeper
@@ -22,7 +22,6 @@ from contentspider.state.ledger.frontier import MAX_DEATHS
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +39,7 @@ WITNESS_META = {
 }
 
 
-class LedgerScheduler(BaseScheduler):
+class LedgerScheduler(Component, BaseScheduler):
     """Queues requests in the ledger, each address once, by priority and then in the order in which
     they came.
 
@@ -56,17 +55,12 @@ class LedgerScheduler(BaseScheduler):
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
+        super().__init__(crawler)
         self._in_memory: dict[int, Request] = {}
         self._has_warned = False
         self._careful = 0
         self._is_alone = False
         self._alarm: asyncio.TimerHandle | None = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the scheduler of a crawler."""
-        return cls(crawler)
 
     def open(self, spider: Spider) -> None:
         """Find the ledger."""
@@ -102,9 +96,7 @@ class LedgerScheduler(BaseScheduler):
             self._alarm.cancel()
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue a request; False if its address is known and it is not one to be sent all the
-        same.
-        """
+        """Queue a request; False if its address is known, unless it is to be sent all the same."""
         request = with_password_apart(request)
         # Retries and redirects have the row of the request that they are made of.
         source_row = request.meta.pop(ROW_META_KEY, None)
@@ -157,9 +149,7 @@ class LedgerScheduler(BaseScheduler):
         return request
 
     def _set_alarm(self) -> None:
-        """Have the engine ask again when a host may be asked; by itself it does every 5
-        seconds.
-        """
+        """Have the engine ask again when a host may be asked, not only every 5 seconds."""
         if self._alarm:
             self._alarm.cancel()
             self._alarm = None

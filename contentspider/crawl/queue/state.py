@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
@@ -14,7 +13,7 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from scrapy.crawler import Crawler
 
@@ -44,20 +43,12 @@ class CrawlState(Component):
         assert crawler.stats
         self.stats = crawler.stats
         self.is_durable = self.options.durable
+        self.guarded = _Guarded(self.fail)
 
     @property
     def is_stopping(self) -> bool:
         """Tell whether the crawl stops at a ledger that is full: a resumed one does the rest."""
         return self.is_broken and self.is_durable
-
-    @property
-    @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Go on behind the block if the ledger cannot be written, but end the crawl (`fail`)."""
-        try:
-            yield
-        except LedgerFullError as error:
-            self.fail(error)
 
     def fail(self, error: Exception) -> None:
         """Stop the crawl, since its ledger cannot be written. What was committed is whole."""
@@ -79,3 +70,18 @@ class CrawlState(Component):
             self._closing = asyncio.get_running_loop().create_task(
                 engine.close_spider_async(reason="ledger_full")
             )
+
+
+class _Guarded:
+    """``with state.guarded:`` ends the crawl if the ledger is full, and goes on after it."""
+
+    def __init__(self, fail: Callable[[Exception], None]) -> None:
+        self._fail = fail
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, LedgerFullError):
+            self._fail(error)
+            return True
+        return False

@@ -1,6 +1,4 @@
-"""Crawler traps: addresses without end that bring nothing. What is not followed is counted, and
-said once with an example.
-"""
+"""Crawler traps: addresses without end that bring nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from urllib.parse import urlsplit
 from contentspider.crawl.spider.links import MAX_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.crawler import Crawler
 
@@ -55,9 +53,9 @@ class Traps:
     """Tells which of a page's links to follow.
 
     Session ids are taken out. A path that repeats itself is left out. So are links among the pages
-    of *barren* shapes: where `BARREN_PAGES` pages in a row of one shape (the path with its numbers
-    blanked) said nothing that others of it had not. Such pages are still followed from others, and
-    one that says something new sets its shape free again.
+    of *barren* shapes: where `BARREN_PAGES` pages in a row of one shape (`shape_of`) said nothing
+    that others of it had not. Such pages are still followed from others, and one that says
+    something new sets its shape free again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -65,10 +63,10 @@ class Traps:
         self._warned: set[str] = set()
         self._seen = SeenTexts()
         self._repeats = lru_cache(maxsize=10_000)(repeats)
-        self._barren: dict[
-            str, tuple[int, int]
-        ] = {}  # shape: pages in a row that said nothing new, and their links
-        self._numbered: set[str] = set()  # addresses whose "session id" says which page is meant
+        # By shape, the pages in a row that said nothing new, and how many links they had.
+        self._barren: dict[str, tuple[int, int]] = {}
+        # Addresses whose "session id" says which page is meant.
+        self._numbered: set[str] = set()
 
     def follow(self, links: list[str], page: Page) -> list[str]:
         """Return those of a page's links that are to be followed."""
@@ -167,11 +165,10 @@ def repeats(address: str) -> bool:
         same = 0
         for place in range(length, len(segments)):
             same = same + 1 if segments[place] == segments[place - length] else 0
-            if (
-                same >= length * (MAX_REPEATS - 1)
-                and not "".join(segments[place - length + 1 : place + 1]).isdigit()
-            ):
-                return True
+            if same >= length * (MAX_REPEATS - 1):
+                part = segments[place - length + 1 : place + 1]
+                if not "".join(part).isdigit():
+                    return True
     return False
 
 
@@ -191,15 +188,22 @@ def shape_of(address: str) -> str:
     'e.org/shop?'
     """
     parts = urlsplit(address)
-    path = NUMBERED.sub(lambda word: _blank(word[0]), parts.path)
-    return parts.netloc + path + ("?" if parts.query else "")
+    return parts.netloc + blanked(parts.path) + ("?" if parts.query else "")
 
 
-def _blank(word: str) -> str:
-    """Return a word that has numbers without them; one of letters and digits that is as long as an
-    id is nothing but an id.
+def blanked(text: str, is_blank: Callable[[str], bool] | None = None) -> str:
+    """Return a text without the numbers in its words. A word of letters and digits that is as long
+    as an id is nothing but an id. With *is_blank*, words with other numbers stay.
     """
-    return "#" if len(word) >= ID_CHARS else DIGITS.sub("#", word)
+
+    def blank(match: re.Match[str]) -> str:
+        word = match[0]
+        if len(word) >= ID_CHARS:
+            return "#"
+        is_kept = is_blank and not all(map(is_blank, DIGITS.findall(word)))
+        return word if is_kept else DIGITS.sub("#", word)
+
+    return NUMBERED.sub(blank, text)
 
 
 class SeenTexts:
@@ -244,28 +248,11 @@ class SeenTexts:
         def is_calendar(number: str) -> bool:
             return len(number) < 3 or bool(YEAR.fullmatch(number)) or number in address
 
-        def blank(word: str) -> str:
-            return (
-                _blank(word)
-                if len(word) >= ID_CHARS or all(map(is_calendar, DIGITS.findall(word)))
-                else word
-            )
-
-        texts = [text[:MAX_CHARS] for text in page.hints.texts()] + [
-            block.text[:MAX_CHARS] for block in page.content.blocks[:MAX_BLOCKS]
-        ]
-        new = sum(
-            [self.add(shape + NUMBERED.sub(lambda word: _blank(word[0]), text)) for text in texts]
-        )
-        if new:
+        blocks = page.content.blocks[:MAX_BLOCKS]
+        texts = [*page.hints.texts(), *(block.text for block in blocks)]
+        texts = [text[:MAX_CHARS] for text in texts]
+        if sum([self.add(shape + blanked(text)) for text in texts]):
             return True
         numbered = [text for text in texts if DIGITS.search(text)]
-        return (
-            sum(
-                [
-                    self.add(f"#{shape}{NUMBERED.sub(lambda word: blank(word[0]), text)}")
-                    for text in numbered
-                ]
-            )
-            >= NEW_NUMBERS
-        )
+        changed = [self.add(f"#{shape}{blanked(text, is_calendar)}") for text in numbered]
+        return sum(changed) >= NEW_NUMBERS

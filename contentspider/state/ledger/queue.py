@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # SQLite's smallest number: no priority is below it.
 LOWEST = -(2**63)
 
+
 class Queue:
     """The addresses that wait, in the order in which they are to be fetched."""
 
