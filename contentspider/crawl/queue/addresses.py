@@ -8,7 +8,7 @@ import time
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
@@ -36,14 +36,12 @@ logger = logging.getLogger(__name__)
 # Addresses that are asked again at the end of a crawl, once each.
 MAX_ASKED_AGAIN = 10_000
 REASON_CHARS = 200
-# States of addresses that were answered with success.
-READ_STATES = ("fetched", "held", "released", "unchanged")
+# States of addresses that were answered with success; nothing has been noted of the first.
+READ_STATES = ("", "fetched", "held", "released", "unchanged")
 NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
 PERMANENT = (301, 308)
-
-
 # The item that a task carries through the pipelines, as our pipeline filled it, and what it is
 # about: the item may be replaced on its way; the task stays.
 in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
@@ -66,28 +64,16 @@ class Again(Enum):
     AT_END = 2
 
 
-class Outcome(NamedTuple):
-    """What has become of an address: see `Frontier.finish`."""
-
-    state: str
-    reason: str | None = None
-    target: str | None = None
-    again: Again = Again.NEVER
-
-
-FETCHED = Outcome("fetched")
-LOST = Outcome(
-    "failed", "no answer came through: a component failed, and the log says how", None, Again.LATER
-)
-
-
 @dataclass(slots=True)
 class InFlight:
-    """A request that the engine has, whether it was answered, and what has become of it."""
+    """A request that the engine has, and what has become of its address: see `Frontier.finish`."""
 
     request: Request
     is_answered: bool = False
-    outcome: Outcome | None = None
+    state: str = ""
+    reason: str | None = None
+    target: str | None = None
+    again: Again = Again.NEVER
 
 
 class Addresses:
@@ -144,8 +130,9 @@ class Addresses:
     ) -> None:
         """Note what has become of an address. A failure of ours stays, whatever else comes."""
         found = self._in_flight.get(row) if row is not None else None
-        if found and not (found.outcome and found.outcome.again is Again.LATER):
-            found.outcome = Outcome(state, reason and reason[:REASON_CHARS], target, again)
+        if found and found.again is not Again.LATER:
+            found.state, found.reason = state, reason and reason[:REASON_CHARS]
+            found.target, found.again = target, again
 
     def finish_done(self) -> None:
         """Write what became of those that the engine is done with, their links and items, too."""
@@ -153,12 +140,13 @@ class Addresses:
         for row, found in list(self._in_flight.items()):
             if found.request in busy:
                 continue
+            if not found.state and not found.is_answered:
+                self.broke(row, "no answer came through: a component failed, as the log says")
             del self._in_flight[row]
-            state, reason, target, again = found.outcome or (FETCHED if found.is_answered else LOST)
-            may_pass = again is not Again.NEVER
-            self._state.ledger.frontier.finish(row, state, reason, target, may_pass)
+            state, may_pass = found.state or "fetched", found.again is not Again.NEVER
+            self._state.ledger.frontier.finish(row, state, found.reason, found.target, may_pass)
             is_room = len(self._ask_again) < MAX_ASKED_AGAIN
-            if again is Again.AT_END and is_room and not self.is_at_end:
+            if found.again is Again.AT_END and is_room and not self.is_at_end:
                 self._ask_again.append(row)
 
     def ask_again(self) -> int:
@@ -192,7 +180,7 @@ class Addresses:
             found.request.url
             for found in self._in_flight.values()
             if found.is_answered
-            and (found.outcome or FETCHED).state in READ_STATES
+            and found.state in READ_STATES
             and host_of(found.request.url) == host
             and not found.request.url.endswith("/robots.txt")
         ]

@@ -57,18 +57,15 @@ class Trouble:
 
 
 class Hosts:
-    """Which hosts may be asked now. One that did not answer gets one request at a time; one that
-    did not in `FAILURES` requests in a row, one now and then, until there is an answer; one that
-    asks for a pause, none until it is over.
+    """Which hosts may be asked now. One that gave no answer gets one request at a time; after
+    `FAILURES` in a row, one now and then; one that asks for a pause, none until it is over.
 
-    What fails may be a part of the host only, and the queue may have nothing but that part. So a
-    paused host is asked for a *witness*, an address that has answered in this crawl. If that
-    answers at once, the host lives: what fails is retried as anything is that fails, and the next
-    pause comes after twice as many failures.
+    What fails may be a part of the host only. So a paused host is asked for a *witness*, an address
+    that has answered in this crawl. If that answers at once, the host lives: what fails is retried
+    as anything is that fails, and the next pause comes after twice as many failures.
 
-    A host is *lost* if that takes longer than *limit_secs*: the crawl does not wait for it, but
-    asks now and then while it waits for others. *clock* gives seconds. Hosts are the names and
-    ports of addresses (`host_of`): two servers of one machine are two hosts.
+    A host is *lost* after *limit_secs*: the crawl does not wait for it, but asks now and then while
+    it waits for others. *clock* gives seconds. Hosts are names with ports (`host_of`).
     """
 
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -26,19 +26,8 @@ PLAIN_CLASSES = (Request, FormRequest, JsonRequest)
 IN_MEMORY_META_KEY = "contentspider_in_memory"
 # What differs from a plain Request of the spider's `parse`; the address and the priority are
 # columns of the queue.
-DEFAULTS: dict[str, Any] = {
-    "callback": None,
-    "errback": None,
-    "headers": {},
-    "method": "GET",
-    "body": b"",
-    "cookies": {},
-    "meta": {},
-    "encoding": "utf-8",
-    "dont_filter": False,
-    "flags": [],
-    "cb_kwargs": {},
-}
+DEFAULTS = Request("data:,").to_dict()
+del DEFAULTS["url"], DEFAULTS["priority"]
 # The fields that carry a user's values, and items, from one callback to the next.
 CARRIERS = ("meta", "cb_kwargs")
 # What items are under; no value that `encode_value` writes has this name.

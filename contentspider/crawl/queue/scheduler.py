@@ -40,18 +40,13 @@ WITNESS_META = {
 
 
 class LedgerScheduler(Component, BaseScheduler):
-    """Queues requests in the ledger, each address once, by priority and then in the order in which
-    they came.
+    """Queues requests in the ledger, each address once, by priority and then as they came.
 
     Requests that cannot be made again from data (a callback that is no method of the spider, odd
-    values in ``meta``, a password in their address) are in memory: they are lost if the process is
-    killed, and the log says so once.
-
-    An address with which in flight processes died, again and again, is sent when nothing else is:
-    if it kills this one, too, it is known.
-
-    Requests to a host that is down, or asks for a pause, wait; others pass them. To such a host
-    addresses that have answered in this crawl are sent now and then (`Hosts`).
+    values in ``meta``, a password in their address) are in memory, and lost if the process is
+    killed. An address with which in flight processes died, again and again, is sent when nothing
+    else is: if it kills this one, too, it is known. Requests to a host that is down, or asks for a
+    pause, wait (`Hosts`); others pass them.
     """
 
     def __init__(self, crawler: Crawler) -> None:
