@@ -143,12 +143,14 @@ def test_what_may_kill_is_sent_alone(scheduler: LedgerScheduler, keeper: FakeKee
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
     keeper.ledger._database.do("UPDATE addresses SET deaths = 2 WHERE number = 2")
+    keeper.ledger._database.do("UPDATE addresses SET deaths = 1 WHERE number = 1")
     assert taken(scheduler) == ["0"]
     keeper.flying.clear()
     assert taken(scheduler) == ["1"], "and nothing beside it"
     assert keeper.commits == 1, "before it is sent"
     keeper.flying.clear()
     assert taken(scheduler) == ["2"]
+    assert keeper.commits == 2, "it did not kill"
 
 
 def test_a_password_is_in_a_header_and_in_no_ledger(

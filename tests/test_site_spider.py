@@ -250,6 +250,7 @@ def test_sitemaps_lead_to_pages_and_to_sitemaps(
     assert urls(spider.parse_robots(robots)) == ["/b", "/c"]
     list(spider.parse_robots(robots))
     assert caplog.text.count("more than 3 sitemaps: https://e.org/d") == 1
+    assert caplog.text.count("more than 3 sitemaps") == 1
     urlset = "<urlset><url><loc>/1</loc><lastmod>2024</lastmod></url><url><loc>/2</loc></url><url><loc>https://o.org/</loc></url></urlset>"
     notes: list[tuple[str, str]] = []
     crawl.keeper.revisits = SimpleNamespace(  # type: ignore[assignment]

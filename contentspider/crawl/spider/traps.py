@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A part of a path that comes this often in a row is a relative link that resolves against itself.
-# Heritrix has the same limit.
-MAX_REPEATS = 3
-MAX_REPEATED_PARTS = 4  # /a/b/c/d/a/b/c/d/...
+# A part of a path, of up to four names, that comes three times in a row is a relative link that
+# resolves against itself. Heritrix has the same limit.
+REPEATED = re.compile(r"(?=((?:/[^/]+){1,4})\1{2}(?:/|$))")
 # Deeper than any folder that people keep; it bounds nests whose names do not repeat.
 MAX_SEGMENTS = 50
 # So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the
@@ -159,17 +158,9 @@ def repeats(address: str) -> bool:
     [False, False]
     """
     segments = [segment for segment in urlsplit(address).path.split("/") if segment]
-    if len(segments) > MAX_SEGMENTS:
-        return True
-    for length in range(1, min(MAX_REPEATED_PARTS, len(segments) // MAX_REPEATS) + 1):
-        same = 0
-        for place in range(length, len(segments)):
-            same = same + 1 if segments[place] == segments[place - length] else 0
-            if same >= length * (MAX_REPEATS - 1):
-                part = segments[place - length + 1 : place + 1]
-                if not "".join(part).isdigit():
-                    return True
-    return False
+    parts = REPEATED.findall("".join("/" + segment for segment in segments))
+    is_repeated = any(not part.replace("/", "").isdigit() for part in parts)
+    return is_repeated or len(segments) > MAX_SEGMENTS
 
 
 NUMBERED = re.compile(r"(?<![\w-])[a-zA-Z_-]*\d[\w-]*", re.ASCII)  # a word that has digits
