@@ -7,7 +7,6 @@ import math
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,25 +71,21 @@ class Hosts:
         self._limit_secs = limit_secs
         self._clock = clock
         self._troubles: dict[str, Trouble] = {}
+        # What `closed` has found, valid until a time, or until a trouble changes.
         self._closed: set[str] = set()
-        # When hosts open, as a heap; entries may be outdated.
-        self._openings: list[tuple[float, str]] = []
         self._doubted: list[str] = []
+        self._valid_until = math.inf
         # How many failures in a row are waited for, of hosts that lived while a part failed.
         self._patience: dict[str, int] = {}
 
     def closed(self) -> set[str]:
         """Return the hosts that may not be asked now."""
-        while self._openings:
-            until, host = self._openings[0]
-            trouble = self._troubles.get(host)
-            if trouble is not None and trouble.until == until:
-                if until > self._clock():
-                    break
-                self._closed.discard(host)
-                if trouble.is_doubted:
-                    self._doubted.append(host)
-            heappop(self._openings)
+        now = self._clock()
+        if now >= self._valid_until:
+            troubles = self._troubles.items()
+            until = {host: one.until for host, one in troubles if one.until > now}
+            self._closed, self._valid_until = set(until), min(until.values(), default=math.inf)
+            self._doubted = [host for host, one in troubles if one.is_doubted and host not in until]
         return self._closed
 
     def doubted(self) -> tuple[str, int] | None:
@@ -98,13 +93,12 @@ class Hosts:
         before; None if there is none.
         """
         self.closed()
-        while self._doubted:
-            host = self._doubted.pop()
-            trouble = self._troubles.get(host)
-            if trouble is not None and trouble.is_doubted and host not in self._closed:
-                trouble.is_doubted = False
-                return host, trouble.witnesses
-        return None
+        if not self._doubted:
+            return None
+        host = self._doubted.pop()
+        trouble = self._troubles[host]
+        trouble.is_doubted = False
+        return host, trouble.witnesses
 
     def is_part(self, host: str) -> bool:
         """Tell whether what failed last is a part of a host, which lived while others failed."""
@@ -128,21 +122,21 @@ class Hosts:
     def next_change(self) -> float | None:
         """Return in how many seconds a host may be asked again, None if all may be asked."""
         self.closed()
-        return self._openings[0][0] - self._clock() if self._openings else None
+        return self._valid_until - self._clock() if self._closed else None
 
     def ask(self, host: str, is_witness: bool = False) -> None:
         """Note that a request is sent to a host, for the next of its addresses or for a witness."""
-        if (trouble := self._troubles.get(host)) is not None:
+        if host in self._troubles:
+            trouble = self._trouble(host)
             trouble.is_asked, trouble.is_witness = True, is_witness
             trouble.witnesses += is_witness
-            self._close(host, trouble, self._clock() + ASKED_SECS)
+            trouble.until = self._clock() + ASKED_SECS
 
     def answered(self, host: str) -> None:
         """Note that a host has answered."""
-        trouble = self._troubles.get(host)
-        if trouble is None:
+        if host not in self._troubles:
             return
-        now = self._clock()
+        trouble, now = self._trouble(host), self._clock()
         if trouble.is_wanted and trouble.until > now and not trouble.is_asked:
             trouble.failures, trouble.pause, trouble.since = 0, FIRST_PAUSE_SECS, now
             return
@@ -150,7 +144,6 @@ class Hosts:
             logger.info("%s: there is an answer again after %.0f s", host, now - trouble.since)
             self._learn_patience(host, trouble)
         del self._troubles[host]
-        self._closed.discard(host)
 
     def _learn_patience(self, host: str, trouble: Trouble) -> None:
         if trouble.witnesses == 1 and trouble.is_witness:  # the first one answered
@@ -165,10 +158,9 @@ class Hosts:
 
     def let_go(self, host: str) -> None:
         """Note that a request that was to be sent to a host was not."""
-        trouble = self._troubles.get(host)
-        if trouble is not None and trouble.is_asked:
-            trouble.is_asked = False
-            self._open(host, trouble)
+        if host in self._troubles and self._troubles[host].is_asked:
+            trouble = self._trouble(host)
+            trouble.is_asked, trouble.until = False, -math.inf
 
     def failed(self, host: str, waiting: Callable[[int], int]) -> None:
         """Note that a host gave no answer; *waiting* counts its queued addresses up to a number."""
@@ -180,7 +172,7 @@ class Hosts:
             # A host with few addresses is at its end soon enough.
             patience = self._patience.get(host, FAILURES)
             if trouble.failures < patience or waiting(FAILURES) < FAILURES:
-                self._open(host, trouble)
+                trouble.until = -math.inf
                 return
             logger.log(
                 logging.INFO if host in self._patience else logging.WARNING,
@@ -191,7 +183,7 @@ class Hosts:
                 self._limit_secs,
             )
         trouble.is_wanted = False
-        self._pause(host, trouble, 0, is_doubted=True)
+        self._pause(trouble, 0, is_doubted=True)
 
     def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
         """Note that a host asks for a pause, of as many *seconds* if it says so.
@@ -218,14 +210,15 @@ class Hosts:
             logger.info("%s asks for a pause", host)
         trouble.is_wanted = True
         if self._is_news(trouble):
-            self._pause(host, trouble, wanted, is_doubted)
+            self._pause(trouble, wanted, is_doubted)
         else:
-            self._close(host, trouble, max(trouble.until, self._clock() + wanted))
+            trouble.until = max(trouble.until, self._clock() + wanted)
 
     def _trouble(self, host: str) -> Trouble:
+        """Return the trouble of a host, which is about to change."""
+        self._valid_until = -math.inf
         if host not in self._troubles and len(self._troubles) >= MAX_HOSTS:
-            self._closed.discard(oldest := next(iter(self._troubles)))
-            del self._troubles[oldest]
+            del self._troubles[next(iter(self._troubles))]
         return self._troubles.setdefault(host, Trouble())
 
     def _is_news(self, trouble: Trouble) -> bool:
@@ -233,22 +226,12 @@ class Hosts:
         was_asked, trouble.is_asked = trouble.is_asked, False
         return was_asked or trouble.until <= self._clock()
 
-    def _pause(self, host: str, trouble: Trouble, at_least: float, is_doubted: bool) -> None:
+    def _pause(self, trouble: Trouble, at_least: float, is_doubted: bool) -> None:
         now = self._clock()
         trouble.is_doubted = is_doubted
-        if trouble.since is None:
-            trouble.since = now
-        self._close(host, trouble, now + max(trouble.pause, at_least))
+        trouble.since = now if trouble.since is None else trouble.since
+        trouble.until = now + max(trouble.pause, at_least)
         trouble.pause = min(2 * trouble.pause, MAX_PAUSE_SECS)
-
-    def _close(self, host: str, trouble: Trouble, until: float) -> None:
-        trouble.until = until
-        self._closed.add(host)
-        heappush(self._openings, (until, host))
-
-    def _open(self, host: str, trouble: Trouble) -> None:
-        trouble.until = -math.inf
-        self._closed.discard(host)
 
 
 def retry_after(response: Response) -> float | None:
