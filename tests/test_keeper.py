@@ -8,10 +8,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
 from scrapy import Request, signals
 
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import in_hand
+from contentspider.crawl.queue.answers import AnswersMiddleware
+from contentspider.crawl.spider.guard import GuardMiddleware
+from contentspider.crawl.spider.robots import RobotsMiddleware
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of
@@ -276,3 +280,49 @@ def test_indexes_come_after_a_history_that_was_written(tmp_path: Path) -> None:
         live(crawl, work, reason=reason)
         assert (len(runs), len(sent)) == (count, 1)
         assert crawl.stat("history/new") == (2 if count else None)
+
+
+def heard(crawl: Crawl, signal: object) -> set[str]:
+    """Return which methods of ours listen to a signal."""
+    receivers = liveReceivers(getAllReceivers(crawl.crawler, signal))
+    return {
+        one.__qualname__ for one in receivers if one.__module__.startswith("contentspider.crawl.")
+    }
+
+
+def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
+    settings = {"ROBOTSTXT_OBEY": True}
+    crawl = Crawl(tmp_path, settings=settings)
+    middlewares = [
+        kind.from_crawler(crawl.crawler)
+        for kind in (AnswersMiddleware, GuardMiddleware, RobotsMiddleware)
+    ]
+    expected = {
+        signals.spider_opened: {
+            "Keeper.opened",
+            "SiteSpider.opened",
+            "GuardMiddleware._opened",
+            "Holder._on_opened",
+            "Progress.opened",
+        },
+        signals.spider_idle: {
+            "Keeper.idle",
+            "Holder._on_idle",
+            "RobotsMiddleware._forget_unread",
+        },
+        signals.response_received: {"Addresses.received"},
+        signals.response_downloaded: {"GuardMiddleware._downloaded"},
+        signals.spider_error: {"Addresses.spider_failed"},
+        signals.request_dropped: {"SiteSpider.request_dropped"},
+        signals.item_scraped: {"Recorder.scraped"},
+        signals.item_dropped: {"Recorder.dropped", "Holder._on_gone"},
+        signals.item_error: {"Recorder.erred", "Holder._on_gone"},
+    }
+    assert {signal: heard(crawl, signal) for signal in expected} == expected
+    assert "Keeper.closed" in heard(crawl, signals.spider_closed)
+    del middlewares
+    light = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
+    assert heard(light, signals.item_scraped) == set(), "each item would cost a task"
+    for _ in range(2):
+        light.keeper.recorder.listen()
+    assert heard(light, signals.item_scraped) == {"Recorder.scraped"}
