@@ -202,7 +202,7 @@ def test_items_are_recorded_once_with_their_addresses(crawl: Crawl) -> None:
     assert recorder.key(rows[0], 1) == f"{rows[0]}/1"
     assert recorder.key(None, 1) is None
     lines: list[bytes] = []
-    recorder.writer = SimpleNamespace(write=lines.append)  # type: ignore[assignment]
+    recorder.writer = SimpleNamespace(write=lines.append)
     item = {"n": "ü"}
     for row, error in zip(
         rows, (None, DropItem("no"), UnchangedItem("same"), ValueError("x")), strict=True
@@ -246,7 +246,7 @@ def test_an_output_that_is_full_ends_the_crawl(crawl: Crawl) -> None:
     def write(line: bytes) -> None:
         raise OSError("no space")
 
-    crawl.keeper.recorder.writer = SimpleNamespace(write=write)  # type: ignore[assignment]
+    crawl.keeper.recorder.writer = SimpleNamespace(write=write)
     run_async(lambda: crawl.keeper.recorder.scraped({}))
     assert crawl.keeper.is_broken and crawl.closed == ["ledger_full"]
     row, _ = sent(crawl)
@@ -276,7 +276,7 @@ def test_items_of_a_crawl_that_is_not_durable_pass_a_full_ledger(tmp_path: Path)
     crawl.keeper.fail(OSError("full"))
     assert not crawl.keeper.is_stopping and not crawl.closed
     lines: list[bytes] = []
-    crawl.keeper.recorder.writer = SimpleNamespace(write=lines.append)  # type: ignore[assignment]
+    crawl.keeper.recorder.writer = SimpleNamespace(write=lines.append)
     assert crawl.keeper.recorder.key(1, 0) is None
     token = in_hand.set(({}, PageInHand(PAGE)))
     crawl.keeper.recorder.scraped({})
@@ -297,7 +297,7 @@ def test_an_idle_crawl_asks_for_known_pages_then_again_then_ends(
     crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     keeper = crawl.keeper
-    keeper.revisits = Revisits()  # type: ignore[assignment]
+    keeper.revisits = Revisits()
     with pytest.raises(DontCloseSpider):
         keeper.idle()
     assert [request.url for request in crawl.queued] == ["https://e.org/known"]

@@ -102,16 +102,16 @@ def test_a_host_is_down_after_failures_in_a_row(crawl: Crawl, answers: AnswersMi
         request = sent(crawl, str(number))
         errors = (busy(503), DownloadTimeoutError("slow"))
         if number % 2:
-            found = answers.process_exception(request, errors[1])  # type: ignore[arg-type]
+            found = answers.process_exception(request, errors[1])
         else:
-            found = answers.process_response(request, errors[0])  # type: ignore[assignment, arg-type]
+            found = answers.process_response(request, errors[0])
     assert crawl.keeper.hosts.is_paused("e.org")
     assert isinstance(found, Request)
     crawl.keeper.hosts.ask("e.org")
     cached = Response(request.url, flags=["cached"])
     assert answers.process_response(request, cached) is cached
     assert crawl.keeper.hosts.is_paused("e.org"), "the answer is not the host's"
-    assert answers.process_response(request, Response(request.url)).status == 200  # type: ignore[union-attr]
+    assert answers.process_response(request, Response(request.url)).status == 200
     assert not crawl.keeper.hosts.is_paused("e.org")
 
 
@@ -292,7 +292,7 @@ def test_a_robots_txt_that_fails_forbids_everything_for_now(
             assert not middleware._unread
             with pytest.raises(RobotsUnreadError):
                 await ask("/yes")
-            assert len(middleware.crawler.engine.fetched) == 2, "asked again at the end"  # type: ignore[union-attr]
+            assert len(middleware.crawler.engine.fetched) == 2, "asked again at the end"
         else:
             assert await ask("/yes") is None
             if status == 200:
@@ -303,7 +303,7 @@ def test_a_robots_txt_that_fails_forbids_everything_for_now(
             found = await ask("/robots.txt", contentspider_sitemaps=True)
             assert found is not None and found.flags == ["cached"]
             lines = ["Sitemap: /map.xml", "Sitemap: https://e.org/2.xml"]
-            assert found.text.splitlines() == (lines if status == 200 else [])  # type: ignore[attr-defined]
+            assert found.text.splitlines() == (lines if status == 200 else [])
         assert await ask("/no", dont_obey_robotstxt=True) is None
 
     asyncio.run(all_requests())
@@ -319,7 +319,7 @@ def test_a_robots_txt_is_read_up_to_a_size(tmp_path: Path) -> None:
 
 def test_why_in_a_few_words() -> None:
     answered = OSError()
-    answered.response = SimpleNamespace(status=404)  # type: ignore[attr-defined]
+    answered.response = SimpleNamespace(status=404)
     assert why(answered) == ("status_404", "the server answered 404")
     assert why(RefusedError("scheme", "x\n y")) == ("scheme", "x y")
     assert why(IgnoreRequest("Forbidden by robots.txt"))[0] == "robots"
@@ -363,7 +363,7 @@ class Revisits:
 
 
 def test_a_known_page_is_asked_for_only_if_it_has_changed(crawl: Crawl) -> None:
-    crawl.keeper.revisits = revisits = Revisits()  # type: ignore[assignment]
+    crawl.keeper.revisits = revisits = Revisits()
     middleware = ConditionalMiddleware.from_crawler(crawl.crawler)
 
     def ask(path: str, **meta: Any) -> Request:

@@ -73,7 +73,7 @@ def test_a_crawl_that_ends_has_its_output_and_its_history(tmp_path: Path) -> Non
 
     live(crawl, work)
     with pytest.raises(ValueError, match="closed"):
-        crawl.keeper.recorder.writer.write(b"x")  # type: ignore[union-attr]
+        crawl.keeper.recorder.writer.write(b"x")
     assert [json.loads(line) for line in output.read_text().splitlines()] == [
         {"n": number} for number in range(3)
     ]
@@ -89,7 +89,7 @@ def test_a_crawl_that_ends_has_its_output_and_its_history(tmp_path: Path) -> Non
     kept.close()
     next_crawl = Crawl(tmp_path)
     assert not next_crawl.keeper.addresses._is_known("https://e.org/1"), "there is no history"
-    next_crawl.keeper.revisits = SimpleNamespace(is_known=lambda url: url == "x")  # type: ignore[assignment]
+    next_crawl.keeper.revisits = SimpleNamespace(is_known=lambda url: url == "x")
     assert next_crawl.keeper.addresses._is_known("x")
 
 
@@ -140,12 +140,12 @@ def test_scrapyds_jobs_of_one_spider_have_ledgers_of_their_own(
 ) -> None:
     other = Ledger(crawl_ledger("site", str(tmp_path)))
     crawl = Crawl(tmp_path)
-    crawl.spider._job = "7"  # type: ignore[attr-defined]
+    crawl.spider._job = "7"
     live(crawl)
     assert (tmp_path / "site-7.sqlite").exists()
     assert "this job has" in caplog.text
     named = Crawl(tmp_path, settings={"CONTENTSPIDER_CRAWL": "site"})
-    named.spider._job = "8"  # type: ignore[attr-defined]
+    named.spider._job = "8"
     live(named)
     assert named.keeper.is_broken
     assert "is in use by another process" in named.stat("ledger/failed")
@@ -270,12 +270,12 @@ def test_indexes_come_after_a_history_that_was_written(tmp_path: Path) -> None:
         async def send(sent: list[int] = sent) -> None:
             sent.append(1)
 
-        crawl.keeper.indexing.run = run  # type: ignore[method-assign]
-        crawl.keeper.sharing.send = send  # type: ignore[method-assign]
+        crawl.keeper.indexing.run = run
+        crawl.keeper.sharing.send = send
 
         def work(crawl: Crawl = crawl) -> None:
             assert crawl.keeper.revisits is not None
-            crawl.keeper.revisits.end = lambda ending: {"new": 2}  # type: ignore[method-assign]
+            crawl.keeper.revisits.end = lambda ending: {"new": 2}
 
         live(crawl, work, reason=reason)
         assert (len(runs), len(sent)) == (count, 1)

@@ -205,7 +205,7 @@ def test_a_redirect_is_what_becomes_of_the_address_before(
     retry = request.replace(dont_filter=True)
     assert scheduler.enqueue_request(retry)
     assert keeper.flying == {}, "a retry takes the place of the request before"
-    assert [scheduler.next_request().url for _ in range(2)] == ["http://x/1", "http://x/2"]  # type: ignore[union-attr]
+    assert [scheduler.next_request().url for _ in range(2)] == ["http://x/1", "http://x/2"]
 
 
 def test_requests_in_memory_are_warned_of_once(

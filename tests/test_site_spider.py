@@ -253,7 +253,7 @@ def test_sitemaps_lead_to_pages_and_to_sitemaps(
     assert caplog.text.count("more than 3 sitemaps") == 1
     urlset = "<urlset><url><loc>/1</loc><lastmod>2024</lastmod></url><url><loc>/2</loc></url><url><loc>https://o.org/</loc></url></urlset>"
     notes: list[tuple[str, str]] = []
-    crawl.keeper.revisits = SimpleNamespace(  # type: ignore[assignment]
+    crawl.keeper.revisits = SimpleNamespace(
         lastmods=SimpleNamespace(note=lambda *note: notes.append(note)),
         may_wait=lambda url: url.endswith("/2"),
     )
@@ -267,9 +267,9 @@ def test_sitemaps_lead_to_pages_and_to_sitemaps(
 def test_an_error_page_is_learned_from_an_address_that_cannot_be(crawl: Crawl) -> None:
     spider, learned = crawl.spider, []
     assert not list(spider.probe_requests(["https://e.org/a"])), "there is no history"
-    crawl.keeper.revisits = SimpleNamespace(is_first=True, learn_error_page=learned.append)  # type: ignore[assignment]
+    crawl.keeper.revisits = SimpleNamespace(is_first=True, learn_error_page=learned.append)
     assert not list(spider.probe_requests(["https://e.org/a"]))
-    crawl.keeper.revisits.is_first = False  # type: ignore[union-attr]
+    crawl.keeper.revisits.is_first = False
     (probe,) = spider.probe_requests(["https://e.org/a", "https://e.org/b/c"])
     assert len(probe.url) == len("https://e.org/") + 32
     assert (probe.priority, probe.meta["handle_httpstatus_list"]) == (20, [404, 410])
@@ -319,13 +319,13 @@ class Source:
 
 @pytest.fixture
 def own(crawl: Crawl) -> OwnTexts:
-    crawl.spider.own._sources = [Source(broken=True), Source()]  # type: ignore[list-item]
+    crawl.spider.own._sources = [Source(broken=True), Source()]
     return crawl.spider.own
 
 
 def asked(own: OwnTexts, url: str = "https://e.org/", **fields: Any) -> list[str]:
     head = SimpleNamespace(base=url, links=[], generator="")
-    found = list(own.addresses(url, head, True, **fields))  # type: ignore[arg-type]
+    found = list(own.addresses(url, head, True, **fields))
     return [one.removeprefix("https://e.org") for one in found]
 
 
@@ -354,10 +354,10 @@ def test_a_site_is_not_searched_for_ever(crawl: Crawl, own: OwnTexts) -> None:
     assert len(asked(own)) == MAX_ADDRESSES
     own._sources = []
     assert asked(own) == []
-    own._sources = [Source(broken=True)]  # type: ignore[list-item]
+    own._sources = [Source(broken=True)]
     for _ in range(PAGES_READ - 1):
         asked(own)
-    own._sources = [Source()]  # type: ignore[list-item]
+    own._sources = [Source()]
     own._forbidden, own._budget = set(), 2000
     assert asked(own) == []
 
@@ -379,7 +379,7 @@ def test_own_texts_are_kept_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> No
     known = SimpleNamespace(
         texts=[OwnText("https://e.org/3", "Known.", "numbers")], etag='"y"', last_modified=""
     )
-    crawl.keeper.revisits = SimpleNamespace(  # type: ignore[assignment]
+    crawl.keeper.revisits = SimpleNamespace(
         own_answers=SimpleNamespace(at=lambda url: known if url == request.url else None),
         may_wait=lambda url: False,
     )
@@ -404,7 +404,7 @@ def test_own_texts_that_could_not_be_read_are_no_unread_page(crawl: Crawl, own: 
         request = Request("https://e.org/own/0", callback)
         row = crawl.send(request)
         crawl.keeper.addresses.received(Response(request.url), request)
-        crawl.spider.own_texts_failed(SimpleNamespace(request=request, value=error))  # type: ignore[arg-type]
+        crawl.spider.own_texts_failed(SimpleNamespace(request=request, value=error))
         crawl.finish()
         assert crawl.state(row)[0] == state
     assert crawl.keeper.ledger.runs.fact("own_texts e.org") == [
