@@ -73,7 +73,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(2):
             assert list(made.follow(links, Page.from_html("<p>x</p>", f"https://e.org/{name}/1")))
     assert len(made._barren) <= 10
-    assert len(made._numbered) <= 10
+    assert len(made._meaningful_ids) <= 10
     seen = SeenTexts()
     assert [seen.add(text) for text in ("a", "b", "a")] == [True, True, False]
     assert sum(seen.add(str(number)) for number in range(51)) == 51

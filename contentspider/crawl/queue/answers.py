@@ -45,14 +45,14 @@ class AnswersMiddleware(Component):
             return response
         host, hosts, status = host_of(request.url), self.keeper.hosts, response.status
         if status not in (TOO_MANY_REQUESTS, *NO_SERVER):
-            (hosts.let_go if "cached" in response.flags else hosts.answered)(host)
+            (hosts.release if "cached" in response.flags else hosts.answered)(host)
             return response
         seconds = retry_after(response) if status in (TOO_MANY_REQUESTS, UNAVAILABLE) else None
         if status == TOO_MANY_REQUESTS:
             hosts.wait(host, seconds)
         elif seconds is None:
             self._failed(host)
-        elif hosts.is_part(host):
+        elif hosts.is_partly_down(host):
             # The address gets its pause, not the host; others of that part may be asked once each,
             # since no address tells where it ends.
             self._failed(host)
@@ -83,7 +83,7 @@ class AnswersMiddleware(Component):
         if may_pass and self.keeper.is_durable:
             self._failed(host)
             return self._waiting(request)
-        self.keeper.hosts.let_go(host)
+        self.keeper.hosts.release(host)
         return None
 
     def _failed(self, host: str) -> None:

@@ -46,13 +46,13 @@ class Trouble:
     since: float | None = None
     until: float = -math.inf
     # One request is on its way, to see whether there is an answer; it is for a witness.
-    is_asked: bool = False
+    has_request: bool = False
     is_witness: bool = False
     # The next request is to be for a witness; how many have been.
-    is_doubted: bool = False
+    needs_witness: bool = False
     witnesses: int = 0
     # It asked for the pause: another answer does not end it.
-    is_wanted: bool = False
+    has_asked_for_pause: bool = False
 
 
 class Hosts:
@@ -73,7 +73,7 @@ class Hosts:
         self._troubles: dict[str, Trouble] = {}
         # What `closed` has found, valid until a time, or until a trouble changes.
         self._closed: set[str] = set()
-        self._doubted: list[str] = []
+        self._due_witnesses: list[str] = []
         self._valid_until = math.inf
         # How many failures in a row are waited for, of hosts that lived while a part failed.
         self._patience: dict[str, int] = {}
@@ -85,25 +85,29 @@ class Hosts:
             troubles = self._troubles.items()
             until = {host: one.until for host, one in troubles if one.until > now}
             self._closed, self._valid_until = set(until), min(until.values(), default=math.inf)
-            self._doubted = [host for host, one in troubles if one.is_doubted and host not in until]
+            self._due_witnesses = [
+                host for host, one in troubles if one.needs_witness and host not in until
+            ]
         return self._closed
 
-    def doubted(self) -> tuple[str, int] | None:
+    def due_witness(self) -> tuple[str, int] | None:
         """Return, once, a host that is to be asked for a witness now, and how many it was asked for
         before; None if there is none.
         """
         self.closed()
-        if not self._doubted:
+        if not self._due_witnesses:
             return None
-        host = self._doubted.pop()
+        host = self._due_witnesses.pop()
         trouble = self._troubles[host]
-        trouble.is_doubted = False
+        trouble.needs_witness = False
         return host, trouble.witnesses
 
-    def is_part(self, host: str) -> bool:
+    def is_partly_down(self, host: str) -> bool:
         """Tell whether what failed last is a part of a host, which lived while others failed."""
         trouble = self._troubles.get(host)
-        return host in self._patience and not (trouble and trouble.is_asked and trouble.is_witness)
+        return host in self._patience and not (
+            trouble and trouble.has_request and trouble.is_witness
+        )
 
     def is_paused(self, host: str) -> bool:
         """Tell whether a host is down, or has asked for a pause."""
@@ -128,7 +132,7 @@ class Hosts:
         """Note that a request is sent to a host, for the next of its addresses or for a witness."""
         if host in self._troubles:
             trouble = self._trouble(host)
-            trouble.is_asked, trouble.is_witness = True, is_witness
+            trouble.has_request, trouble.is_witness = True, is_witness
             trouble.witnesses += is_witness
             trouble.until = self._clock() + ASKED_SECS
 
@@ -137,7 +141,7 @@ class Hosts:
         if host not in self._troubles:
             return
         trouble, now = self._trouble(host), self._clock()
-        if trouble.is_wanted and trouble.until > now and not trouble.is_asked:
+        if trouble.has_asked_for_pause and trouble.until > now and not trouble.has_request:
             trouble.failures, trouble.pause, trouble.since = 0, FIRST_PAUSE_SECS, now
             return
         if trouble.since is not None:
@@ -156,11 +160,11 @@ class Hosts:
         elif trouble.witnesses:
             self._patience.pop(host, None)
 
-    def let_go(self, host: str) -> None:
+    def release(self, host: str) -> None:
         """Note that a request that was to be sent to a host was not."""
-        if host in self._troubles and self._troubles[host].is_asked:
+        if host in self._troubles and self._troubles[host].has_request:
             trouble = self._trouble(host)
-            trouble.is_asked, trouble.until = False, -math.inf
+            trouble.has_request, trouble.until = False, -math.inf
 
     def failed(self, host: str, waiting: Callable[[int], int]) -> None:
         """Note that a host gave no answer; *waiting* counts its queued addresses up to a number."""
@@ -182,8 +186,8 @@ class Hosts:
                 trouble.failures,
                 self._limit_secs,
             )
-        trouble.is_wanted = False
-        self._pause(trouble, 0, is_doubted=True)
+        trouble.has_asked_for_pause = False
+        self._pause(trouble, 0, needs_witness=True)
 
     def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
         """Note that a host asks for a pause, of as many *seconds* if it says so.
@@ -195,8 +199,8 @@ class Hosts:
         trouble = self._trouble(host)
         wanted = min(seconds or 0, MAX_RETRY_AFTER_SECS)
         is_too_long = wanted > self._limit_secs
-        is_doubted = has_witness and (is_too_long or trouble.since is not None)
-        if is_doubted and is_too_long and not (trouble.is_asked and trouble.is_witness):
+        needs_witness = has_witness and (is_too_long or trouble.since is not None)
+        if needs_witness and is_too_long and not (trouble.has_request and trouble.is_witness):
             wanted = 0
         elif is_too_long:
             logger.warning(
@@ -208,9 +212,9 @@ class Hosts:
             )
         elif trouble.since is None:
             logger.info("%s asks for a pause", host)
-        trouble.is_wanted = True
+        trouble.has_asked_for_pause = True
         if self._is_news(trouble):
-            self._pause(trouble, wanted, is_doubted)
+            self._pause(trouble, wanted, needs_witness)
         else:
             trouble.until = max(trouble.until, self._clock() + wanted)
 
@@ -223,12 +227,12 @@ class Hosts:
 
     def _is_news(self, trouble: Trouble) -> bool:
         """Tell whether a failure is news, not that of a request sent before the pause."""
-        was_asked, trouble.is_asked = trouble.is_asked, False
+        was_asked, trouble.has_request = trouble.has_request, False
         return was_asked or trouble.until <= self._clock()
 
-    def _pause(self, trouble: Trouble, at_least: float, is_doubted: bool) -> None:
+    def _pause(self, trouble: Trouble, at_least: float, needs_witness: bool) -> None:
         now = self._clock()
-        trouble.is_doubted = is_doubted
+        trouble.needs_witness = needs_witness
         trouble.since = now if trouble.since is None else trouble.since
         trouble.until = now + max(trouble.pause, at_least)
         trouble.pause = min(2 * trouble.pause, MAX_PAUSE_SECS)

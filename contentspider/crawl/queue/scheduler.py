@@ -184,8 +184,8 @@ class LedgerScheduler(Component, BaseScheduler):
         """Return the request of an address that tells, by any answer, that its host is not down:
         another one each time, since what fails may be a part that has answered before.
         """
-        while (doubted := self.keeper.hosts.doubted()) is not None:
-            host, number = doubted
+        while (due := self.keeper.hosts.due_witness()) is not None:
+            host, number = due
             if addresses := self.keeper.addresses.witnesses(host, WITNESSES):
                 self.keeper.hosts.ask(host, is_witness=True)
                 return Request(

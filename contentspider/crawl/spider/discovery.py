@@ -54,7 +54,7 @@ MIN_NAMING = 3
 MAX_NAMED = 10_000
 
 
-class FindingSpider(Spider):
+class DiscoverySpider(Spider):
     """Reads robots.txt, sitemaps, feeds and own texts for pages in its *scope*."""
 
     scope: Scope

@@ -38,7 +38,7 @@ FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 MAX_HEAD_LINKS = 50
 MAX_TYPE_CHARS = 100
 # Links to what a browser needs, of which a page may have hundreds.
-OF_BROWSERS = {
+BROWSER_RELS = {
     *("stylesheet", "preload", "modulepreload", "prefetch", "preconnect", "dns-prefetch", "icon")
 }
 BLANKS = str.maketrans("", "", "\t\r\n")
@@ -81,7 +81,7 @@ def read_head(root: _Element, url: str) -> Head:
                 feeds.append(href)
             rel = " ".join((element.get("rel") or "").lower().split())
             is_short = 0 < len(href) <= MAX_URL_CHARS
-            if is_short and len(linked) < MAX_HEAD_LINKS and rel not in OF_BROWSERS:
+            if is_short and len(linked) < MAX_HEAD_LINKS and rel not in BROWSER_RELS:
                 if (element.get("media") or "").strip().lower() == "print":
                     rel += " print"
                 linked.append((rel[:MAX_TYPE_CHARS], kind[:MAX_TYPE_CHARS], href))

@@ -27,7 +27,7 @@ from contentspider.crawl.revisits.visit_log import (
     note_answer,
     standing_in,
 )
-from contentspider.crawl.spider.discovery import FindingSpider, is_feed
+from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
 from contentspider.crawl.spider.duplicates import Duplicates
 from contentspider.crawl.spider.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
 from contentspider.crawl.spider.headers import Credentials, set_user_agent
@@ -59,7 +59,7 @@ KNOWN_PRIORITY = -1
 MAX_RECENT = 50_000
 
 
-class SiteSpider(FindingSpider):
+class SiteSpider(DiscoverySpider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
     Arguments: *url*, one or several addresses, separated by commas or spaces (one with a user's
@@ -100,7 +100,7 @@ class SiteSpider(FindingSpider):
         self.max_pages = int(max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
-        self.asked = (scope, several(include), several(exclude))
+        self.scope_arguments = (scope, several(include), several(exclude))
         self.reads_documents = can_read()
         self.pages = 0
         self.is_limited = False
@@ -134,11 +134,11 @@ class SiteSpider(FindingSpider):
         settings = crawler.settings
         spider.keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
         spider.obeys_pages = settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
-        spider.scope = Scope(spider.start_urls, spider.keys, *spider.asked)
+        spider.scope = Scope(spider.start_urls, spider.keys, *spider.scope_arguments)
         spider.traps = Traps(crawler)
         if not settings.get("CONTENTSPIDER_CRAWL") and not settings.frozen:
             # By the spider's name a crawl would go on with that of another site.
-            name = crawl_name(spider.start_urls, *spider.asked)
+            name = crawl_name(spider.start_urls, *spider.scope_arguments)
             settings.set("CONTENTSPIDER_CRAWL", name, "spider")
         crawler.signals.connect(spider.opened, signal=signals.spider_opened)
         crawler.signals.connect(spider.request_dropped, signal=signals.request_dropped)

@@ -65,7 +65,7 @@ class Traps:
         # By shape, the pages in a row that said nothing new, and how many links they had.
         self._barren: dict[str, tuple[int, int]] = {}
         # Addresses whose "session id" says which page is meant.
-        self._numbered: set[str] = set()
+        self._meaningful_ids: set[str] = set()
 
     def follow(self, links: list[str], page: Page) -> list[str]:
         """Return those of a page's links that are to be followed."""
@@ -101,9 +101,13 @@ class Traps:
                 continue
             # A session has one id. Where one page's links differ by the id alone, it is that of a
             # talk or a story.
-            if len(found) > 2 and len(self._numbered) < MAX_SHAPES and not SURE.search(found[-1]):
-                self._numbered.add(plain)
-            if plain in self._numbered:
+            if (
+                len(found) > 2
+                and len(self._meaningful_ids) < MAX_SHAPES
+                and not SURE.search(found[-1])
+            ):
+                self._meaningful_ids.add(plain)
+            if plain in self._meaningful_ids:
                 yield from found
             else:
                 self.report("session", found[-1], count=len(found) - (plain in found))
