@@ -263,7 +263,10 @@ def test_a_full_ledger_ends_the_crawl_once_and_what_follows_goes_on(crawl: Crawl
                 raise LedgerFullError(f"full {number}")
         return True
 
+    rollbacks: list[int] = []
+    crawl.keeper.ledger.rollback = lambda: rollbacks.append(1)
     assert run_async(fill)
+    assert rollbacks == [1], "nothing of what came after the last commit is kept"
     assert crawl.closed == ["ledger_full"]
     assert crawl.stat("ledger/failed") == "full 0"
     assert crawl.keeper.is_stopping

@@ -87,6 +87,17 @@ def test_a_site_is_not_searched_for_ever(crawl: Crawl, own: OwnTexts) -> None:
     assert asked(own) == []
 
 
+def test_an_answer_with_own_texts_is_small_and_asked_for_once(crawl: Crawl, own: OwnTexts) -> None:
+    head = SimpleNamespace(base="https://e.org/", links=[], generator="", feeds=["/own/0"])
+    first, *_ = crawl.spider.own_requests("https://e.org/", head, True)
+    assert first.priority == 5
+    assert first.meta == {
+        "download_maxsize": 5_000_000,
+        "handle_httpstatus_list": [304],
+        "dont_retry": True,
+    }
+
+
 def test_own_texts_are_kept_and_lead_to_pages(crawl: Crawl, own: OwnTexts) -> None:
     spider = crawl.spider
     request = Request("https://e.org/own/0", spider.parse_own_texts)

@@ -293,6 +293,7 @@ def test_feeds_and_own_texts_of_a_start_are_asked_for(crawl: Crawl, tmp_path: Pa
     assert found[0] == "/feed" and found[-1] == "/2"
     assert any(url.startswith("/api/") for url in found)
     assert parse(crawl, "/3", page(3, "", HEAD))[2] == [], "each once"
+    assert crawl.spider.feed_request("https://e.org/feed").priority == 5
     other = Crawl(tmp_path, sitemaps=False)
     _, _, found = parse(other, "/", page(1, "", HEAD), {START_META_KEY: True})
     assert any(url.startswith("/api/") for url in found)

@@ -100,7 +100,7 @@ class DiscoverySpider(Spider):
     def _ask(
         self, address: str, callback: Callable[..., Any], meta: dict[str, Any], **fields: Any
     ) -> Request:
-        return Request(address, callback, meta=meta, **{"errback": self.ignore, **fields})
+        return Request(address, callback, errback=self.ignore, meta=meta, **fields)
 
     def parse_probe(self, response: Response) -> None:
         """Learn how an error page of the site looks, whatever status it has here."""
