@@ -274,6 +274,12 @@ def test_a_full_ledger_ends_the_crawl_once_and_what_follows_goes_on(crawl: Crawl
         raise KeyError
 
 
+def test_a_ledger_may_be_full_when_the_spider_has_gone(crawl: Crawl) -> None:
+    crawl.crawler.engine.spider = None
+    crawl.keeper.fail(OSError("full"))
+    assert crawl.keeper.is_stopping
+
+
 def test_items_of_a_crawl_that_is_not_durable_pass_a_full_ledger(tmp_path: Path) -> None:
     crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
     crawl.keeper.fail(OSError("full"))

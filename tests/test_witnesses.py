@@ -53,6 +53,18 @@ def test_a_host_that_lives_gets_twice_the_patience_each_time(hosts: Hosts, clock
         assert not hosts.is_paused("host") and hosts.is_partly_down("host")
 
 
+def test_a_host_of_which_a_part_was_down_may_be_down_later(hosts: Hosts, clock: Clock) -> None:
+    fail(hosts, "host")
+    ask_witness(hosts, clock, 1)
+    hosts.answered("host")
+    fail(hosts, "host", 16)
+    ask_witness(hosts, clock, 1)
+    hosts.failed("host", many)
+    ask_witness(hosts, clock, 2)
+    hosts.answered("host")
+    assert not hosts.is_partly_down("host")
+
+
 def test_a_witness_that_was_not_sent_stands_for_nothing(hosts: Hosts, clock: Clock) -> None:
     fail(hosts, "host")
     ask_witness(hosts, clock, 1)
