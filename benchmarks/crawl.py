@@ -44,7 +44,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.http import HtmlResponse
 
 from contentspider import ContentItem
-from contentspider.crawl.spider.links import page_links, remembering
+from contentspider.crawl.spider.links import page_links, read_head, remembering
 from contentspider.crawl.spider.spider import SiteSpider
 from contentspider.evaluation.corpora import Corpus, find_corpora
 from contentspider.ground.jsonlines import json_lines
@@ -93,7 +93,7 @@ class BenchmarkSpider(scrapy.Spider):
         return {"url": response.url}
 
     def links(self, response: HtmlResponse) -> Iterable[str]:
-        return page_links(response.selector.root, response.url, resolve=self.resolve)
+        return page_links(read_head(response.selector.root, response.url), resolve=self.resolve)
 
 
 class ContentSpider(BenchmarkSpider):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.spider import feeds
-from contentspider.crawl.spider.feeds import MAX_FEEDS, MIN_NAMING, Feeds
+from contentspider.crawl.spider import discovery
+from contentspider.crawl.spider.discovery import MAX_FEEDS, MIN_NAMING, Feeds
 from tests.conftest import run
 from tests.sites import article
 from tests.test_robots import paths
@@ -26,11 +26,11 @@ def test_a_feed_that_several_pages_name_is_read_once(monkeypatch: pytest.MonkeyP
     many = [f"http://e/{number}" for number in range(100)]
     assert list(chosen.choose(many, True)) == many[: MAX_FEEDS - 2], "so many a host"
     assert list(chosen.choose(["http://other/"], True)) == ["http://other/"]
-    monkeypatch.setattr(feeds, "MAX_NAMED", 10)
+    monkeypatch.setattr(discovery, "MAX_NAMED", 10)
     chosen = Feeds()
     for _ in range(MIN_NAMING):
         assert list(chosen.choose(many, False)) == [], "they are forgotten meanwhile"
-    assert len(chosen._naming) == 10
+    assert len(chosen._named) == 10
 
 
 def test_a_crawl_reads_the_feeds_of_sections_and_no_comments(tmp_path: Path, site: Site) -> None:

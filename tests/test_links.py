@@ -9,13 +9,13 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from parsel import Selector
 
-from contentspider.crawl.spider import duplicates, links, sitemaps, traps
-from contentspider.crawl.spider.links import page_links, remembering
+from contentspider.crawl.spider import discovery, duplicates, links, traps
+from contentspider.crawl.spider.links import page_links, read_head, remembering, resolve_link
 from contentspider.ground import addresses
 
 PATTERNS = [
     (module, name)
-    for module in (duplicates, links, sitemaps, traps)
+    for module in (discovery, duplicates, links, traps)
     for name, value in vars(module).items()
     if isinstance(value, re.Pattern)
 ]
@@ -54,7 +54,7 @@ def test_links_come_from_the_tree() -> None:
     <a href="//f.org/z">3</a><a href="#top">4</a><a href="mailto:a@b">5</a><a href="pic.JPG">6</a>
     <a href="http://[broken">7</a><a href="x?a=1">8</a><area href="/map"><a>9</a>"""
     root = Selector(text=html).root
-    assert page_links(root, "https://e.org/a/") == [
+    assert page_links(read_head(root, "https://e.org/a/")) == [
         "https://e.org/b/x?a=1",
         "https://e.org/y",
         "https://f.org/z",
@@ -101,7 +101,10 @@ def test_links_mean_what_they_mean_on_their_page(base: str) -> None:
         clean = (root.find(".//a").get("href") or "").strip().replace("\t", "").replace("\n", "")
         parts = urlsplit(address := urljoin(base, clean).partition("#")[0])
         expected = [address] if clean and parts.scheme in ("http", "https") and parts.netloc else []
-        found = [page_links(root, base, resolve=resolve) for resolve in (None, known, known)]
+        found = [
+            page_links(read_head(root, base), resolve=resolve)
+            for resolve in (resolve_link, known, known)
+        ]
         assert found == [expected] * 3, href
 
 
@@ -109,11 +112,11 @@ def test_links_too_long_to_be_addresses_are_none() -> None:
     root = Selector(
         text=f'<a href="data:,{"x" * 10_000}">1</a><a href="/{"y" * 10_000}">2</a>'
     ).root
-    assert page_links(root, "https://e.org/a/") == []
+    assert page_links(read_head(root, "https://e.org/a/")) == []
     base = "https://e.org/" + "q" * 10_000
-    assert page_links(Selector(text="<a href=?z>1</a>").root, base) == [base + "?z"]
+    assert page_links(read_head(Selector(text="<a href=?z>1</a>").root, base)) == [base + "?z"]
 
 
 def test_a_broken_base_is_none() -> None:
     root = Selector(text="<base href='http://[x'><a href=y>1</a>").root
-    assert page_links(root, "https://e.org/a/") == ["https://e.org/a/y"]
+    assert page_links(read_head(root, "https://e.org/a/")) == ["https://e.org/a/y"]

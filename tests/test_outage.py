@@ -96,7 +96,7 @@ def test_what_was_sent_before_the_pause_does_not_lengthen_it(hosts: Hosts, clock
 def test_a_host_that_failed_last_gets_one_request_at_a_time(hosts: Hosts) -> None:
     hosts.failed("host", many)
     assert hosts.closed() == set()
-    for end in (lambda: hosts.failed("host", many), lambda: hosts.let_go("host")):
+    for end in (lambda: hosts.failed("host", many), lambda: hosts.release("host")):
         hosts.ask("host")
         assert hosts.closed() == {"host"}
         end()

@@ -10,8 +10,8 @@ from scrapy.exceptions import DontCloseSpider, DropItem
 from scrapy.spiders import Spider
 from scrapy.utils.test import get_crawler
 
+from contentspider.crawl.queue.addresses import in_hand
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.queue.recorder import in_hand
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.items import PageInHand
 

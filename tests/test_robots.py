@@ -11,9 +11,9 @@ from parsel import Selector
 from scrapy.http import HtmlResponse, Response, XmlResponse
 
 from contentspider import links
+from contentspider.crawl.spider.discovery import is_feed
 from contentspider.crawl.spider.links import page_links, read_head
 from contentspider.crawl.spider.robots import header_directives, meta_directives
-from contentspider.crawl.spider.sitemaps import is_feed
 from contentspider.site.own.readers.feeds import read_entries
 from tests.conftest import Site, read_jsonl, run
 from tests.hostile import Exchange, HostileSite, serve_hostile
@@ -240,8 +240,8 @@ def test_a_page_says_what_to_do_with_its_links() -> None:
     head = read_head(root, "https://e.org/a/")
     assert head[:3] == ("https://e.org/b/", ["noindex"], ["https://e.org/b/feed"])
     everything = [f"https://e.org/b/{name}" for name in "xyz"]
-    assert page_links(root, "https://e.org/a/") == everything
-    assert page_links(root, "https://e.org/a/", nofollow=True) == everything[1:]
+    assert page_links(read_head(root, "https://e.org/a/")) == everything
+    assert page_links(read_head(root, "https://e.org/a/"), nofollow=True) == everything[1:]
 
 
 def test_links_of_a_response_are_addresses_that_can_be_followed() -> None:

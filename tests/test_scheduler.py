@@ -10,6 +10,7 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
+from contentspider.crawl.engine import wake
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.outage import FAILURES, Hosts
 from contentspider.crawl.queue.scheduler import LedgerScheduler
@@ -82,7 +83,7 @@ def test_requests_in_memory_have_their_priority_among_those_of_the_ledger(
         odd = Request(f"http://x/{name}", callback=lambda _: None, priority=priority)
         assert scheduler.enqueue_request(odd)
     assert len(scheduler) == 5
-    assert taken(scheduler) == ["high", "odd", "same", "odd-low", "low"]
+    assert taken(scheduler) == ["high", "same", "odd", "odd-low", "low"]
     assert not scheduler.has_pending_requests()
 
 
@@ -142,12 +143,14 @@ def test_what_may_kill_is_sent_alone(scheduler: LedgerScheduler, keeper: FakeKee
     for number in range(3):
         scheduler.enqueue_request(Request(f"http://x/{number}"))
     keeper.ledger._database.do("UPDATE addresses SET deaths = 2 WHERE number = 2")
+    keeper.ledger._database.do("UPDATE addresses SET deaths = 1 WHERE number = 1")
     assert taken(scheduler) == ["0"]
     keeper.flying.clear()
     assert taken(scheduler) == ["1"], "and nothing beside it"
     assert keeper.commits == 1, "before it is sent"
     keeper.flying.clear()
     assert taken(scheduler) == ["2"]
+    assert keeper.commits == 2, "it did not kill"
 
 
 def test_a_password_is_in_a_header_and_in_no_ledger(
@@ -160,3 +163,140 @@ def test_a_password_is_in_a_header_and_in_no_ledger(
     assert request.headers[b"Authorization"] == b"Basic bWU6cEBzcw=="
     rows = keeper.ledger._database.do("SELECT url, request FROM addresses").fetchall()
     assert rows == [("http://x/page", None)]
+
+
+def test_without_the_addon_there_is_no_scheduler() -> None:
+    crawler: Any = get_crawler(MySpider)
+    crawler.get_extension = lambda kind: None
+    with pytest.raises(RuntimeError, match="needs contentspider's add-on"):
+        LedgerScheduler.from_crawler(crawler).open(MySpider())
+
+
+def test_an_address_is_queued_once_unless_it_is_to_be_sent_all_the_same(
+    scheduler: LedgerScheduler, keeper: FakeKeeper
+) -> None:
+    request = Request("http://x/1")
+    assert scheduler.enqueue_request(request)
+    assert not scheduler.enqueue_request(request)
+    assert scheduler.enqueue_request(request.replace(dont_filter=True))
+    start = request.replace(dont_filter=True, meta={"is_start_request": True})
+    assert scheduler.enqueue_request(start)
+    assert len(scheduler) == 3
+    keeper.is_resumed = True
+    assert not scheduler.enqueue_request(start), "a crawl that goes on does not start anew"
+    assert scheduler.enqueue_request(start.replace(meta={"contentspider_row": 1, **start.meta}))
+    stats = scheduler.crawler.stats
+    assert stats is not None
+    assert stats.get_value("scheduler/enqueued") == 4
+    assert stats.get_value("dupefilter/filtered") == 2
+
+
+def test_a_redirect_is_what_becomes_of_the_address_before(
+    scheduler: LedgerScheduler, keeper: FakeKeeper
+) -> None:
+    notes: list[Any] = []
+    keeper.addresses.note = lambda *given, **named: notes.append((*given, named["target"]))
+    scheduler.enqueue_request(Request("http://x/1"))
+    request = scheduler.next_request()
+    assert request is not None and keeper.flying == {1: request}
+    meta = {**request.meta, "redirect_reasons": [301]}
+    scheduler.enqueue_request(request.replace(url="http://x/2", meta=meta))
+    assert notes == [(1, "redirected", "HTTP 301", "http://x/2")]
+    retry = request.replace(dont_filter=True)
+    assert scheduler.enqueue_request(retry)
+    assert keeper.flying == {}, "a retry takes the place of the request before"
+    assert [scheduler.next_request().url for _ in range(2)] == ["http://x/1", "http://x/2"]
+
+
+def test_requests_in_memory_are_warned_of_once(
+    scheduler: LedgerScheduler, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(2):
+        scheduler.enqueue_request(Request(f"http://x/{number}", callback=lambda _: None))
+    assert caplog.text.count("such requests are lost if the crawl is killed") == 1
+    assert taken(scheduler) == ["0", "1"]
+    assert scheduler._in_memory == {}
+
+
+def test_a_request_that_cannot_be_read_stops_no_other(
+    scheduler: LedgerScheduler, keeper: FakeKeeper, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(3):
+        scheduler.enqueue_request(Request(f"http://x/{number}"))
+    text = '{"callback": "gone"}'
+    keeper.ledger._database.do("UPDATE addresses SET request = ? WHERE number < 3", (text,))
+    assert taken(scheduler) == ["2"]
+    assert caplog.text.count("cannot be requested: the spider has no method 'gone'") == 2
+    assert keeper.ledger.frontier.states() == {"failed": 2, "taken": 1}
+
+
+def test_after_a_death_the_first_requests_are_committed_one_by_one(
+    keeper: FakeKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contentspider.crawl.queue.scheduler.CAREFUL_REQUESTS", 2)
+    keeper.ledger.runs.begin()
+    crawler: Any = get_crawler(MySpider)
+    crawler.get_extension = lambda kind: keeper if kind is Keeper else None
+    scheduler = LedgerScheduler(crawler)
+    scheduler.open(MySpider())
+    for number in range(4):
+        scheduler.enqueue_request(Request(f"http://x/{number}"))
+    assert len(taken(scheduler)) == 4
+    assert keeper.commits == 2
+
+
+def test_of_a_broken_ledger_nothing_is_sent(scheduler: LedgerScheduler, keeper: FakeKeeper) -> None:
+    scheduler.enqueue_request(Request("http://x/1"))
+    keeper.is_broken = True
+    assert scheduler.next_request() is None
+    assert not scheduler.has_pending_requests()
+
+
+def test_witnesses_are_asked_in_turn(scheduler: LedgerScheduler, keeper: FakeKeeper) -> None:
+    for number in range(2):
+        scheduler.enqueue_request(Request(f"http://x/{number}"))
+        scheduler.next_request()
+        keeper.ledger.frontier.finish(number + 1, "released")
+    scheduler.enqueue_request(Request("http://x/waits"))
+    for _ in range(FAILURES):
+        keeper.hosts.failed("x", lambda _: FAILURES)
+    asked = []
+    for pause in (1, 2, 4):
+        assert scheduler.next_request() is None
+        keeper.now += pause
+        witness = scheduler.next_request()
+        assert witness is not None and witness.dont_filter
+        assert all(witness.meta.values()) and len(witness.meta) == 4
+        asked.append(witness.url)
+        assert witness.callback is not None
+        assert witness.callback(None) is None
+        assert scheduler.next_request() is None, "one at a time"
+        keeper.hosts.failed("x", lambda _: FAILURES)
+    assert asked == ["http://x/0", "http://x/1", "http://x/0"]
+    keeper.addresses.witnesses = lambda *_: []
+    keeper.now += 8
+    assert taken(scheduler) == ["waits"]
+
+
+def test_the_engine_is_woken_when_a_host_may_be_asked(
+    keeper: FakeKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    crawler: Any = get_crawler(MySpider)
+    crawler.get_extension = lambda kind: keeper if kind is Keeper else None
+    calls: list[Any] = []
+    alarms = [SimpleNamespace(cancel=lambda: calls.append("cancelled"))] * 2
+    loop = SimpleNamespace(call_later=lambda *given: calls.append(given) or alarms.pop())
+    monkeypatch.setattr("asyncio.get_running_loop", lambda: loop)
+    scheduler = LedgerScheduler(crawler)
+    scheduler.open(MySpider())
+    keeper.hosts.wait("x", 30)
+    assert scheduler.next_request() is None
+    assert calls == [], "nobody waits"
+    scheduler.enqueue_request(Request("http://x/1"))
+    for _ in range(2):
+        assert scheduler.next_request() is None
+    alarm = (30, wake, crawler)
+    assert calls == [alarm, "cancelled", alarm]
+    scheduler.close("finished")
+    assert calls[3:] == ["cancelled"]

@@ -16,12 +16,8 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.spider.guard import (
-    CredentialsMiddleware,
-    GuardMiddleware,
-    RefusedError,
-    network_of,
-)
+from contentspider.crawl.spider.guard import GuardMiddleware, RefusedError, network_of
+from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.spider.spider import START_META_KEY, SiteSpider
 from contentspider.ground.addresses import clean_address
 from contentspider.ground.errors import ContentSpiderError
@@ -354,7 +350,7 @@ def test_a_password_goes_to_its_own_site_only_and_into_no_file(tmp_path: Path, s
 def test_what_is_made_of_a_request_with_a_password_is_without_it() -> None:
     spider = spider_of("http://me:secret@example.org:80/")
     assert spider.start_urls == ["http://example.org/"]
-    middleware = CredentialsMiddleware.from_crawler(spider.crawler)
+    middleware = HeadersMiddleware.from_crawler(spider.crawler)
     request = Request("http://example.org/a")
     middleware.process_request(request)
     assert request.headers["Authorization"] == b"Basic bWU6c2VjcmV0"

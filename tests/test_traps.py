@@ -63,6 +63,20 @@ def test_a_barren_shape_is_followed_from_elsewhere_and_set_free_by_something_new
     ]
 
 
+def test_what_is_not_followed_is_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    counts: list[tuple[str, int]] = []
+    stats = SimpleNamespace(inc_value=lambda name, count: counts.append((name, count)))
+    made = Traps(SimpleNamespace(stats=stats))
+    for _ in range(2):
+        page = Page.from_html("<p>x</p>", "https://e.org/")
+        links = ["https://e.org/a/a/a", f"https://e.org/b?PHPSESSID={'0f' * 13}"]
+        assert made.follow(links, page) == ["https://e.org/b"]
+    kinds = [("contentspider/links/repeated", 1), ("contentspider/links/session", 1)]
+    assert counts == kinds * 2
+    assert caplog.text.count("repeat their own path") == 1
+    assert caplog.text.count("session ids are taken out") == 1
+
+
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_SHAPES", 10)
     monkeypatch.setattr("contentspider.crawl.spider.traps.MAX_SEEN", 50)
@@ -73,7 +87,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(2):
             assert list(made.follow(links, Page.from_html("<p>x</p>", f"https://e.org/{name}/1")))
     assert len(made._barren) <= 10
-    assert len(made._numbered) <= 10
+    assert len(made._meaningful_ids) <= 10
     seen = SeenTexts()
     assert [seen.add(text) for text in ("a", "b", "a")] == [True, True, False]
     assert sum(seen.add(str(number)) for number in range(51)) == 51

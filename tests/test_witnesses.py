@@ -34,11 +34,11 @@ def hosts(clock: Clock) -> Hosts:
 def ask_witness(hosts: Hosts, clock: Clock, after: float) -> int:
     """Wait for the end of a pause, ask for a witness, and return how many were asked before."""
     clock.now += after
-    doubted = hosts.doubted()
-    assert doubted is not None
-    hosts.ask(doubted[0], is_witness=True)
-    assert hosts.doubted() is None, "once"
-    return doubted[1]
+    due = hosts.due_witness()
+    assert due is not None
+    hosts.ask(due[0], is_witness=True)
+    assert hosts.due_witness() is None, "once"
+    return due[1]
 
 
 def test_a_host_that_lives_gets_twice_the_patience_each_time(hosts: Hosts, clock: Clock) -> None:
@@ -46,11 +46,35 @@ def test_a_host_that_lives_gets_twice_the_patience_each_time(hosts: Hosts, clock
         fail(hosts, "host", failures - 1)
         assert not hosts.is_paused("host")
         fail(hosts, "host", 1)
-        assert hosts.is_paused("host") and hosts.doubted() is None
+        assert hosts.is_paused("host") and hosts.due_witness() is None
         assert ask_witness(hosts, clock, 1) == 0
-        assert not hosts.is_part("host"), "a witness stands for the host"
+        assert not hosts.is_partly_down("host"), "a witness stands for the host"
         hosts.answered("host")
-        assert not hosts.is_paused("host") and hosts.is_part("host")
+        assert not hosts.is_paused("host") and hosts.is_partly_down("host")
+
+
+def test_a_host_of_which_a_part_was_down_may_be_down_later(hosts: Hosts, clock: Clock) -> None:
+    fail(hosts, "host")
+    ask_witness(hosts, clock, 1)
+    hosts.answered("host")
+    fail(hosts, "host", 16)
+    ask_witness(hosts, clock, 1)
+    hosts.failed("host", many)
+    ask_witness(hosts, clock, 2)
+    hosts.answered("host")
+    assert not hosts.is_partly_down("host")
+
+
+def test_a_witness_that_was_not_sent_stands_for_nothing(hosts: Hosts, clock: Clock) -> None:
+    fail(hosts, "host")
+    ask_witness(hosts, clock, 1)
+    hosts.answered("host")
+    fail(hosts, "host", 16)
+    ask_witness(hosts, clock, 1)
+    assert not hosts.is_partly_down("host")
+    hosts.release("host")
+    assert hosts.is_partly_down("host")
+    assert hosts.closed() == set()
 
 
 def test_a_host_that_was_down_gets_no_patience(hosts: Hosts, clock: Clock) -> None:
@@ -60,7 +84,7 @@ def test_a_host_that_was_down_gets_no_patience(hosts: Hosts, clock: Clock) -> No
         hosts.failed("host", many)
     ask_witness(hosts, clock, 8)
     hosts.answered("host")
-    assert not hosts.is_part("host")
+    assert not hosts.is_partly_down("host")
     fail(hosts, "host")
     assert hosts.is_paused("host")
 
@@ -68,12 +92,12 @@ def test_a_host_that_was_down_gets_no_patience(hosts: Hosts, clock: Clock) -> No
 def test_a_pause_that_is_asked_for_is_kept_before_it_is_doubted(hosts: Hosts, clock: Clock) -> None:
     hosts.wait("host", 20, has_witness=True)
     clock.now = 20
-    assert hosts.closed() == set() and hosts.doubted() is None
+    assert hosts.closed() == set() and hosts.due_witness() is None
     hosts.ask("host")
     hosts.wait("host", 20, has_witness=True)
     assert ask_witness(hosts, clock, 20) == 0
     hosts.answered("host")
-    assert hosts.is_part("host")
+    assert hosts.is_partly_down("host")
 
 
 def test_a_pause_too_long_to_wait_for_is_believed_from_a_witness(

@@ -27,10 +27,10 @@ PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
 # Below 550, so that responses come decompressed and redirected; above the cache, so that it stays
 # lean.
 BLOCKS_ORDER = 540
-# Before Scrapy's, which leave a header alone that is there.
-HEADERS_ORDER = 390
-# Nearer to the downloader than who sends requests again (550): others do not see their failures.
-ANSWERS_ORDER = 560
+# Nearer to the downloader than who makes new requests of one (redirects, 600): these are without.
+HEADERS_ORDER = 690
+# Nearer to the downloader than who sends requests again (550), or elsewhere (600).
+ANSWERS_ORDER = 650
 # Next to the engine: all other spider middlewares see an item, with the response that it is from,
 # before it is held.
 PAGES_ORDER = 10

@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+
+class Component:
+    """What Scrapy makes from a crawler alone: an extension or a middleware."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the component of a crawler."""
+        return cls(crawler)
 
 
 def in_progress(crawler: Crawler) -> Collection[Request]:

@@ -23,9 +23,9 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
     "contentspider.crawl.spider.robots.RobotsMiddleware": 100,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
-    "contentspider.crawl.queue.lenient.SafeRedirectMiddleware": 600,
+    "contentspider.crawl.spider.guard.SafeRedirectMiddleware": 600,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
-    "contentspider.crawl.queue.lenient.RefreshMiddleware": 580,
+    "contentspider.crawl.spider.guard.RefreshMiddleware": 580,
 }
 # Scrapy's default of 100 starts 100 tasks for each response: 4 are enough, and save a quarter of
 # the CPU.

@@ -287,5 +287,5 @@ def _left(path: Path) -> Left:
         return Left()
     with closing(Ledger(path, read_only=True)) as ledger:
         states = ledger.frontier.states()
-        queued = sum(states.get(state, 0) for state in ("queued", "taken", "remembered"))
+        queued = sum(states.get(state, 0) for state in ("queued", "taken"))
         return Left(queued, sum(ledger.items.held_counts().values()))

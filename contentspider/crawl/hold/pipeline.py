@@ -12,7 +12,7 @@ from contentspider.crawl.collector import no_collection
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.queue.recorder import UnchangedItem, in_hand
+from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.site.models.counts import outline
 from contentspider.site.models.record import add_own_text, page_fields

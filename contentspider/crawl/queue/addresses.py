@@ -1,36 +1,52 @@
-"""What becomes of a crawl's addresses: noted while the engine has them, and set when it is done."""
+"""What becomes of the addresses of a crawl, and of its items."""
 
 from __future__ import annotations
 
+import logging
+import math
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from itemadapter import ItemAdapter
 from scrapy import signals
+from scrapy.exceptions import DropItem
+from scrapy.utils.serialize import ScrapyJSONEncoder
 
 from contentspider.crawl.engine import in_progress
 from contentspider.crawl.hold.binding import ROW_META_KEY
-from contentspider.crawl.queue.outage import Transient
 from contentspider.ground.addresses import host_of
+from contentspider.recrawl.changes import UNCHANGED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy import Request
-    from scrapy.exceptions import IgnoreRequest
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from contentspider.crawl.queue.state import CrawlState
+    from contentspider.state.files.output import JsonLinesWriter
+    from contentspider.state.ledger.items import PageInHand
+
+logger = logging.getLogger(__name__)
 
 # Addresses that are asked again at the end of a crawl, once each.
 MAX_ASKED_AGAIN = 10_000
 REASON_CHARS = 200
-# Those of addresses that were answered with success.
-READ_STATES = ("fetched", "held", "released", "unchanged")
+# States of addresses that were answered with success; nothing has been noted of the first.
+READ_STATES = ("", "fetched", "held", "released", "unchanged")
 NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
 PERMANENT = (301, 308)
+# The item that a task carries through the pipelines, as our pipeline filled it, and what it is
+# about: the item may be replaced on its way; the task stays.
+in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
+    "contentspider_in_hand", default=None
+)
 
 
 def status_reason(status: int) -> str:
@@ -39,8 +55,8 @@ def status_reason(status: int) -> str:
 
 
 class Again(Enum):
-    """Whether an address that failed is asked again: never, by a resumed crawl (what failed is on
-    our side), or already at the end of this one (the server's).
+    """When a failed address is asked again: by a resumed crawl if the failure is ours, already at
+    the end of this one if it is the server's.
     """
 
     NEVER = 0
@@ -48,23 +64,21 @@ class Again(Enum):
     AT_END = 2
 
 
-class Outcome(NamedTuple):
-    """What has become of an address: see `Frontier.finish`."""
+@dataclass(slots=True)
+class InFlight:
+    """A request that the engine has, and what has become of its address: see `Frontier.finish`."""
 
-    state: str
+    request: Request
+    is_answered: bool = False
+    state: str = ""
     reason: str | None = None
     target: str | None = None
     again: Again = Again.NEVER
 
 
-FETCHED = Outcome("fetched")
-LOST = Outcome(
-    "failed", "no answer came through: a component failed, and the log says how", None, Again.LATER
-)
-
-
 class Addresses:
-    """The addresses that the engine has in a crawl, and what becomes of each.
+    """The addresses that the engine has, by their rows in the ledger, and what becomes of each: it
+    is noted while the engine works on a page, and written when it is done with it.
 
     *is_known* tells whether an earlier crawl knew a page.
     """
@@ -72,37 +86,39 @@ class Addresses:
     def __init__(self, state: CrawlState, is_known: Callable[[str], bool]) -> None:
         self._state = state
         self._is_known = is_known
-        self._transient = Transient(state.crawler.settings)
-        self._in_flight: dict[int, Request] = {}
-        self._outcomes: dict[int, Outcome] = {}
-        self._answered: set[int] = set()
+        settings = state.crawler.settings
+        self._retried_statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
+        self._in_flight: dict[int, InFlight] = {}
         self._ask_again: list[int] = []
-        # What could not be had before has been asked for again.
+        # When all pauses are over that single addresses have asked for.
+        self._paused_until = -math.inf
+        # What failed has been asked again.
         self.is_at_end = False
-        connect = state.crawler.signals.connect
-        connect(self.received, signal=signals.response_received)
-        connect(self.spider_failed, signal=signals.spider_error)
+        state.crawler.signals.connect(self.received, signal=signals.response_received)
+        state.crawler.signals.connect(self.spider_failed, signal=signals.spider_error)
 
     def watch(self, row: int, request: Request) -> None:
         """Note that the request of an address has been handed to the engine."""
-        self._in_flight[row] = request
-        self._answered.discard(row)
+        self._in_flight[row] = InFlight(request)
+
+    def has(self, row: int | None) -> bool:
+        """Tell whether the engine has an address."""
+        return row in self._in_flight
 
     def in_flight(self) -> int:
-        """Return with how many addresses the engine is not done."""
+        """Return how many addresses the engine has."""
         self.finish_done()
         return len(self._in_flight)
 
     def put_back(self, row: int | None) -> None:
         """Queue an address again whose answer was not used, for a crawl that goes on."""
-        if row in self._in_flight and row is not None:
+        if row is not None and self.has(row):
             self.forget(row)
             self._state.ledger.frontier.put_back(row)
 
     def forget(self, row: int) -> None:
         """Note that an address is in the queue again."""
         self._in_flight.pop(row, None)
-        self._outcomes.pop(row, None)
 
     def note(
         self,
@@ -112,109 +128,187 @@ class Addresses:
         target: str | None = None,
         again: Again = Again.NEVER,
     ) -> None:
-        """Note what has become of an address; it is done when the engine is done with its request.
-
-        What broke stays so, whatever else comes of the page.
-        """
-        if row in self._in_flight:
-            known = self._outcomes.get(row)
-            if known is None or known.again is not Again.LATER:
-                self._outcomes[row] = Outcome(state, reason, target, again)
+        """Note what has become of an address. A failure of ours stays, whatever else comes."""
+        found = self._in_flight.get(row) if row is not None else None
+        if found and found.again is not Again.LATER:
+            found.state, found.reason = state, reason and reason[:REASON_CHARS]
+            found.target, found.again = target, again
 
     def finish_done(self) -> None:
-        """Set the state of those addresses with whose requests the engine is done: all links
-        queued, all items held or out.
-        """
+        """Write what became of those that the engine is done with, their links and items, too."""
         busy = in_progress(self._state.crawler)
-        for row in [row for row, request in self._in_flight.items() if request not in busy]:
+        for row, found in list(self._in_flight.items()):
+            if found.request in busy:
+                continue
+            if not found.state and not found.is_answered:
+                self.broke(row, "no answer came through: a component failed, as the log says")
             del self._in_flight[row]
-            default = FETCHED if row in self._answered else LOST
-            self._answered.discard(row)
-            outcome = self._outcomes.pop(row, default)
-            self._state.ledger.frontier.finish(
-                row, outcome.state, outcome.reason, outcome.target, outcome.again is not Again.NEVER
-            )
-            if (
-                outcome.again is Again.AT_END
-                and not self.is_at_end
-                and len(self._ask_again) < MAX_ASKED_AGAIN
-            ):
+            state, may_pass = found.state or "fetched", found.again is not Again.NEVER
+            self._state.ledger.frontier.finish(row, state, found.reason, found.target, may_pass)
+            is_room = len(self._ask_again) < MAX_ASKED_AGAIN
+            if found.again is Again.AT_END and is_room and not self.is_at_end:
                 self._ask_again.append(row)
 
     def ask_again(self) -> int:
-        """Queue once more, at the end of a crawl, what the server could not give before, and return
-        how many addresses that are.
-        """
+        """Queue once more, at the end, what the server could not give; return how many."""
         self.finish_done()
         rows, self._ask_again, self.is_at_end = self._ask_again, [], True
-        return self._state.ledger.frontier.ask_again(rows) if rows else 0
+        return self._state.ledger.frontier.ask_again(rows)
+
+    def pause(self, request: Request, seconds: float, reason: str) -> None:
+        """Let one address wait for as many *seconds*, whose host answers: it is asked again at the
+        end, or by a resumed crawl if that is longer than ``CONTENTSPIDER_OUTAGE_SECS``.
+        """
+        again = Again.LATER
+        if seconds <= self._state.options.outage_secs:
+            again = Again.AT_END
+            self._paused_until = max(self._paused_until, time.monotonic() + seconds)
+        self.note(request.meta.get(ROW_META_KEY), "failed", reason, again=again)
+        request.meta["dont_retry"] = True
+
+    @property
+    def is_paused(self) -> bool:
+        """Tell whether the end of the crawl has to wait for such an address."""
+        return not self.is_at_end and time.monotonic() < self._paused_until
 
     def witnesses(self, host: str, most: int) -> list[str]:
-        """Return addresses of a host that have answered (`Queue.answered`), or, if there is none
-        yet, whose answers are being read: the first links of a start page may be what fails.
+        """Return addresses of a host that have answered (`Queue.answered`), or whose answers are
+        being read: the first links of a start page may be what fails.
         """
         self.finish_done()
-        found = self._state.ledger.frontier.queue.answered(host, most)
-        return found or [
-            request.url
-            for row, request in self._in_flight.items()
-            if row in self._answered
-            and self._outcomes.get(row, FETCHED).state in READ_STATES
-            and host_of(request.url) == host
-            and not request.url.endswith("/robots.txt")
+        return self._state.ledger.frontier.queue.answered(host, most) or [
+            found.request.url
+            for found in self._in_flight.values()
+            if found.is_answered
+            and found.state in READ_STATES
+            and host_of(found.request.url) == host
+            and not found.request.url.endswith("/robots.txt")
         ]
-
-    def skipped(self, request: Request, exception: IgnoreRequest) -> None:
-        """Note that a component does not want a request to be sent."""
-        reason = str(exception)[:REASON_CHARS] or "ignored"
-        self.note(request.meta.get(ROW_META_KEY), "skipped", reason)
-
-    def unread(self, request: Request, reason: str) -> None:
-        """Note that a request is not sent for now, and why: there may be an answer later."""
-        row = request.meta.get(ROW_META_KEY)
-        self.note(row, "failed", reason[:REASON_CHARS], again=Again.AT_END)
 
     def received(self, response: Response, request: Request) -> None:
         """Note an answer, and why it is no success."""
-        row = request.meta.get(ROW_META_KEY)
-        if row is not None:
-            self._answered.add(row)
-            if response.status == NOT_MODIFIED_STATUS:  # a spider of the user's asked for that
-                self.note(row, "unchanged")
-            elif not 200 <= response.status < 300:
-                may_pass = self._transient.is_status(response.status)
-                # That a page is gone is believed at the second look, at the end.
-                may_pass = may_pass or self._is_lost(request, response.status)
-                again = Again.AT_END if may_pass else Again.NEVER
-                self.note(row, "failed", status_reason(response.status), again=again)
+        row, status = request.meta.get(ROW_META_KEY), response.status
+        if row not in self._in_flight:
+            return
+        self._in_flight[row].is_answered = True
+        if status == NOT_MODIFIED_STATUS:  # a user's spider asked for that
+            self.note(row, "unchanged")
+        elif not 200 <= status < 300:
+            # That a page is gone is believed at the second look, at the end.
+            may_pass = status in self._retried_statuses or self._is_lost(request, status)
+            again = Again.AT_END if may_pass else Again.NEVER
+            self.note(row, "failed", status_reason(status), again=again)
 
     def _is_lost(self, request: Request, status: int) -> bool:
-        if status not in NOT_THERE or self.is_at_end:
-            return False
-        return any(map(self._is_known, (request.url, *request.meta.get("redirect_urls", ()))))
+        urls = (request.url, *request.meta.get("redirect_urls", ()))
+        return status in NOT_THERE and not self.is_at_end and any(map(self._is_known, urls))
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """Note that the spider's callback, or a spider middleware, failed."""
         self.broke(row_of(response), f"the spider: {failure.value!r}")
 
-    def unanswered(self, request: Request, exception: Exception) -> bool:
-        """Note why a request got no answer; tell whether there may be one later."""
-        may_pass = self._transient.is_error(exception)
-        again = Again.AT_END if may_pass else Again.NEVER
-        reason = f"{type(exception).__name__}: {exception}"[:REASON_CHARS]
-        self.note(request.meta.get(ROW_META_KEY), "failed", reason, again=again)
-        return may_pass
-
-    def has(self, row: int | None) -> bool:
-        """Tell whether the engine has an address."""
-        return row in self._in_flight
-
     def broke(self, row: int | None, reason: str) -> None:
         """Note that something on our side failed on the page of an address."""
-        self.note(row, "failed", reason[:REASON_CHARS], again=Again.LATER)
+        self.note(row, "failed", reason, again=Again.LATER)
 
 
 def row_of(response: Response | Failure | None) -> int | None:
     """Return the row of the address that an answer is of."""
     request = getattr(response, "request", None)
     return request.meta.get(ROW_META_KEY) if request is not None else None
+
+
+class UnchangedItem(DropItem):
+    """The page of the item is as the last crawl knew it, and only changes are wanted."""
+
+
+class Recorder:
+    """Records the items of a crawl, each under its key once; *writer* writes them to a file, if
+    there is one.
+    """
+
+    writer: JsonLinesWriter | None = None
+
+    def __init__(self, state: CrawlState, addresses: Addresses) -> None:
+        self._state = state
+        self._addresses = addresses
+        self._encoder = ScrapyJSONEncoder(ensure_ascii=False)
+        self._connect = state.crawler.signals.connect
+        self._is_listening = False
+        self._connect(self.dropped, signal=signals.item_dropped)
+        self._connect(self.erred, signal=signals.item_error)
+
+    def listen(self) -> None:
+        """Record from now on what passes the pipelines: that costs a task for each item, of no use
+        where nothing is held, durable or written out.
+        """
+        if not self._is_listening:
+            self._is_listening = True
+            self._connect(self.scraped, signal=signals.item_scraped)
+
+    def key(self, row: int | None, place: int) -> str | None:
+        """Return what an item is recorded under: the row of its address (which pages may share, by
+        a form's body or cookies), and its *place* on the page; None if it is not recorded.
+        """
+        return f"{row}/{place}" if self._state.is_durable and row is not None else None
+
+    def scraped(self, item: Any) -> None:
+        """Record an item that has passed all pipelines, and write it out."""
+        _, hand = in_hand.get() or (item, None)
+        line = b""
+        if self.writer or (self._state.is_durable and hand):
+            try:
+                line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
+            except (TypeError, ValueError) as error:
+                logger.error(
+                    "an item of %s cannot be written as JSON (%s): it is in no output of"
+                    " contentspider's",
+                    type(item).__name__,
+                    error,
+                )
+                self._state.stats.inc_value("contentspider/items/lost")
+                if hand:
+                    self._settle(hand, None, f"not JSON: {error}")
+                return
+        is_new = self._settle(hand, line, None) if hand else True
+        if self.writer and is_new:
+            try:
+                self.writer.write(line)
+            except OSError as error:
+                self._state.fail(error)
+
+    def dropped(self, item: Any, exception: DropItem) -> None:
+        """Record that one of the pipelines dropped an item."""
+        if hand := _hand_of(item):  # else it was dropped before it came to us
+            is_ours = isinstance(exception, UnchangedItem)
+            self._settle(hand, None, UNCHANGED if is_ours else f"dropped: {exception}")
+
+    def erred(self, item: Any, response: Response | Failure | None, failure: Failure) -> None:
+        """Note that one of the pipelines failed on an item: a resumed crawl tries again."""
+        self._state.stats.inc_value("contentspider/items/lost")
+        hand = _hand_of(item)
+        reason = f"an item failed in a pipeline: {failure.value!r}"[:200]
+        self._addresses.broke(hand.address_row if hand else row_of(response), reason)
+        if hand and hand.held_row is not None:
+            logger.error("%s; it stays held, and a resumed crawl tries again", reason)
+
+    def _settle(self, hand: PageInHand, line: bytes | None, reason: str | None) -> bool:
+        """Record what has become of an item; False if it could not be, or had been before."""
+        ledger = self._state.ledger
+        if not self._state.is_broken:
+            with self._state.guarded:
+                is_new = ledger.items.settle(hand, line, reason)
+                if hand.address_row is not None:
+                    state = "released" if reason is None else "failed"
+                    if reason == UNCHANGED:
+                        state, reason = "unchanged", None
+                    self._addresses.note(hand.address_row, state, reason)
+                    ledger.frontier.mark_released(hand.address_row, state, reason)
+                return is_new
+        return not self._state.is_durable
+
+
+def _hand_of(item: object) -> PageInHand | None:
+    """Return what an item is about, if our pipeline had it: a task carries one after the other."""
+    filled, hand = in_hand.get() or (None, None)
+    return hand if filled is item else None

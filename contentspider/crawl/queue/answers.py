@@ -1,14 +1,16 @@
-"""The middleware that notes which hosts answer, and has requests to those that do not wait."""
+"""Which hosts answer; requests to those that do not wait in the queue."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from scrapy import signals
 from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.utils.misc import load_object
 
+from contentspider.crawl.engine import Component
 from contentspider.crawl.hold.binding import ROW_META_KEY
+from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.outage import NO_SERVER, TOO_MANY_REQUESTS, UNAVAILABLE, retry_after
 from contentspider.crawl.spider.robots import RobotsUnreadError
@@ -24,85 +26,71 @@ WAITS_META_KEY = "contentspider_waits"
 MAX_WAITS = 5
 
 
-class AnswersMiddleware:
-    """Notes in the ledger what became of requests without an answer, and puts those back in the
-    queue whose host is down, or asks for a pause.
-
-    Next to the downloader: before it is decided whether a request is sent again.
+class AnswersMiddleware(Component):
+    """Notes why requests got no answer, and puts those back in the queue whose host is down, or
+    asks for a pause.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         keeper = crawler.get_extension(Keeper)
         if keeper is None:
             raise NotConfigured("contentspider's Keeper is not in EXTENSIONS")
         self.keeper = keeper
-        if keeper.is_durable:  # no other queue lets requests wait
-            crawler.signals.connect(self.downloaded, signal=signals.response_downloaded)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> AnswersMiddleware:
-        """Return the middleware of a crawler."""
-        return cls(crawler)
-
-    def downloaded(self, response: Response, request: Request) -> None:
-        """Note that a host answers; redirects come no further."""
-        if response.status != TOO_MANY_REQUESTS and response.status not in NO_SERVER:
-            self.keeper.hosts.answered(host_of(request.url))
+        self._retried_errors = tuple(map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS")))
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
-        """Have the request wait if the answer says that there is none now."""
-        if not self.keeper.is_durable:
+        """Note that a host answers; let the request wait if it says that there is no answer now."""
+        if not self.keeper.is_durable:  # no other queue lets requests wait
             return response
-        host, status = host_of(request.url), response.status
-        if status != TOO_MANY_REQUESTS and status not in NO_SERVER:
-            self.keeper.hosts.let_go(host)  # it came from elsewhere
+        host, hosts, status = host_of(request.url), self.keeper.hosts, response.status
+        if status not in (TOO_MANY_REQUESTS, *NO_SERVER):
+            (hosts.release if "cached" in response.flags else hosts.answered)(host)
             return response
-        hosts = self.keeper.hosts
         seconds = retry_after(response) if status in (TOO_MANY_REQUESTS, UNAVAILABLE) else None
         if status == TOO_MANY_REQUESTS:
             hosts.wait(host, seconds)
         elif seconds is None:
             self._failed(host)
-        elif hosts.is_part(host):
+        elif hosts.is_partly_down(host):
             # The address gets its pause, not the host; others of that part may be asked once each,
             # since no address tells where it ends.
             self._failed(host)
-            self.keeper.pauses.wait(request, seconds)
+            reason = f"HTTP {UNAVAILABLE}, Retry-After: {seconds:.0f}"
+            self.keeper.addresses.pause(request, seconds, reason)
             return response
         else:
             hosts.wait(host, seconds, self._has_witness(host))
         return self._waiting(request) or response
 
     def _has_witness(self, host: str) -> bool:
-        if self.keeper.is_broken:
-            return False
         with self.keeper.guarded:
-            return bool(self.keeper.addresses.witnesses(host, 1))
+            return not self.keeper.is_broken and bool(self.keeper.addresses.witnesses(host, 1))
         return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         """Note why an address could not be fetched; if its host is down it waits in the queue."""
-        host = host_of(request.url)
-        if isinstance(exception, IgnoreRequest):
-            self.keeper.hosts.let_go(host)
-            if isinstance(exception, RobotsUnreadError):  # it is not skipped for good
-                self.keeper.addresses.unread(request, str(exception))
-            else:
-                self.keeper.addresses.skipped(request, exception)
-            return None
-        may_pass = self.keeper.addresses.unanswered(request, exception)
-        if not may_pass or not self.keeper.is_durable:
-            self.keeper.hosts.let_go(host)
-            return None
-        self._failed(host)
-        return self._waiting(request)
+        host, note = host_of(request.url), self.keeper.addresses.note
+        row = request.meta.get(ROW_META_KEY)
+        may_pass = isinstance(exception, self._retried_errors)
+        if isinstance(exception, RobotsUnreadError):
+            note(row, "failed", str(exception), again=Again.AT_END)
+        elif isinstance(exception, IgnoreRequest):
+            note(row, "skipped", str(exception) or "ignored")
+        else:
+            again = Again.AT_END if may_pass else Again.NEVER
+            note(row, "failed", f"{type(exception).__name__}: {exception}", again=again)
+        if may_pass and self.keeper.is_durable:
+            self._failed(host)
+            return self._waiting(request)
+        self.keeper.hosts.release(host)
+        return None
 
     def _failed(self, host: str) -> None:
-        if self.keeper.is_broken:
-            return
-        count = partial(self.keeper.ledger.frontier.queue.count_of, host)
-        with self.keeper.guarded:
-            self.keeper.hosts.failed(host, count)
+        if not self.keeper.is_broken:
+            with self.keeper.guarded:
+                count = partial(self.keeper.ledger.frontier.queue.count_of, host)
+                self.keeper.hosts.failed(host, count)
 
     def _waiting(self, request: Request) -> Request | None:
         """Return the request that waits in place of one, None if it is not to wait."""

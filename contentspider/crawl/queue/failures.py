@@ -15,19 +15,15 @@ if TYPE_CHECKING:
 
 # What is not read since it must not be: no failures.
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
-# By the exceptions' names: some are Scrapy's, some Twisted's, by Scrapy's version.
+# By the exceptions' names.
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
-    "TimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
     "TCPTimedOutError": ("timeout", "the server does not answer"),
     "DownloadConnectionRefusedError": ("unreachable", "the server refuses connections"),
-    "ConnectionRefusedError": ("unreachable", "the server refuses connections"),
     "CannotResolveHostError": ("unreachable", "there is no such host"),
-    "DNSLookupError": ("unreachable", "there is no such host"),
     "ResponseDataLossError": ("cut_short", "its answer was cut short"),
     "DownloadCancelledError": ("too_large", "it is larger than DOWNLOAD_MAXSIZE"),
     "DownloadFailedError": ("broken", "the connection was lost, or the answer is not HTTP"),
-    "ResponseFailed": ("broken", "the connection was lost, or the answer is not HTTP"),
     "BadGzipFile": ("broken", "it cannot be unpacked"),
 }
 
@@ -42,12 +38,9 @@ def why(error: BaseException | None) -> tuple[str, str]:
         return error.kind, text
     if isinstance(error, IgnoreRequest):
         if text == "Forbidden by robots.txt":
-            return (
-                "robots",
-                (
-                    f"it may not be fetched ({text}); robots.txt is obeyed by default, -s"
-                    " ROBOTSTXT_OBEY=False on a site of your own"
-                ),
+            return "robots", (
+                f"it may not be fetched ({text}); robots.txt is obeyed by default, -s"
+                " ROBOTSTXT_OBEY=False on a site of your own"
             )
         if text == "max redirections reached":
             return "redirects", "it redirects without end"

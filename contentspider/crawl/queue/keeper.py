@@ -1,6 +1,4 @@
-"""The keeper of a crawl's ledger: opens it, commits it every second, and writes the output with
-it.
-"""
+"""The keeper of a crawl's ledger: opens it, and commits it and the output every second."""
 
 from __future__ import annotations
 
@@ -15,10 +13,8 @@ from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_
 
 from contentspider.crawl.engine import end_at_start, queue_length, wake
 from contentspider.crawl.indexing import Indexing
-from contentspider.crawl.queue.addresses import Addresses
+from contentspider.crawl.queue.addresses import Addresses, Recorder
 from contentspider.crawl.queue.outage import Hosts
-from contentspider.crawl.queue.pauses import Pauses
-from contentspider.crawl.queue.recorder import Recorder
 from contentspider.crawl.queue.state import CrawlState
 from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.sharing import Sharing
@@ -40,12 +36,10 @@ logger = logging.getLogger(__name__)
 
 # What is done between two commits is done again after a kill.
 COMMIT_SECS = 1.0
-# Hosts that are named in a message.
-MAX_NAMED = 5
 
 
 class Keeper(CrawlState):
-    """Keeps the ledger of a crawl: opens, commits and closes it, and what hangs on it.
+    """Keeps the ledger of a crawl, and what hangs on it, from its opening to its end.
 
     With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every
     address and item, and a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only
@@ -57,32 +51,24 @@ class Keeper(CrawlState):
         options = self.options
         self.hosts = Hosts(options.outage_secs)
         self.revisits: Revisits | None = None
-        self.sharing = Sharing(options, crawler.stats)
-        self.indexing = Indexing(options, crawler.stats)
-        self._asked_known = False
-        self._is_taken_over = False
+        self.sharing = Sharing(options, self.stats)
+        self.indexing = Indexing(options, self.stats)
+        self._has_asked_known = False
+        self._is_history_written = False
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
         self.addresses = Addresses(self, self._is_known)
-        self.pauses = Pauses(self.addresses, options.outage_secs)
         self.recorder = Recorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
-        connect = crawler.signals.connect
-        connect(self.opened, signal=signals.spider_opened)
-        connect(self.idle, signal=signals.spider_idle)
-        connect(self.closed, signal=signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Keeper:
-        """Return the extension of a crawler."""
-        return cls(crawler)
+        crawler.signals.connect(self.opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.idle, signal=signals.spider_idle)
+        crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def open(self) -> None:
-        """Open the ledger, which scheduler and pipeline need before the spider is opened.
-
-        If it cannot be, *is_broken* says so, and the crawl ends when the spider is opened.
+        """Open the ledger, which scheduler and pipeline need before the spider is opened. If it
+        cannot be (*is_broken*), the crawl ends then.
         """
         if self._is_open:
             return
@@ -105,8 +91,7 @@ class Keeper(CrawlState):
         logger.error("%s; nothing is crawled", error)
 
     def _open_ledger(self) -> Ledger:
-        options = self.options
-        spider = self.crawler.spider
+        options, spider = self.options, self.crawler.spider
         name = options.crawl or (spider.name if spider else "crawl")
         path = crawl_ledger(name, options.state_dir)
         if not self.is_durable:
@@ -164,32 +149,26 @@ class Keeper(CrawlState):
         """Ask once more, at the end, for what the server could not give before."""
         if self.is_broken:
             return
-        is_asked = False
         with self.guarded:
-            known = self._ask_known()
-            if not known and self.pauses.is_on:
+            if known := self._ask_known():
+                logger.info("%d known pages that have not come yet are asked for", known)
+                raise DontCloseSpider
+            if self.addresses.is_paused:
                 raise DontCloseSpider  # it is idle again in some seconds
-            asked = 0 if known else self.addresses.ask_again()
-            is_asked = True
-        if not is_asked:
-            return
-        if known:
-            logger.info("%d known pages that have not come yet are asked for", known)
-            raise DontCloseSpider
-        if asked:
-            logger.info("%d addresses that could not be read are asked again", asked)
-            wake(self.crawler)  # by itself it would ask in up to 5 seconds
-            raise DontCloseSpider
-        if queue_length(self.crawler):
-            self._say_lost()
-            raise CloseSpider(OUTAGE)
+            if asked := self.addresses.ask_again():
+                logger.info("%d addresses that could not be read are asked again", asked)
+                wake(self.crawler)  # by itself it would ask in up to 5 seconds
+                raise DontCloseSpider
+            if queued := queue_length(self.crawler):
+                self._report_lost(queued)
+                raise CloseSpider(OUTAGE)
 
     def _ask_known(self) -> int:
         """Ask, once, for the known pages that have not come, and return their number."""
         request_of = getattr(self.crawler.spider, "known_request", None)
-        if self.revisits is None or request_of is None or self._asked_known:
+        if self.revisits is None or request_of is None or self._has_asked_known:
             return 0
-        self._asked_known = True
+        self._has_asked_known = True
         before = queue_length(self.crawler)
         assert self.crawler.engine
         for url in self.revisits.unseen():
@@ -197,16 +176,16 @@ class Keeper(CrawlState):
                 self.crawler.engine.crawl(request)
         return queue_length(self.crawler) - before
 
-    def _say_lost(self) -> None:
+    def _report_lost(self, queued: int) -> None:
         lost = self.hosts.lost()
         self.stats.set_value("contentspider/hosts/down", len(lost))
         logger.warning(
             "%s did not answer, or asked for a pause, for longer than CONTENTSPIDER_OUTAGE_SECS=%g:"
             " %d addresses stay in the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there"
             " is an answer again",
-            ", ".join(lost[:MAX_NAMED]) + (" and others" if len(lost) > MAX_NAMED else ""),
+            ", ".join(lost[:5]) + (" and others" if len(lost) > 5 else ""),
             self.options.outage_secs,
-            queue_length(self.crawler),
+            queued,
         )
 
     async def closed(self, spider: Spider, reason: str) -> None:
@@ -230,50 +209,48 @@ class Keeper(CrawlState):
                 self.revisits.close()
             self.ledger.close(delete=not self.is_durable)
         await self.sharing.send()
-        if self._is_taken_over and self.ledger.path:
+        if self._is_history_written and self.ledger.path:
             await self.indexing.run(history_of(self.ledger.path))
 
     def _end(self, reason: str) -> None:
-        ending = self._tell(reason)
+        ending = self._ending(reason)
+        for name, value in ending.stats().items():
+            self.stats.set_value(name, value)
         if self.revisits and ending.is_end:
             self.sharing.begin_change()
             # Before the run is ended: killed between the two, a resumed crawl does it again.
             for change, number in self.revisits.end(ending).items():
                 self.stats.set_value(f"contentspider/history/{change}", number)
-            self._is_taken_over = True
+            self._is_history_written = True
         self.ledger.end_run(ending.word)
         self._sync()
-        if self.recorder.writer and ending.may_replace(self.recorder.writer.path.exists()):
-            self.recorder.writer.publish()
-        elif self.recorder.writer:
+        writer = self.recorder.writer
+        if writer and ending.may_replace(writer.path.exists()):
+            writer.publish()
+        elif writer:
             logger.warning(
                 "%s is left as it was: the crawl ended (%s) with %d items out, %d addresses in the"
                 " queue and %d that could not be read. What is out is in %s; a resumed crawl goes"
                 " on with it",
-                self.recorder.writer.path,
+                writer.path,
                 ending.word,
                 ending.items,
                 ending.queued,
                 ending.unread,
-                self.recorder.writer.partial.name,
+                writer.partial.name,
             )
 
-    def _tell(self, reason: str) -> Ending:
-        """Return how the crawl stands, and have the stats say so."""
-        ledger = self.ledger
-        ending = Ending(
+    def _ending(self, reason: str) -> Ending:
+        items, frontier = self.ledger.items, self.ledger.frontier
+        scraped = self.stats.get_value("item_scraped_count", 0)
+        return Ending(
             reason,
-            ledger.items.count()
-            if self.is_durable
-            else self.stats.get_value("item_scraped_count", 0),
-            ledger.frontier.queue.length,
-            ledger.frontier.unread,
-            sum(ledger.items.held_counts().values()),
-            ledger.items.count(UNCHANGED),
+            items=items.count() if self.is_durable else scraped,
+            queued=frontier.queue.length,
+            unread=frontier.unread,
+            held=sum(items.held_counts().values()),
+            unchanged=items.count(UNCHANGED),
         )
-        for name, value in ending.stats().items():
-            self.stats.set_value(name, value)
-        return ending
 
     def tick(self) -> None:
         """Commit, and bring output and ledger to the disk, in a thread."""
@@ -283,9 +260,9 @@ class Keeper(CrawlState):
         self.stats.set_value("contentspider/ledger/held", held)
         self.stats.set_value("contentspider/ledger/queued", self.ledger.frontier.queue.length)
         if self.is_durable and not self.is_broken and (not self._syncing or self._syncing.done()):
-            self._syncing = asyncio.get_running_loop().create_task(self._sync_apart())
+            self._syncing = asyncio.get_running_loop().create_task(self._sync_in_thread())
 
-    async def _sync_apart(self) -> None:
+    async def _sync_in_thread(self) -> None:
         try:
             await run_in_thread(self._sync)
         except OSError as error:
@@ -298,18 +275,13 @@ class Keeper(CrawlState):
         self.ledger.sync()
 
     def commit(self) -> None:
-        """Commit the ledger, and what is out until now; a kill of the process loses nothing of
-        it.
-        """
+        """Commit the ledger and the output until now; a kill of the process loses nothing of it."""
         if self.is_broken:
             return
         try:
             self.addresses.finish_done()
-            if self.recorder.writer:
-                self.ledger.runs.set_fact(
-                    "output",
-                    [str(self.recorder.writer.path.absolute()), *self.recorder.writer.mark()],
-                )
+            if writer := self.recorder.writer:
+                self.ledger.runs.set_fact("output", [str(writer.path.absolute()), *writer.mark()])
             self.ledger.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
@@ -319,9 +291,7 @@ class Keeper(CrawlState):
 
 
 def _is_inspection(crawler: Crawler) -> bool:
-    """Tell whether ``scrapy shell``, ``fetch`` or ``parse`` look at single pages: nothing is held
-    then, and no file touched.
-    """
+    """Tell whether ``scrapy shell``, ``fetch`` or ``parse`` look at single pages."""
     start = getattr(type(crawler.spider), "start", None)
     # A shell opens the spider without a crawl; the other commands give it a start of their own.
     return not crawler.crawling or getattr(start, "__module__", "").startswith("scrapy.commands.")

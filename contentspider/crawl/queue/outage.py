@@ -1,4 +1,4 @@
-"""Failures that may pass, and hosts that are down or ask for a pause."""
+"""Hosts that are down or ask for a pause."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import math
 import time
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
-
-from scrapy.utils.misc import load_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scrapy.http import Response
-    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
@@ -40,85 +36,78 @@ NO_SERVER = (502, UNAVAILABLE, 504, 522, 524)
 
 
 @dataclass(slots=True)
-class _Trouble:
-    """A host that did not answer last: *failures* in a row, the *pause* that comes next, *since*
-    when it has been paused, *until* when it is not asked.
+class Trouble:
+    """A host that did not answer last: *failures* in a row, *since* when it has been paused,
+    *until* when it is not asked, and the *pause* that comes next.
     """
 
     failures: int = 0
     pause: float = FIRST_PAUSE_SECS
     since: float | None = None
     until: float = -math.inf
-    # One request is on its way, to see whether there is an answer.
-    is_asked: bool = False
-    # It asked for the pause: another answer does not end it.
-    is_wanted: bool = False
-    # The next to be asked is a witness, an address that has answered; the request on its way is
-    # for one; how many have been asked.
-    is_doubted: bool = False
+    # One request is on its way, to see whether there is an answer; it is for a witness.
+    has_request: bool = False
     is_witness: bool = False
+    # The next request is to be for a witness; how many have been.
+    needs_witness: bool = False
     witnesses: int = 0
+    # It asked for the pause: another answer does not end it.
+    has_asked_for_pause: bool = False
 
 
 class Hosts:
-    """Which hosts may be asked now. One that did not answer gets one request at a time; one that
-    did not in `FAILURES` requests in a row, one now and then, until there is an answer; one that
-    asks for a pause, none until it is over.
+    """Which hosts may be asked now. One that gave no answer gets one request at a time; after
+    `FAILURES` in a row, one now and then; one that asks for a pause, none until it is over.
 
-    What fails may be a part of the host only. Its queue does not tell, which may have nothing but
-    that part: a paused host is asked for a *witness*, an address that has answered in this crawl.
-    If that answers at once, the host lives: what fails is retried as anything is that fails, and
-    the next pause comes after twice as many failures.
+    What fails may be a part of the host only. So a paused host is asked for a *witness*, an address
+    that has answered in this crawl. If that answers at once, the host lives: what fails is retried
+    as anything is that fails, and the next pause comes after twice as many failures.
 
-    A host is *lost* if that takes longer than *limit_secs*: the crawl does not wait for it, but
-    asks now and then while it waits for others. *clock* gives seconds. Hosts are the names and
-    ports of addresses (`host_of`): two servers of one machine are two hosts, unlike Scrapy's
-    download slots.
+    A host is *lost* after *limit_secs*: the crawl does not wait for it, but asks now and then while
+    it waits for others. *clock* gives seconds. Hosts are names with ports (`host_of`).
     """
 
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit_secs = limit_secs
         self._clock = clock
-        self._troubles: dict[str, _Trouble] = {}
+        self._troubles: dict[str, Trouble] = {}
+        # What `closed` has found, valid until a time, or until a trouble changes.
         self._closed: set[str] = set()
-        self._openings: list[tuple[float, str]] = []
-        self._doubted: list[str] = []
+        self._due_witnesses: list[str] = []
+        self._valid_until = math.inf
         # How many failures in a row are waited for, of hosts that lived while a part failed.
         self._patience: dict[str, int] = {}
 
     def closed(self) -> set[str]:
         """Return the hosts that may not be asked now."""
-        while self._openings:
-            until, host = self._openings[0]
-            trouble = self._troubles.get(host)
-            is_valid = trouble is not None and trouble.until == until
-            if is_valid and until > self._clock():
-                break
-            heappop(self._openings)
-            if is_valid and trouble is not None:
-                self._closed.discard(host)
-                if trouble.is_doubted:
-                    self._doubted.append(host)
+        now = self._clock()
+        if now >= self._valid_until:
+            troubles = self._troubles.items()
+            until = {host: one.until for host, one in troubles if one.until > now}
+            self._closed, self._valid_until = set(until), min(until.values(), default=math.inf)
+            self._due_witnesses = [
+                host for host, one in troubles if one.needs_witness and host not in until
+            ]
         return self._closed
 
-    def doubted(self) -> tuple[str, int] | None:
-        """Return, once, a host that may be asked now and is to be asked for a witness, and how many
-        it was asked for since it has been paused; None if there is none.
+    def due_witness(self) -> tuple[str, int] | None:
+        """Return, once, a host that is to be asked for a witness now, and how many it was asked for
+        before; None if there is none.
         """
         self.closed()
-        while self._doubted:
-            host = self._doubted.pop()
-            trouble = self._troubles.get(host)
-            if trouble is not None and trouble.is_doubted and host not in self._closed:
-                trouble.is_doubted = False
-                return host, trouble.witnesses
-        return None
+        if not self._due_witnesses:
+            return None
+        host = self._due_witnesses.pop()
+        trouble = self._troubles[host]
+        trouble.needs_witness = False
+        return host, trouble.witnesses
 
-    def is_part(self, host: str) -> bool:
+    def is_partly_down(self, host: str) -> bool:
         """Tell whether what failed last is a part of a host, which lived while others failed."""
         trouble = self._troubles.get(host)
-        is_witness = trouble is not None and trouble.is_asked and trouble.is_witness
-        return host in self._patience and not is_witness
+        return host in self._patience and not (
+            trouble and trouble.has_request and trouble.is_witness
+        )
 
     def is_paused(self, host: str) -> bool:
         """Tell whether a host is down, or has asked for a pause."""
@@ -137,31 +126,30 @@ class Hosts:
     def next_change(self) -> float | None:
         """Return in how many seconds a host may be asked again, None if all may be asked."""
         self.closed()
-        return self._openings[0][0] - self._clock() if self._openings else None
+        return self._valid_until - self._clock() if self._closed else None
 
     def ask(self, host: str, is_witness: bool = False) -> None:
         """Note that a request is sent to a host, for the next of its addresses or for a witness."""
-        if (trouble := self._troubles.get(host)) is not None:
-            trouble.is_asked, trouble.is_witness = True, is_witness
+        if host in self._troubles:
+            trouble = self._trouble(host)
+            trouble.has_request, trouble.is_witness = True, is_witness
             trouble.witnesses += is_witness
-            self._close(host, trouble, self._clock() + ASKED_SECS)
+            trouble.until = self._clock() + ASKED_SECS
 
     def answered(self, host: str) -> None:
         """Note that a host has answered."""
-        trouble = self._troubles.get(host)
-        if trouble is None:
+        if host not in self._troubles:
             return
-        now = self._clock()
-        if trouble.is_wanted and trouble.until > now and not trouble.is_asked:
+        trouble, now = self._trouble(host), self._clock()
+        if trouble.has_asked_for_pause and trouble.until > now and not trouble.has_request:
             trouble.failures, trouble.pause, trouble.since = 0, FIRST_PAUSE_SECS, now
             return
         if trouble.since is not None:
             logger.info("%s: there is an answer again after %.0f s", host, now - trouble.since)
             self._learn_patience(host, trouble)
         del self._troubles[host]
-        self._closed.discard(host)
 
-    def _learn_patience(self, host: str, trouble: _Trouble) -> None:
+    def _learn_patience(self, host: str, trouble: Trouble) -> None:
         if trouble.witnesses == 1 and trouble.is_witness:  # the first one answered
             if host not in self._patience:
                 logger.warning("%s answers, but for a part of it: that is asked again later", host)
@@ -172,26 +160,23 @@ class Hosts:
         elif trouble.witnesses:
             self._patience.pop(host, None)
 
-    def let_go(self, host: str) -> None:
+    def release(self, host: str) -> None:
         """Note that a request that was to be sent to a host was not."""
-        trouble = self._troubles.get(host)
-        if trouble is not None and trouble.is_asked:
-            trouble.is_asked = False
-            self._open(host, trouble)
+        if host in self._troubles and self._troubles[host].has_request:
+            trouble = self._trouble(host)
+            trouble.has_request, trouble.until = False, -math.inf
 
     def failed(self, host: str, waiting: Callable[[int], int]) -> None:
-        """Note that a request to a host got no answer; *waiting* tells how many of its addresses
-        wait, up to a number.
-        """
+        """Note that a host gave no answer; *waiting* counts its queued addresses up to a number."""
         trouble = self._trouble(host)
         trouble.failures += 1
-        if not self._is_over(trouble):
+        if not self._is_news(trouble):
             return
         if trouble.since is None:
             # A host with few addresses is at its end soon enough.
             patience = self._patience.get(host, FAILURES)
             if trouble.failures < patience or waiting(FAILURES) < FAILURES:
-                self._open(host, trouble)
+                trouble.until = -math.inf
                 return
             logger.log(
                 logging.INFO if host in self._patience else logging.WARNING,
@@ -201,8 +186,8 @@ class Hosts:
                 trouble.failures,
                 self._limit_secs,
             )
-        trouble.is_wanted = False
-        self._pause(host, trouble, 0, is_doubted=True)
+        trouble.has_asked_for_pause = False
+        self._pause(trouble, 0, needs_witness=True)
 
     def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
         """Note that a host asks for a pause, of as many *seconds* if it says so.
@@ -214,8 +199,8 @@ class Hosts:
         trouble = self._trouble(host)
         wanted = min(seconds or 0, MAX_RETRY_AFTER_SECS)
         is_too_long = wanted > self._limit_secs
-        is_doubted = has_witness and (is_too_long or trouble.since is not None)
-        if is_doubted and is_too_long and not (trouble.is_asked and trouble.is_witness):
+        needs_witness = has_witness and (is_too_long or trouble.since is not None)
+        if needs_witness and is_too_long and not (trouble.has_request and trouble.is_witness):
             wanted = 0
         elif is_too_long:
             logger.warning(
@@ -227,47 +212,34 @@ class Hosts:
             )
         elif trouble.since is None:
             logger.info("%s asks for a pause", host)
-        trouble.is_wanted = True
-        if self._is_over(trouble):
-            self._pause(host, trouble, wanted, is_doubted)
-        else:  # it was sent before the pause
-            self._close(host, trouble, max(trouble.until, self._clock() + wanted))
+        trouble.has_asked_for_pause = True
+        if self._is_news(trouble):
+            self._pause(trouble, wanted, needs_witness)
+        else:
+            trouble.until = max(trouble.until, self._clock() + wanted)
 
-    def _trouble(self, host: str) -> _Trouble:
+    def _trouble(self, host: str) -> Trouble:
+        """Return the trouble of a host, which is about to change."""
+        self._valid_until = -math.inf
         if host not in self._troubles and len(self._troubles) >= MAX_HOSTS:
-            self._closed.discard(oldest := next(iter(self._troubles)))
-            del self._troubles[oldest]
-        return self._troubles.setdefault(host, _Trouble())
+            del self._troubles[next(iter(self._troubles))]
+        return self._troubles.setdefault(host, Trouble())
 
-    def _is_over(self, trouble: _Trouble) -> bool:
-        """Tell whether a failure is news: those of requests that were sent before a pause are
-        not.
-        """
-        was_asked, trouble.is_asked = trouble.is_asked, False
+    def _is_news(self, trouble: Trouble) -> bool:
+        """Tell whether a failure is news, not that of a request sent before the pause."""
+        was_asked, trouble.has_request = trouble.has_request, False
         return was_asked or trouble.until <= self._clock()
 
-    def _pause(self, host: str, trouble: _Trouble, at_least: float, is_doubted: bool) -> None:
+    def _pause(self, trouble: Trouble, at_least: float, needs_witness: bool) -> None:
         now = self._clock()
-        trouble.is_doubted = is_doubted
-        if trouble.since is None:
-            trouble.since = now
-        self._close(host, trouble, now + max(trouble.pause, at_least))
+        trouble.needs_witness = needs_witness
+        trouble.since = now if trouble.since is None else trouble.since
+        trouble.until = now + max(trouble.pause, at_least)
         trouble.pause = min(2 * trouble.pause, MAX_PAUSE_SECS)
-
-    def _close(self, host: str, trouble: _Trouble, until: float) -> None:
-        trouble.until = until
-        self._closed.add(host)
-        heappush(self._openings, (until, host))
-
-    def _open(self, host: str, trouble: _Trouble) -> None:
-        trouble.until = -math.inf
-        self._closed.discard(host)
 
 
 def retry_after(response: Response) -> float | None:
-    """Return for how many seconds a response asks not to be asked again: its Retry-After, which is
-    a number or a date; None if it says nothing that can be understood.
-    """
+    """Return the seconds of a Retry-After, which is a number or a date; None if it is neither."""
     said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if said.isascii() and said.isdigit():
         return float(said[:9])
@@ -275,24 +247,3 @@ def retry_after(response: Response) -> float | None:
         return max(parsedate_to_datetime(said).timestamp() - time.time(), 0.0)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-
-
-class Transient:
-    """Which failures may pass: those after which Scrapy asks again (``RETRY_EXCEPTIONS``,
-    ``RETRY_HTTP_CODES``).
-    """
-
-    def __init__(self, settings: BaseSettings) -> None:
-        self._exceptions: tuple[type[BaseException], ...] = tuple(
-            load_object(entry) if isinstance(entry, str) else entry
-            for entry in settings.getlist("RETRY_EXCEPTIONS")
-        )
-        self._statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
-
-    def is_error(self, exception: BaseException) -> bool:
-        """Tell whether a request that failed so may be answered later."""
-        return isinstance(exception, self._exceptions)
-
-    def is_status(self, status: int) -> bool:
-        """Tell whether a request that was answered so may be answered otherwise later."""
-        return status in self._statuses

@@ -1,18 +1,17 @@
-"""Requests as JSON and back, for the ledger's queue: no pickle, and no class that the file
-names.
-"""
+"""Requests as JSON and back, for the ledger's queue: no pickle, no class that a file names."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit
 
 from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest
 from w3lib.http import basic_auth_header
 
 from contentspider.crawl.hold.binding import Unbound
+from contentspider.ground.addresses import clean_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
@@ -27,24 +26,11 @@ PLAIN_CLASSES = (Request, FormRequest, JsonRequest)
 IN_MEMORY_META_KEY = "contentspider_in_memory"
 # What differs from a plain Request of the spider's `parse`; the address and the priority are
 # columns of the queue.
-DEFAULTS: dict[str, Any] = {
-    "callback": None,
-    "errback": None,
-    "headers": {},
-    "method": "GET",
-    "body": b"",
-    "cookies": {},
-    "meta": {},
-    "encoding": "utf-8",
-    "dont_filter": False,
-    "flags": [],
-    "cb_kwargs": {},
-}
-# The fields that carry a user's values from one callback to the next.
+DEFAULTS = Request("data:,").to_dict()
+del DEFAULTS["url"], DEFAULTS["priority"]
+# The fields that carry a user's values, and items, from one callback to the next.
 CARRIERS = ("meta", "cb_kwargs")
-
-
-# What items that a request carries are under; no value that `encode_value` writes has this name.
+# What items are under; no value that `encode_value` writes has this name.
 ITEM = "item"
 
 
@@ -65,26 +51,19 @@ def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
         raise TypeError(
             f"{type(request).__name__} may be more than its address, method, headers and body"
         )
-    changed = {
-        name: fields[name]
-        for name, default in DEFAULTS.items()
-        if name in fields and fields[name] != default
-    }
-    if (
-        "headers" in changed
-    ):  # bytes, which need not be text: as Latin-1 every one of them is a character
-        changed["headers"] = {
-            key.decode("latin-1"): [value.decode("latin-1") for value in values]
-            for key, values in changed["headers"].items()
-        }
-    record = {
-        name: _encode_values(value, bindings) if name in CARRIERS else encode_value(value)
-        for name, value in changed.items()
-    }
+    record: dict[str, object] = {}
+    for name, default in DEFAULTS.items():
+        value = fields.get(name, default)
+        if value == default:
+            continue
+        if name == "headers":  # as Latin-1, every byte of their names is a character
+            value = {key.decode("latin-1"): values for key, values in value.items()}
+        is_carrier = name in CARRIERS
+        record[name] = _encode_carried(value, bindings) if is_carrier else encode_value(value)
     return json.dumps(record, separators=(",", ":"))
 
 
-def _encode_values(values: dict[str, Any], bindings: Bindings) -> object:
+def _encode_carried(values: dict[str, Any], bindings: Bindings) -> object:
     if not all(type(name) is str for name in values):
         raise TypeError("names that are no text cannot be stored as data")
     return {"dict": {name: _encode_item(value, bindings) for name, value in values.items()}}
@@ -112,29 +91,12 @@ def _decode_item(value: Any, bindings: Bindings) -> Any:
     return item
 
 
-def without_password(address: str) -> str:
-    """Return an address without the user and password that it may name.
-
-    >>> without_password("http://me:secret@host:80/a@b")
-    'http://host:80/a@b'
-    """
-    if "@" not in address:
-        return address
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return address.partition("@")[2]
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
 def with_password_apart(request: Request) -> Request:
-    """Return a request whose address names no user and password: they are in a header, and it says
-    that it is to be kept in memory only.
-    """
+    """Return a request with its address' user and password in a header, to be kept in memory."""
     parts = urlsplit(request.url) if "@" in request.url else None
     if not parts or parts.username is None:
         return request
-    apart = request.replace(url=without_password(request.url))
+    apart = request.replace(url=clean_address(request.url))
     apart.meta[IN_MEMORY_META_KEY] = True
     apart.headers.setdefault(
         "Authorization", basic_auth_header(unquote(parts.username), unquote(parts.password or ""))
@@ -146,28 +108,23 @@ def load_request(text: str, url: str, priority: int, spider: Spider, bindings: B
     """Return the request that `dump_request` wrote; raises ValueError if it names no method of the
     spider, `ContentSpiderError` if an item that it carries cannot be made again.
     """
-    fields: dict[str, Any] = {
-        name: (
-            {key: _decode_item(entry, bindings) for key, entry in value["dict"].items()}
-            if name in CARRIERS
-            else decode_value(value)
-        )
-        for name, value in json.loads(text).items()
-        if name in DEFAULTS
-    }
-    if headers := fields.get("headers"):
-        fields["headers"] = {
-            key.encode("latin-1"): [value.encode("latin-1") for value in values]
-            for key, values in headers.items()
-        }
-    for name in ("callback", "errback"):
-        if method := fields.get(name):
-            found = (
-                getattr(spider, method, None)
-                if isinstance(method, str) and not method.startswith("__")
-                else None
-            )
-            if getattr(found, "__self__", None) is not spider:
-                raise ValueError(f"the spider has no method {method!r}")
-            fields[name] = found
+    fields: dict[str, Any] = {}
+    for name, value in json.loads(text).items():
+        if name in CARRIERS:
+            carried = value["dict"].items()
+            fields[name] = {key: _decode_item(entry, bindings) for key, entry in carried}
+        elif name in ("callback", "errback"):
+            fields[name] = _method(spider, value)
+        elif name in DEFAULTS:
+            fields[name] = decode_value(value)
+    headers = fields.pop("headers", {}).items()
+    fields["headers"] = {key.encode("latin-1"): values for key, values in headers}
     return Request(url, priority=priority, **fields)
+
+
+def _method(spider: Spider, name: object) -> Any:
+    is_name = isinstance(name, str) and not name.startswith("__")
+    found = getattr(spider, str(name), None) if is_name else None
+    if getattr(found, "__self__", None) is not spider:
+        raise ValueError(f"the spider has no method {name!r}")
+    return found

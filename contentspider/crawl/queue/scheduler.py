@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import logging
-from itertools import count
 from typing import TYPE_CHECKING
 
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 
-from contentspider.crawl.engine import wake
+from contentspider.crawl.engine import Component, wake
 from contentspider.crawl.hold.binding import ROW_META_KEY, Bindings
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.keeper import Keeper
@@ -24,7 +22,6 @@ from contentspider.state.ledger.frontier import MAX_DEATHS
 if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
-    from typing_extensions import Self
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +30,7 @@ logger = logging.getLogger(__name__)
 CAREFUL_REQUESTS = 100
 # Addresses of a host that are asked in turn to see whether it is down.
 WITNESSES = 8
-# Whatever the answer is it tells: it is neither retried, nor redirected, nor an error, nor a copy.
+# Any answer tells: it is neither retried, nor redirected, nor an error, nor a copy.
 WITNESS_META = {
     "dont_retry": True,
     "dont_redirect": True,
@@ -42,35 +39,23 @@ WITNESS_META = {
 }
 
 
-class LedgerScheduler(BaseScheduler):
-    """Queues requests in the ledger, each address once, by priority and then in the order in which
-    they came.
+class LedgerScheduler(Component, BaseScheduler):
+    """Queues requests in the ledger, each address once, by priority and then as they came.
 
     Requests that cannot be made again from data (a callback that is no method of the spider, odd
-    values in ``meta``, a password in their address) wait in memory: they work, but are lost if the
-    process is killed, and the log says so once.
-
-    An address with which in flight processes died, again and again, is sent when nothing else is:
-    if it kills this one, too, it is known.
-
-    Requests to a host that is down, or asks for a pause, wait in the queue; others pass them. To
-    such a host addresses that have answered in this crawl are sent now and then (`Hosts`).
+    values in ``meta``, a password in their address) are in memory, and lost if the process is
+    killed. An address with which in flight processes died, again and again, is sent when nothing
+    else is: if it kills this one, too, it is known. Requests to a host that is down, or asks for a
+    pause, wait (`Hosts`); others pass them.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.crawler = crawler
-        # By host, heaps of priority, order, request and its address' row.
-        self._memory: dict[str, list[tuple[int, int, Request, int]]] = {}
-        self._numbers = count()
-        self._warned = False
+        super().__init__(crawler)
+        self._in_memory: dict[int, Request] = {}
+        self._has_warned = False
         self._careful = 0
         self._is_alone = False
         self._alarm: asyncio.TimerHandle | None = None
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the scheduler of a crawler."""
-        return cls(crawler)
 
     def open(self, spider: Spider) -> None:
         """Find the ledger."""
@@ -83,26 +68,22 @@ class LedgerScheduler(BaseScheduler):
         self.spider = spider
         self.keeper = keeper
         keeper.open()
+        self._frontier = keeper.ledger.frontier
         holder = self.crawler.get_extension(Holder)
         self._bindings = holder.bindings if holder else Bindings()
         runs = keeper.ledger.runs.all()
         self._careful = CAREFUL_REQUESTS if runs and runs[-1].ended is None else 0
-        assert self.crawler.request_fingerprinter
+        assert self.crawler.stats and self.crawler.request_fingerprinter
+        self._count = self.crawler.stats.inc_value
         self._fingerprint = self.crawler.request_fingerprinter.fingerprint
 
     def has_pending_requests(self) -> bool:
         """Tell whether requests wait that are worth waiting for: not those of lost hosts."""
-        if self.keeper.is_broken:
-            return False
-        lost = self.keeper.hosts.lost()
-        return self.keeper.ledger.frontier.queue.has(lost) or any(
-            host not in lost for host in self._memory
-        )
+        return not self.keeper.is_broken and self._frontier.queue.has(self.keeper.hosts.lost())
 
     def __len__(self) -> int:
         """Return how many requests wait."""
-        in_memory = sum(len(heap) for heap in self._memory.values())
-        return in_memory + self.keeper.ledger.frontier.queue.length
+        return self._frontier.queue.length
 
     def close(self, reason: str) -> None:
         """Wake nobody any more."""
@@ -110,49 +91,40 @@ class LedgerScheduler(BaseScheduler):
             self._alarm.cancel()
 
     def enqueue_request(self, request: Request) -> bool:
-        """Queue a request; False if its address is known and it is not one to be sent all the
-        same.
-        """
-        assert self.crawler.stats
+        """Queue a request; False if its address is known, unless it is to be sent all the same."""
         request = with_password_apart(request)
-        # A retry or a redirect comes from a request that was taken from the queue; others come
-        # without its row.
+        # Retries and redirects have the row of the request that they are made of.
         source_row = request.meta.pop(ROW_META_KEY, None)
         if source_row is not None:
             reason = redirect_reason(request)
             self.keeper.addresses.note(source_row, "redirected", reason, target=request.url)
         # A crawl that goes on does not start anew: its start addresses are in the ledger.
-        starts_anew = (
-            source_row is None
-            and self.keeper.is_resumed
-            and bool(request.meta.get("is_start_request"))
-        )
-        again = request.dont_filter and not starts_anew
+        is_start = source_row is None and bool(request.meta.get("is_start_request"))
+        again = request.dont_filter and not (is_start and self.keeper.is_resumed)
         fingerprint = self._fingerprint(request)
-        frontier = self.keeper.ledger.frontier
         text, row = None, 0
         with self.keeper.guarded:
             # Most links are known: to look that up costs less than to make data of their requests.
-            if again or not frontier.knows(fingerprint):
+            if again or not self._frontier.knows(fingerprint):
                 text = self._dump(request)
-                row = frontier.enqueue(
+                row = self._frontier.enqueue(
                     fingerprint, request.url, request.priority, text, again, source_row
                 )
         if not row:
-            self.crawler.stats.inc_value("dupefilter/filtered")
+            self._count("dupefilter/filtered")
             return False
         self.keeper.addresses.forget(row)  # a retry takes the place of the request before
         if text is None:
-            self._remember(request, row)
-        self.crawler.stats.inc_value("scheduler/enqueued")
+            self._in_memory[row] = request
+        self._count("scheduler/enqueued")
         return True
 
     def _dump(self, request: Request) -> str | None:
         try:
             return dump_request(request, self.spider, self._bindings)
         except TypeError as error:
-            if not self._warned:
-                self._warned = True
+            if not self._has_warned:
+                self._has_warned = True
                 logger.warning(
                     "%s cannot be kept in the ledger (%s): such requests are lost if the crawl is"
                     " killed",
@@ -161,32 +133,24 @@ class LedgerScheduler(BaseScheduler):
                 )
         return None
 
-    def _remember(self, request: Request, row: int) -> None:
-        heap = self._memory.setdefault(host_of(request.url), [])
-        heapq.heappush(heap, (-request.priority, next(self._numbers), request, row))
-
     def next_request(self) -> Request | None:
         """Return the next request, None if none waits, or none may be sent now."""
-        if self.keeper.is_broken:
-            return None
         request = None
-        with self.keeper.guarded:
-            request = self._next()
-        if request is None:
-            self._set_alarm()
+        if not self.keeper.is_broken:
+            with self.keeper.guarded:
+                request = self._next()
+            if request is None:
+                self._set_alarm()
         return request
 
     def _set_alarm(self) -> None:
-        """Have the engine ask again when a host may be asked; by itself it does every 5
-        seconds.
-        """
+        """Have the engine ask again when a host may be asked, not only every 5 seconds."""
         if self._alarm:
             self._alarm.cancel()
             self._alarm = None
         seconds = self.keeper.hosts.next_change()
         if seconds is not None and len(self):
-            loop = asyncio.get_running_loop()
-            self._alarm = loop.call_later(seconds, wake, self.crawler)
+            self._alarm = asyncio.get_running_loop().call_later(seconds, wake, self.crawler)
 
     def _next(self) -> Request | None:
         if self._is_alone:
@@ -196,61 +160,52 @@ class LedgerScheduler(BaseScheduler):
             self.keeper.commit()  # it did not kill
         if (witness := self._witness()) is not None:
             return witness
-        closed = self.keeper.hosts.closed()
-        frontier = self.keeper.ledger.frontier
-        # No two have one order: requests are never compared.
-        heap = min((heap for host, heap in self._memory.items() if host not in closed), default=[])
-        above = -heap[0][0] if heap else None
-        while taken := frontier.queue.take(above, closed):
+        while taken := self._frontier.queue.take(self.keeper.hosts.closed()):
             row, address, text, priority, deaths = taken
-            self._is_alone = deaths >= MAX_DEATHS - 1
-            if self._is_alone and self.keeper.addresses.in_flight():
-                self._is_alone = False
-                frontier.put_back(row)
+            is_deadly = deaths >= MAX_DEATHS - 1
+            if is_deadly and self.keeper.addresses.in_flight():
+                self._frontier.put_back(row)
                 return None
             try:
-                request = load_request(text, address, priority, self.spider, self._bindings)
+                if text is None:
+                    request = self._in_memory.pop(row)
+                else:
+                    request = load_request(text, address, priority, self.spider, self._bindings)
             except (ContentSpiderError, ValueError, TypeError) as error:
                 logger.error("%s cannot be requested: %s", address, error)
-                frontier.finish(row, "failed", f"its request cannot be read: {error}")
+                self._frontier.finish(row, "failed", f"its request cannot be read: {error}")
                 continue
+            self._is_alone = is_deadly
             self._hand_out(request, row)
             return request
-        if not heap:
-            return None
-        _, _, request, row = heapq.heappop(heap)
-        if not heap:
-            del self._memory[host_of(request.url)]
-        self._hand_out(request, row)
-        return request
+        return None
 
     def _witness(self) -> Request | None:
         """Return the request of an address that tells, by any answer, that its host is not down:
         another one each time, since what fails may be a part that has answered before.
         """
-        while (doubted := self.keeper.hosts.doubted()) is not None:
-            host, number = doubted
+        while (due := self.keeper.hosts.due_witness()) is not None:
+            host, number = due
             if addresses := self.keeper.addresses.witnesses(host, WITNESSES):
                 self.keeper.hosts.ask(host, is_witness=True)
                 return Request(
                     addresses[number % len(addresses)],
-                    callback=_drop,
-                    errback=_drop,
+                    callback=_ignore,
+                    errback=_ignore,
                     dont_filter=True,
                     meta=WITNESS_META,
                 )
         return None
 
     def _hand_out(self, request: Request, row: int) -> None:
-        assert self.crawler.stats
         if self._careful or self._is_alone:
             self._careful = max(self._careful - 1, 0)
             self.keeper.commit()  # before it is watched: the engine does not have it yet
         request.meta[ROW_META_KEY] = row
         self.keeper.addresses.watch(row, request)
         self.keeper.hosts.ask(host_of(request.url))
-        self.crawler.stats.inc_value("scheduler/dequeued")
+        self._count("scheduler/dequeued")
 
 
-def _drop(_: object) -> None:
+def _ignore(_: object) -> None:
     """Do nothing with what a witness said: that it answered has been noted."""

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
 
+from contentspider.crawl.engine import Component
 from contentspider.crawl.options import CrawlOptions
 from contentspider.state.ledger.database import LedgerFullError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
 
     from contentspider.state.ledger.ledger import Ledger
@@ -19,42 +22,36 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class CrawlState:
-    """The ledger of a *crawler*'s crawl, which all parts of the crawl share.
+class CrawlState(Component):
+    """The ledger of a crawl, which all its parts share.
 
-    A ledger that is durable (``CONTENTSPIDER_DURABLE``) outlives the crawl, and a crawl that was
-    killed goes on with it (*is_resumed*). Where single pages are looked at (``scrapy shell``,
-    ``fetch`` and ``parse``: *is_inspection*) it is in memory. Once it cannot be written
-    (*is_broken*) nothing more is written.
+    A durable ledger (``CONTENTSPIDER_DURABLE``) outlives the process; a killed crawl goes on with
+    it (*is_resumed*). For ``scrapy shell``, ``fetch`` and ``parse`` (*is_inspection*) it is in
+    memory. Once it cannot be written (*is_broken*), nothing more is.
     """
 
     ledger: Ledger
+    is_inspection = False
+    is_broken = False
+    is_resumed = False
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self.options = CrawlOptions.from_settings(crawler.settings)
         if not self.options.enabled:
             raise NotConfigured("CONTENTSPIDER_ENABLED is False")
         assert crawler.stats
-        self.crawler = crawler
         self.stats = crawler.stats
         self.is_durable = self.options.durable
-        self.is_inspection = False
-        self.is_broken = False
-        self.is_resumed = False
-        self.guarded = _Guarded(self)
+        self.guarded = _Guarded(self.fail)
 
     @property
     def is_stopping(self) -> bool:
-        """Tell whether the crawl stops since its ledger cannot be written: a resumed crawl does
-        again what comes now.
-        """
+        """Tell whether the crawl stops at a ledger that is full: a resumed one does the rest."""
         return self.is_broken and self.is_durable
 
     def fail(self, error: Exception) -> None:
-        """Stop the crawl, since its ledger cannot be written.
-
-        What was committed is whole; a resumed crawl does the rest again.
-        """
+        """Stop the crawl, since its ledger cannot be written. What was committed is whole."""
         if self.is_broken:
             return
         self.is_broken = True
@@ -76,17 +73,15 @@ class CrawlState:
 
 
 class _Guarded:
-    """``with state.guarded:`` ends the crawl (`CrawlState.fail`) if the ledger is full, and goes on
-    behind the block.
-    """
+    """``with state.guarded:`` ends the crawl if the ledger is full, and goes on after it."""
 
-    def __init__(self, state: CrawlState) -> None:
-        self._state = state
+    def __init__(self, fail: Callable[[Exception], None]) -> None:
+        self._fail = fail
 
     def __enter__(self) -> None: ...
 
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
-        if not isinstance(error, LedgerFullError):
-            return False
-        self._state.fail(error)
-        return True
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, LedgerFullError):
+            self._fail(error)
+            return True
+        return False

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import logging
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 from uuid import uuid4
 
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse
-from scrapy.utils.sitemap import sitemap_urls_from_robots
+from scrapy.utils.gz import gunzip, gzip_magic_number
+from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
+from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, NOT_THERE
 from contentspider.crawl.queue.failures import why
-from contentspider.crawl.spider.feeds import Feeds
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES
 from contentspider.crawl.spider.robots import SITEMAPS_META_KEY
-from contentspider.crawl.spider.sitemaps import (
-    MAX_SITEMAP_BYTES,
-    MAX_SITEMAPS,
-    SITEMAP_DEPTH,
-    read_sitemap,
-)
+from contentspider.ground.addresses import absolute, host_of
 from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -40,28 +37,42 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
+MAX_SITEMAP_BYTES = 60_000_000
+SITEMAP_DEPTH = 3
+# An index may name 50,000 sitemaps, each of them another index: more than this is a trap.
+MAX_SITEMAPS = 10_000
+FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
+FEED_START_BYTES = 2_000
+# Feeds of a host that are read in a crawl: its own, its sections', one in each language. Each names
+# some ten pages, most of them linked elsewhere.
+MAX_FEEDS = 20
+# Posts have a feed of their comments each, which no other page names: one that so many pages name
+# is that of a section. What a start page names is read at once.
+MIN_NAMING = 3
+# Of feeds that were named less often so many are remembered; the oldest are forgotten first.
+MAX_NAMED = 10_000
 
-class FindingSpider(Spider):
-    """Reads robots.txt, sitemaps, feeds and own texts for the addresses of pages in its
-    *scope*.
-    """
+
+class DiscoverySpider(Spider):
+    """Reads robots.txt, sitemaps, feeds and own texts for pages in its *scope*."""
 
     scope: Scope
     keeper: Keeper
     own: OwnTexts
     sitemaps: bool
-    sitemaps_asked = 0
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         # Folders in which an address was asked for that cannot be.
         self.probed: set[str] = set()
         self.feeds = Feeds()
+        self.sitemaps_asked = 0
 
     @property
     def revisits(self) -> Revisits | None:
-        """Return what earlier crawls knew; None if no history is kept, or the crawl has not begun:
-        the keeper opens it after the spider.
+        """Return what earlier crawls knew; None if no history is kept, or before the keeper opens
+        it, which is after the spider.
         """
         return self.keeper.revisits if "keeper" in self.__dict__ else None
 
@@ -74,23 +85,22 @@ class FindingSpider(Spider):
         the site's error page looks: it may stand elsewhere, answered with a success. Of a site that
         is crawled for the first time there is nothing yet that could turn into that.
         """
-        if self.revisits is None or self.revisits.is_first:
-            return
-        for root in dict.fromkeys(urljoin(start, "/") for start in starts):
-            yield from self.probe_beside(root)
+        if self.revisits is not None and not self.revisits.is_first:
+            for root in dict.fromkeys(urljoin(start, "/") for start in starts):
+                yield from self.probe_beside(root)
 
     def probe_beside(self, address: str) -> Iterator[Request]:
         """Yield the request, once, of an address in the folder of another where nothing can be."""
         folder = urljoin(address, ".")
         if folder not in self.probed:
             self.probed.add(folder)
-            yield Request(
-                urljoin(folder, uuid4().hex),
-                callback=self.parse_probe,
-                errback=self.ignore,
-                meta={"handle_httpstatus_list": [404, 410]},
-                priority=20,
-            )
+            meta = {"handle_httpstatus_list": list(NOT_THERE)}
+            yield self._ask(urljoin(folder, uuid4().hex), self.parse_probe, meta, priority=20)
+
+    def _ask(
+        self, address: str, callback: Callable[..., Any], meta: dict[str, Any], **fields: Any
+    ) -> Request:
+        return Request(address, callback, errback=self.ignore, meta=meta, **fields)
 
     def parse_probe(self, response: Response) -> None:
         """Learn how an error page of the site looks, whatever status it has here."""
@@ -101,16 +111,10 @@ class FindingSpider(Spider):
             self.revisits.learn_error_page(page)
 
     def robots_requests(self, root: str) -> Iterator[Request]:
-        """Yield the requests of robots.txt and of the usual sitemap of the host with that
-        *root*.
-        """
-        yield Request(
-            urljoin(root, "/robots.txt"),
-            callback=self.parse_robots,
-            errback=self.ignore,
-            # The first is for our own middleware, the second for any other.
-            meta={SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True},
-        )
+        """Yield the requests of robots.txt and of the usual sitemap below the *root* of a host."""
+        # The first is for our own middleware, the second for any other.
+        meta = {SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True}
+        yield self._ask(urljoin(root, "/robots.txt"), self.parse_robots, meta)
         yield from self._sitemap_requests(urljoin(root, "/sitemap.xml"), 1)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
@@ -118,22 +122,35 @@ class FindingSpider(Spider):
         for address in sitemap_urls_from_robots(response.body, base_url=response.url):
             yield from self._sitemap_requests(address, 1)
 
+    def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
+        if level > SITEMAP_DEPTH or not self.scope.has_site(address):
+            return
+        self.sitemaps_asked += 1
+        if self.sitemaps_asked <= MAX_SITEMAPS:
+            meta, arguments = {"download_maxsize": MAX_SITEMAP_BYTES}, {"level": level}
+            yield self._ask(address, self.parse_sitemap, meta, cb_kwargs=arguments, priority=5)
+        elif self.sitemaps_asked == MAX_SITEMAPS + 1:
+            logger.warning(
+                "there are more than %d sitemaps: %s and those after it are not read",
+                MAX_SITEMAPS,
+                address,
+            )
+
     def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
         """Follow a sitemap's pages, and the sitemaps of an index."""
         addresses, is_index = read_sitemap(response)
         for address, lastmod in addresses:
-            if not is_index:
-                if self.scope.has(address):
-                    self._note_lastmod(address, lastmod)
-                    yield from self.page_requests(address, 1)
-            elif level < SITEMAP_DEPTH:
+            if is_index:
                 yield from self._sitemap_requests(address, level + 1)
+            elif self.scope.has(address):
+                if lastmod and self.revisits is not None and not self.keeper.is_broken:
+                    with self.keeper.guarded:
+                        self.revisits.lastmods.note(address, lastmod)
+                yield from self.page_requests(address, 1)
 
-    def _note_lastmod(self, address: str, lastmod: str) -> None:
-        if not lastmod or self.revisits is None or self.keeper.is_broken:
-            return
-        with self.keeper.guarded:
-            self.revisits.lastmods.note(address, lastmod)
+    def feed_request(self, address: str) -> Request:
+        """Return the request of a feed."""
+        return Request(address, callback=self.parse_feed, errback=self.own_texts_failed, priority=5)
 
     async def parse_feed(self, response: Response) -> AsyncIterator[Request]:
         """Follow the pages that a feed names, and keep what it tells of them."""
@@ -149,10 +166,6 @@ class FindingSpider(Spider):
         for entry in entries:
             if self.scope.has(entry.url):
                 yield from self.page_requests(entry.url, 1)
-
-    def feed_request(self, address: str) -> Request:
-        """Return the request of a feed."""
-        return Request(address, callback=self.parse_feed, errback=self.own_texts_failed, priority=5)
 
     def own_requests(self, url: str, head: Head, is_start: bool) -> Iterator[Request]:
         """Yield the requests of the own texts that a page announces, within its site's budget."""
@@ -179,9 +192,7 @@ class FindingSpider(Spider):
                     yield request
 
     def own_texts_failed(self, failure: Failure) -> None:
-        """Do with what the last crawl knew, or without: but for a feed, which leads to pages,
-        nothing of the site is unread then.
-        """
+        """Do with what the last crawl knew. Only a feed, which leads to pages, counts as unread."""
         request = failure.request  # type: ignore[attr-defined]
         address = request.meta.get("redirect_urls", [request.url])[0]
         self.own.take_known(address)
@@ -191,27 +202,62 @@ class FindingSpider(Spider):
             self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
         self.ignore(failure)
 
-    def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
-        if not self.scope.has_site(address):
-            return
-        self.sitemaps_asked += 1
-        if self.sitemaps_asked <= MAX_SITEMAPS:
-            meta = {"download_maxsize": MAX_SITEMAP_BYTES}
-            yield Request(
-                address,
-                callback=self.parse_sitemap,
-                errback=self.ignore,
-                meta=meta,
-                cb_kwargs={"level": level},
-                priority=5,
-            )
-        elif self.sitemaps_asked == MAX_SITEMAPS + 1:
-            logger.warning(
-                "there are more than %d sitemaps: %s and those after it are not read",
-                MAX_SITEMAPS,
-                address,
-            )
-
     def ignore(self, failure: Failure) -> None:
         """Do without a robots.txt or sitemap that is not there."""
         logger.debug("%s is not there: %s", failure.request.url, why(failure.value)[1])  # type: ignore[attr-defined]
+
+
+def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
+    """Return the addresses that a sitemap names, each with its ``lastmod`` or an empty text, and
+    whether they are those of sitemaps; none of one that cannot be read.
+    """
+    body = response.body
+    try:
+        if gzip_magic_number(response):
+            body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
+        entries = Sitemap(body) if body.strip() else None
+    except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
+        logger.warning(
+            "%s: the sitemap cannot be read (%s); its pages are found by links only",
+            response.url,
+            error,
+        )
+        return [], False
+    if entries is None or entries.type not in ("urlset", "sitemapindex"):
+        return [], False
+    addresses = [
+        (absolute(response.url, entry.get("loc", "")), entry.get("lastmod") or "")
+        for entry in entries
+    ]
+    return [one for one in addresses if one[0]], entries.type == "sitemapindex"
+
+
+def is_feed(response: Response) -> bool:
+    """Tell whether a response is an RSS or Atom feed, whatever its server calls it."""
+    return FEED_START.search(response.body[:FEED_START_BYTES]) is not None
+
+
+class Feeds:
+    """Chooses the feeds that a crawl reads, each once."""
+
+    def __init__(self) -> None:
+        # How many pages have named a feed that is not read.
+        self._named: dict[str, int] = {}
+        self._chosen: set[str] = set()
+        self._counts: Counter[str] = Counter()
+
+    def choose(self, named: Iterable[str], is_start: bool) -> Iterator[str]:
+        """Yield those of the feeds that a page has *named* which are to be read now."""
+        for feed in dict.fromkeys(named):
+            host = host_of(feed)
+            if feed in self._chosen or self._counts[host] >= MAX_FEEDS:
+                continue
+            pages = self._named.pop(feed, 0) + 1
+            if is_start or pages >= MIN_NAMING:
+                self._chosen.add(feed)
+                self._counts[host] += 1
+                yield feed
+                continue
+            self._named[feed] = pages
+            if len(self._named) > MAX_NAMED:
+                del self._named[next(iter(self._named))]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
-from contentspider.ground.addresses import clean_address
+from contentspider.ground.addresses import absolute, clean_address
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     from contentspider.crawl.queue.keeper import Keeper
     from contentspider.page.input.page import Page
-
-logger = logging.getLogger(__name__)
 
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
 # Parameters that say where a visitor came from, of the usual analytics and mail services.
@@ -47,62 +44,51 @@ class Duplicates:
     def claim(self, address: str, page: Page, row: int | None) -> str:
         """Return the address to emit a page under, or nothing if the same page has come out.
 
-        That is its own address, whatever another page has named canonical; or the canonical
-        address that the page names, where this is a form of its own (see `plain_form`). A page has
-        come out if one with its text and title has: any of its site, if there are `MIN_TEXT_CHARS`
-        of text; a form of its address or one that names the same canonical address, if there are
-        less; or one of which it was a copy in earlier crawls, and is (see `Originals`). *row* is
-        that of the page's address in the ledger.
+        That is its own address, or the canonical address that the page names, where this is a form
+        of its own (see `plain_form`). A page has come out if one with its text and title has: any
+        of its site, if there are `MIN_TEXT_CHARS` of text; a form of its address or one that names
+        the same canonical address, if there are less; or one of which it was a copy in earlier
+        crawls, and is (see `Originals`). *row* is that of the page's address in the ledger.
         """
-        named = self._canonical(address, page)
+        site, named = self._site_of(address), self._canonical(address, page)
         owner = row or -next(self._anonymous)
         shown = _shown(address, named)
         text = "\n".join(block.text for block in page.content.blocks)
         said = "\n".join([*page.hints.titles[:1], text])
-        if len(text) >= MIN_TEXT_CHARS:
-            claims = [f"{self._site_of(address)} {said}"]
-        else:
+        claims = [f"{site} {said}"]
+        if len(text) < MIN_TEXT_CHARS:
             claims = [f"{plain_form(one)} {said}" for one in (address, named) if one]
-        is_new = False
         with self._keeper.guarded:
             revisits = self._keeper.revisits
             if revisits is not None and not revisits.is_first:
-                # Its owner has claimed its own id.
-                claims.append(revisits.originals.copied(page, shown, self._site_of(address)))
-            wanted = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims]) if claim]
+                # The original has claimed its own id.
+                claims.append(revisits.originals.copied(page, shown, site))
+            keys = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims]) if claim]
             canonical = named if named != address else ""
-            is_new = self._keeper.ledger.frontier.claim(wanted, owner, canonical)
-        return shown if is_new else ""
+            if self._keeper.ledger.frontier.claim(keys, owner, canonical):
+                return shown
+        return ""
 
     def must_wait(self, address: str, page: Page, row: int | None) -> bool:
         """Tell whether a page is the copy of a known one that has not come yet: it is asked for
         again at the end, and comes out if the known one does not, so that which of the two is the
         page does not depend on which comes first.
         """
-        keeper = self._keeper
-        if keeper.revisits is None or keeper.revisits.is_first:
-            return False
-        if row is None or keeper.addresses.is_at_end:
+        revisits, addresses = self._keeper.revisits, self._keeper.addresses
+        if revisits is None or revisits.is_first or row is None or addresses.is_at_end:
             return False
         if sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS:
             return False
         shown = _shown(address, self._canonical(address, page))
-        if not keeper.revisits.originals.awaited(page, shown, self._site_of(address)):
+        if not revisits.originals.awaited(page, shown, self._site_of(address)):
             return False
-        keeper.addresses.note(row, "failed", "a copy of a known page", again=Again.AT_END)
+        addresses.note(row, "failed", "a copy of a known page", again=Again.AT_END)
         return True
 
     def _canonical(self, address: str, page: Page) -> str:
         """Return the address on its own site that a page names canonical, empty if none."""
-        if not page.hints.canonical:
-            return ""
-        try:
-            named = clean_address(urljoin(address, page.hints.canonical))
-            on_site = self._site_of(named) == self._site_of(address)
-        except ValueError:
-            logger.debug("%s names %r canonical: no address", address, page.hints.canonical)
-            return ""
-        return named if on_site and named.startswith(("http://", "https://")) else ""
+        named = absolute(address, page.hints.canonical) if page.hints.canonical else ""
+        return named if named and self._site_of(named) == self._site_of(address) else ""
 
 
 def _shown(address: str, named: str) -> str:
@@ -123,8 +109,6 @@ def plain_form(address: str) -> str:
     """
     parts = urlsplit(canonicalize_url(clean_address(address)))
     path = INDEX_NAME.sub("/", parts.path).rstrip("/")
-    query = parts.query
-    if query:
-        pairs = parse_qsl(query, keep_blank_values=True)
-        query = urlencode([pair for pair in pairs if not TRACKING.fullmatch(pair[0])])
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    query = urlencode([pair for pair in pairs if not TRACKING.fullmatch(pair[0])])
     return parts.netloc.removeprefix("www.") + path + ("?" + query if query else "")

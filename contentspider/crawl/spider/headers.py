@@ -1,25 +1,27 @@
-"""Who the crawler says it is; and headers of the user's own, such as cookies, for the sites that
-are crawled and for no others.
-"""
+"""Who the crawler says it is, and headers and passwords that go to the user's own sites only."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
-from scrapy.exceptions import NotConfigured
+from w3lib.http import basic_auth_header
 
+from contentspider.crawl.engine import Component
 from contentspider.ground import __version__
+from contentspider.ground.addresses import clean_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import Response
     from scrapy.settings import BaseSettings
-    from typing_extensions import Self
-
 
 # An address of a page or a mail, or both, that ends no comment of a header.
 CONTACT = re.compile(r"[!-\'*-:<-~]*(?:@|://)[!-\'*-:<-~]+")
@@ -53,32 +55,76 @@ def set_user_agent(settings: BaseSettings) -> None:
     settings.set("USER_AGENT", user_agent(contact), "addon")
 
 
-class HeadersMiddleware:
-    """Puts the headers of ``CONTENTSPIDER_HEADERS`` on requests to the sites of the start
-    addresses.
+class Credentials:
+    """User names and passwords, by the scheme, host and port that they were given for."""
 
-    On a redirect to another site Scrapy takes off cookies and authorisation only: here all of them
-    go.
+    def __init__(self) -> None:
+        self._headers: dict[tuple[str, str], bytes] = {}
+
+    def take(self, addresses: Iterable[str]) -> list[str]:
+        """Return the addresses without their users and passwords, which are remembered.
+
+        >>> given = Credentials()
+        >>> given.take(["https://me:secret@example.org/a"])
+        ['https://example.org/a']
+        >>> given.header("https://example.org/b"), given.header("http://example.org/b")
+        (b'Basic bWU6c2VjcmV0', None)
+        """
+        cleaned = []
+        for address in addresses:
+            clean = clean_address(address)
+            user, at, _ = urlsplit(address).netloc.rpartition("@")
+            if at:
+                name, _, password = map(unquote, user.partition(":"))
+                self._headers[_origin(clean)] = basic_auth_header(name, password, "utf-8")
+            cleaned.append(clean)
+        return cleaned
+
+    def header(self, address: str) -> bytes | None:
+        """Return the Authorization header for an address, if there is one for its origin."""
+        return self._headers.get(_origin(clean_address(address))) if self._headers else None
+
+
+def _origin(address: str) -> tuple[str, str]:
+    parts = urlsplit(address)
+    return parts.scheme, parts.netloc.lower()
+
+
+class HeadersMiddleware(Component):
+    """Puts the headers of ``CONTENTSPIDER_HEADERS`` on requests to the sites of the start
+    addresses, and the spider's *credentials* on those to their origins. It takes them off again:
+    what is made of a request (a retry, a redirect) may go elsewhere, and is written to the ledger.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.headers = crawler.settings.getdict("CONTENTSPIDER_HEADERS")
-        if not self.headers:
-            raise NotConfigured  # without a reason: with one it would be warned of
-        self.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
-        assert crawler.spider is not None
-        self.sites = {self.keys.key(address) for address in crawler.spider.start_urls}
+        super().__init__(crawler)
+        self._headers = crawler.settings.getdict("CONTENTSPIDER_HEADERS")
+        self._keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
+        starts = getattr(crawler.spider, "start_urls", ()) if self._headers else ()
+        self._sites = {self._keys.key(address) for address in starts}
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the middleware of a crawler."""
-        return cls(crawler)
+    def _of(self, request: Request) -> dict[str, Any]:
+        found = {}
+        credentials = getattr(self.crawler.spider, "credentials", None)
+        if isinstance(credentials, Credentials) and (header := credentials.header(request.url)):
+            found["Authorization"] = header
+        if self._headers and self._keys.key(request.url) in self._sites:
+            found |= self._headers
+        return found
 
     def process_request(self, request: Request) -> None:
-        """Put the headers on, or take them off."""
-        is_own = self.keys.key(request.url) in self.sites
-        for name, value in self.headers.items():
-            if is_own:
-                request.headers[name] = value
-            elif request.headers.get(name) == value.encode():
-                del request.headers[name]
+        """Put the headers on."""
+        request.headers.update(self._of(request))
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Take the headers off."""
+        self._take_off(request)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Take the headers off."""
+        self._take_off(request)
+
+    def _take_off(self, request: Request) -> None:
+        for name in self._of(request):
+            request.headers.pop(name, None)

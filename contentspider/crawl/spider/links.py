@@ -1,6 +1,4 @@
-"""Links of a page, read straight from its tree: `LinkExtractor` costs more than all our work on the
-page.
-"""
+"""Links of a page, read straight from its tree: `LinkExtractor` costs more than all our work."""
 
 from __future__ import annotations
 
@@ -40,23 +38,17 @@ FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 MAX_HEAD_LINKS = 50
 MAX_TYPE_CHARS = 100
 # Links to what a browser needs, of which a page may have hundreds.
-UNTOLD = (
-    "stylesheet",
-    "preload",
-    "modulepreload",
-    "prefetch",
-    "preconnect",
-    "dns-prefetch",
-    "icon",
-)
+BROWSER_RELS = {
+    *("stylesheet", "preload", "modulepreload", "prefetch", "preconnect", "dns-prefetch", "icon")
+}
 BLANKS = str.maketrans("", "", "\t\r\n")
 
 
 class Head(NamedTuple):
-    """A page's links, each as its ``href`` and ``rel``, and what the page says of them: the address
-    that they are relative to, what robots are to do, which feeds it has, what else goes with it
-    (``link`` elements, each as its ``rel`` and ``type`` in lower case, and its ``href``; the first
-    `MAX_HEAD_LINKS`), and what made it.
+    """A page's links, each as its ``href`` and ``rel`` (*anchors*), and what the page says of
+    itself: the address that they are relative to, what robots are to do, its feeds, the first
+    `MAX_HEAD_LINKS` of its ``link`` elements (each as its ``rel`` and ``type`` in lower case, and
+    its ``href``), and what made it.
     """
 
     base: str
@@ -68,16 +60,14 @@ class Head(NamedTuple):
 
 
 def read_head(root: _Element, url: str) -> Head:
-    """Return the links of the page at *url* and what it says of them, wherever it says it: the tree
-    is walked once.
-    """
+    """Return the links of the page at *url* and what it says of itself, in one walk of its tree."""
     base, robots, feeds, generator = "", [], [], ""
     linked: list[tuple[str, str, str]] = []
     anchors: list[tuple[str, str]] = []
     for element in root.iter("a", "area", "base", "meta", "link"):
-        tag = element.tag
+        tag, href = element.tag, element.get("href") or ""
         if tag == "a" or tag == "area":
-            if href := element.get("href"):
+            if href:
                 anchors.append((href, element.get("rel") or ""))
         elif tag == "meta":
             name = (element.get("name") or "").strip().lower()
@@ -86,40 +76,45 @@ def read_head(root: _Element, url: str) -> Head:
             elif name == "generator":
                 generator = generator or (element.get("content") or "")[:MAX_TYPE_CHARS]
         elif tag == "link":
-            href, kind = element.get("href") or "", (element.get("type") or "").strip().lower()
+            kind = (element.get("type") or "").strip().lower()
             if kind in FEED_TYPES:
                 feeds.append(href)
-            if len(linked) < MAX_HEAD_LINKS and 0 < len(href) <= MAX_URL_CHARS:
-                rel = " ".join((element.get("rel") or "").lower().split())
-                if rel not in UNTOLD:
-                    if (element.get("media") or "").strip().lower() == "print":
-                        rel += " print"
-                    linked.append((rel[:MAX_TYPE_CHARS], kind[:MAX_TYPE_CHARS], href))
-        elif not base and (href := element.get("href")):
+            rel = " ".join((element.get("rel") or "").lower().split())
+            is_short = 0 < len(href) <= MAX_URL_CHARS
+            if is_short and len(linked) < MAX_HEAD_LINKS and rel not in BROWSER_RELS:
+                if (element.get("media") or "").strip().lower() == "print":
+                    rel += " print"
+                linked.append((rel[:MAX_TYPE_CHARS], kind[:MAX_TYPE_CHARS], href))
+        elif href and not base:
             with suppress(ValueError):
                 base = urljoin(url, href.strip())
     base = base or url
-    named = [link for link in (absolute(base, feed) for feed in feeds) if link]
-    return Head(base, robots, named, anchors, linked, generator)
+    feeds = [feed for feed in (absolute(base, href) for href in feeds) if feed]
+    return Head(base, robots, feeds, anchors, linked, generator)
+
+
+def resolve_link(base: str, href: str, documents: bool) -> str:
+    """Return the address of a page (with *documents*, also of a PDF file), empty if it is none."""
+    try:
+        address = clean_address(urljoin(base, href))
+        parts = urlsplit(address)
+    except ValueError:
+        return ""  # an unclosed bracket in the host, for example
+    path = parts.path.lower()
+    is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
+    return address if is_page and parts.scheme in ("http", "https") and parts.netloc else ""
 
 
 def page_links(
-    root: _Element,
-    url: str,
-    head: Head | None = None,
-    nofollow: bool = False,
-    documents: bool = False,
-    resolve: Resolve | None = None,
+    head: Head, nofollow: bool = False, documents: bool = False, resolve: Resolve = resolve_link
 ) -> list[str]:
-    """Return the absolute http(s) addresses that a page links to, without fragments or repeats.
+    """Return the absolute http(s) addresses that a page links to, without fragments or repeats, at
+    most `MAX_LINKS`.
 
     Links to files that are no pages (images, archives, and PDF files unless *documents* are wanted)
-    are left out, with *nofollow* also those that ask robots not to follow them; at most
-    `MAX_LINKS`. *head* is what `read_head` has read of the page, if it has; *resolve* is
-    `resolve_link`, or one that remembers (`remembering`).
+    are left out, with *nofollow* also those that ask robots not to follow them. *resolve* may be a
+    `resolve_link` that remembers.
     """
-    head = head or read_head(root, url)
-    resolve = resolve or resolve_link
     base = head.base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:
@@ -144,31 +139,13 @@ def page_links(
 
 def links(response: Response) -> list[str]:
     """Return the addresses of the pages that an HTML response links to, for
-    ``response.follow_all``.
-
-    They are absolute, each once, without fragments; what is no address of a page on the web
-    (``javascript:``, ``mailto:``, pictures, archives) is left out. Of what is not HTML, none.
+    ``response.follow_all``: absolute, each once, without fragments. What is no address of a page on
+    the web (``javascript:``, ``mailto:``, pictures, archives) is left out.
     """
     if not isinstance(response, HtmlResponse) or not response.body.strip():
         return []
     root = response.selector.root
-    return page_links(root, response.url) if hasattr(root, "iter") else []
-
-
-def resolve_link(base: str, href: str, documents: bool) -> str:
-    """Return the address of a page (or of a PDF file, where *documents* are wanted) that *href*
-    means, empty if it is none.
-    """
-    try:
-        address = clean_address(urljoin(base, href))
-        parts = urlsplit(address)
-    except ValueError:
-        return ""  # an unclosed bracket in the host, for example
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        return ""
-    path = parts.path.lower()
-    is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
-    return address if is_page else ""
+    return page_links(read_head(root, response.url)) if hasattr(root, "iter") else []
 
 
 def remembering() -> Resolve:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.hold.bodies import THREAD_BYTES
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.revisits.conditional import ASKING
 from contentspider.ground.addresses import absolute
@@ -47,19 +46,15 @@ class OwnTexts:
     """
 
     def __init__(self, keeper: Keeper, scope: Scope, keys: SiteKeys) -> None:
-        options = CrawlOptions.from_settings(keeper.crawler.settings)
-        assert keeper.crawler.stats
         self._keeper = keeper
         self._scope = scope
         self._keys = keys
-        self._count = keeper.crawler.stats.inc_value
-        self._most = options.own_texts
-        self._is_conditional = options.conditional
+        self._count = keeper.stats.inc_value
+        self._budget = keeper.options.own_texts
         self._sources: list[Source] = []
-        if self._most:
+        if self._budget:
             for name in SOURCES.names():
-                self._sources += _guarded(name, partial(_made, name))
-        self._asked: dict[str, list[str]] = {}
+                self._sources += _guarded(name, partial(_make, name))
         self._forbidden: set[str] = set()
         self._pages: Counter[str] = Counter()
 
@@ -74,11 +69,8 @@ class OwnTexts:
             return
         self._pages[site] += 1
         for address in self._announced(url, head, is_start):
-            if (
-                address not in feeds
-                and self._scope.has_site(address)
-                and self._may_ask(site, address)
-            ):
+            is_wanted = address not in feeds and self._scope.has_site(address)
+            if is_wanted and self._may_ask(site, address):
                 self._count("contentspider/own_texts/requests")
                 yield address
 
@@ -86,26 +78,20 @@ class OwnTexts:
         """Tell whether a site's budget has room for an address, which then is taken off it."""
         runs = self._keeper.ledger.runs
         with self._keeper.guarded:
-            if site not in self._asked:
-                self._asked[site] = runs.fact(FACT + site) or []
-            asked = self._asked[site]
-            if address in asked or address in self._forbidden or len(asked) >= self._most:
+            asked = runs.fact(FACT + site) or []
+            if address in asked or address in self._forbidden or len(asked) >= self._budget:
                 return False
-            asked.append(address)
-            runs.set_fact(FACT + site, asked)
+            runs.set_fact(FACT + site, [*asked, address])
             return True
         return False
 
     def give_back(self, address: str) -> None:
         """Put an address back on its site's budget that robots.txt forbids: nothing was asked."""
-        site = self._keys.key(address)
-        asked = self._asked.get(site, [])
         self._forbidden.add(address)
-        if address not in asked or self._keeper.is_broken:
-            return
-        asked.remove(address)
-        with self._keeper.guarded:
-            self._keeper.ledger.runs.set_fact(FACT + site, asked)
+        if not self._keeper.is_broken:
+            runs, name = self._keeper.ledger.runs, FACT + self._keys.key(address)
+            with self._keeper.guarded:
+                runs.set_fact(name, [one for one in runs.fact(name) or [] if one != address])
 
     def _announced(self, url: str, head: Head, is_start: bool) -> Iterator[str]:
         links = ((rel, kind, absolute(head.base, href)) for rel, kind, href in head.links)
@@ -116,17 +102,15 @@ class OwnTexts:
             yield from _guarded(source.name, partial(_named, source, announced))
 
     def headers(self, address: str) -> dict[str, str]:
-        """Return the headers that ask for an address only if it has changed since the last crawl,
-        whose texts of it are kept.
-        """
-        known = self._known(address) if self._is_conditional else None
+        """Return the headers that ask for what has changed since the last crawl."""
+        known = self._known(address) if self._keeper.options.conditional else None
         if known is None or not known.texts:
             return {}
         return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
 
     async def take(self, response: Response) -> list[str]:
-        """Keep the own texts that an answer tells, or those of the last crawl if it has not
-        changed, and return the addresses of their pages in the crawl.
+        """Keep the own texts of an answer, or the known ones if it has not changed, and return the
+        addresses of their pages in the crawl.
         """
         if response.status == NOT_MODIFIED_STATUS:
             return self.take_known(_asked_address(response))
@@ -139,8 +123,8 @@ class OwnTexts:
         return self._keep(response, self._read(response))
 
     def take_known(self, address: str) -> list[str]:
-        """Keep the own texts of the last crawl of a source that has nothing new, or does not
-        answer, and return the addresses of their pages in the crawl.
+        """Keep what the last crawl knew of a source that has nothing new, or does not answer, and
+        return the addresses of the pages.
         """
         known = self._known(address)
         if known is None:
@@ -155,19 +139,12 @@ class OwnTexts:
 
     def _read(self, response: Response) -> list[OwnText]:
         """Return the own texts in an answer, by the first source that finds any."""
-        content_type = (response.headers.get(b"Content-Type") or b"").decode("latin-1")
-        body, url = response.body, response.url
-        found = (
-            _guarded(source.name, partial(source.read, body, url, content_type))
-            for source in self._sources
-        )
+        given = (response.body, response.url, _header(response, "Content-Type"))
+        found = (_guarded(one.name, partial(one.read, *given)) for one in self._sources)
         return next(filter(None, found), [])
 
     def _keep(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
-        etag, modified = (
-            (response.headers.get(name) or b"").decode("latin-1")
-            for name in ("ETag", "Last-Modified")
-        )
+        etag, modified = _header(response, "ETag"), _header(response, "Last-Modified")
         return self._store(texts, _asked_address(response), etag, modified)
 
     def _store(
@@ -179,12 +156,12 @@ class OwnTexts:
                 by_site.setdefault(self._keys.key(own.url), []).append(own)
         if not by_site or self._keeper.is_broken:
             return []
-        told = self._keeper.ledger.own_texts
         with self._keeper.guarded:
+            kept = self._keeper.ledger.own_texts
             for site, own_texts in by_site.items():
-                told.add(site, own_texts, address)
+                kept.add(site, own_texts, address)
                 self._count("contentspider/own_texts/texts", len(own_texts))
-            told.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
+            kept.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
             return [own.url for own_texts in by_site.values() for own in own_texts]
         return []
 
@@ -194,10 +171,12 @@ def _asked_address(response: Response) -> str:
     return str(response.meta.get("redirect_urls", [response.url])[0])
 
 
+def _header(response: Response, name: str) -> str:
+    return (response.headers.get(name) or b"").decode("latin-1")
+
+
 def _guarded(name: str, call: Callable[[], list[Found]]) -> list[Found]:
-    """Return what a kind of own texts makes of what it is given: one that another package has, and
-    that fails, costs no page.
-    """
+    """Return what a *call* gives, nothing if it fails: a package's own source costs no page."""
     try:
         return call()
     except Exception as error:  # noqa: BLE001 - whatever it fails with
@@ -205,7 +184,7 @@ def _guarded(name: str, call: Callable[[], list[Found]]) -> list[Found]:
         return []
 
 
-def _made(name: str) -> list[Source]:
+def _make(name: str) -> list[Source]:
     return [SOURCES.load(name)()]
 
 

@@ -29,12 +29,9 @@ logger = logging.getLogger(__name__)
 # rules.
 MAX_ROBOTS_BYTES = 512_000
 TOO_MANY_REQUESTS = 429
-SERVER_ERRORS = range(500, 600)
 # Directives whose value stands after a colon, as an agent's name stands before one.
 VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 MAX_DIRECTIVES_CHARS = 2_000
-
-
 SITEMAPS_META_KEY = "contentspider_sitemaps"
 
 
@@ -50,18 +47,14 @@ class BoundedRobots(ProtegoRobotParser):
         """Return the parser of a robots.txt."""
         return cls(robotstxt_body[:MAX_ROBOTS_BYTES], crawler.spider)
 
-    def sitemaps(self) -> list[str]:
-        """Return the addresses of sitemaps as they are written."""
-        return list(self.rp.sitemaps)
-
 
 class RobotsMiddleware(RobotsTxtMiddleware):
     """Obeys robots.txt as RFC 9309 has it: one that the server fails to give forbids everything for
     now, one that is not there (4xx) nothing.
 
-    Its pages fail for that reason: they are asked for again at the end of the crawl, or by one that
-    goes on later. A request for the file itself (``contentspider_sitemaps`` in its ``meta``) gets
-    the sitemaps that it names, without a second fetch.
+    Pages without a robots.txt fail for that reason: they are asked for again at the end of the
+    crawl, or by one that goes on later. A request for the file itself (``contentspider_sitemaps``
+    in its ``meta``) gets the sitemaps that it names, without a second fetch.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -75,14 +68,14 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         """Refuse what robots.txt forbids, and all of a host whose robots.txt could not be read."""
         if request.meta.get(SITEMAPS_META_KEY):
             parser = await self.robot_parser(request)
-            self._refuse(request)
-            named = parser.sitemaps() if isinstance(parser, BoundedRobots) else []
+            self._refuse_unread(request)
+            named = parser.rp.sitemaps if isinstance(parser, BoundedRobots) else ()
             body = "".join(f"Sitemap: {address}\n" for address in named).encode()
             # Nothing was fetched for this.
             return TextResponse(request.url, body=body, encoding="utf-8", flags=["cached"])
         await super().process_request(request)
         if not request.meta.get("dont_obey_robotstxt"):
-            self._refuse(request)
+            self._refuse_unread(request)
         return None
 
     def _forget_unread(self) -> None:
@@ -91,24 +84,20 @@ class RobotsMiddleware(RobotsTxtMiddleware):
             self._parsers.pop(netloc, None)
         self._unread.clear()
 
-    def _refuse(self, request: Request) -> None:
-        unread = self._unread.get(urlparse_cached(request).netloc)
-        if unread is not None:
-            kind, reason = unread
+    def _refuse_unread(self, request: Request) -> None:
+        netloc = urlparse_cached(request).netloc
+        if netloc in self._unread:
+            kind, reason = self._unread[netloc]
             raise RobotsUnreadError(
                 kind, f"{reason} (its robots.txt, without which nothing may be fetched for now)"
             )
 
     def _parse_robots(self, response: Response, netloc: str, *request: Request) -> Any:
-        """Read a robots.txt. Not a coroutine, but what Scrapy's own gives: older versions do not
-        wait for it, and give no request.
-        """
-        if response.status in SERVER_ERRORS or response.status == TOO_MANY_REQUESTS:
-            self._note(
-                netloc, f"status_{response.status}", f"the server answered {response.status}"
-            )
-            response = response.replace(body=b"")
-        elif not 200 <= response.status < 300:
+        """Read a robots.txt. It returns what Scrapy's own does, which 2.16 does not wait for."""
+        status = response.status
+        if status == TOO_MANY_REQUESTS or status >= 500:
+            self._note(netloc, f"status_{status}", f"the server answered {status}")
+        if not 200 <= status < 300:
             response = response.replace(body=b"")  # the page of an error has no rules
         return super()._parse_robots(response, netloc, *request)
 
@@ -129,11 +118,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
 
 def meta_directives(contents: Iterable[str]) -> set[str]:
     """Return the directives in the contents of a page's metas for robots, in lower case."""
-    return {
-        word.strip().lower()
-        for content in contents
-        for word in content[:MAX_DIRECTIVES_CHARS].split(",")
-    }
+    words = (word for content in contents for word in content[:MAX_DIRECTIVES_CHARS].split(","))
+    return {word.strip().lower() for word in words}
 
 
 def header_directives(values: Iterable[bytes]) -> set[str]:

@@ -27,27 +27,13 @@ from contentspider.crawl.revisits.visit_log import (
     note_answer,
     standing_in,
 )
-from contentspider.crawl.spider.discovery import FindingSpider
+from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
 from contentspider.crawl.spider.duplicates import Duplicates
-from contentspider.crawl.spider.guard import (
-    CLOSED_SCHEMES,
-    CREDENTIALS_ORDER,
-    GUARD_ORDER,
-    Credentials,
-    CredentialsMiddleware,
-    GuardMiddleware,
-)
-from contentspider.crawl.spider.headers import set_user_agent
-from contentspider.crawl.spider.links import (
-    MAX_LINKS,
-    Head,
-    page_links,
-    read_head,
-    remembering,
-)
+from contentspider.crawl.spider.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
+from contentspider.crawl.spider.headers import Credentials, set_user_agent
+from contentspider.crawl.spider.links import MAX_LINKS, Head, page_links, read_head, remembering
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.robots import header_directives, meta_directives
-from contentspider.crawl.spider.sitemaps import is_feed
 from contentspider.crawl.spider.traps import Traps, without_session
 from contentspider.ground.addresses import clean_address
 from contentspider.ground.scope import Scope, crawl_name, several, with_scheme
@@ -58,7 +44,6 @@ from contentspider.site.models.record import page_id
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
-    from lxml.etree import _Element
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
     from twisted.python.failure import Failure
@@ -74,7 +59,7 @@ KNOWN_PRIORITY = -1
 MAX_RECENT = 50_000
 
 
-class SiteSpider(FindingSpider):
+class SiteSpider(DiscoverySpider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
     Arguments: *url*, one or several addresses, separated by commas or spaces (one with a user's
@@ -86,7 +71,6 @@ class SiteSpider(FindingSpider):
 
     name = "site"
     keys: SiteKeys
-    keeper: Keeper
     holder: Holder
     duplicates: Duplicates
     traps: Traps
@@ -116,13 +100,13 @@ class SiteSpider(FindingSpider):
         self.max_pages = int(max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
-        self.asked = (scope, several(include), several(exclude))
+        self.scope_arguments = (scope, several(include), several(exclude))
         self.reads_documents = can_read()
         self.pages = 0
         self.is_limited = False
         self.failures: dict[str, str] = {}
-        # Addresses that have been queued: most links are to these.
         self._resolve = remembering()
+        # Addresses that have been queued: most links are to these.
         self._recent: dict[str, None] = {}
 
     @classmethod
@@ -131,7 +115,6 @@ class SiteSpider(FindingSpider):
         super().update_settings(settings)
         for middleware, order in (
             (GuardMiddleware, GUARD_ORDER),
-            (CredentialsMiddleware, CREDENTIALS_ORDER),
             (DocumentsMiddleware, DOCUMENTS_ORDER),
             (ConditionalMiddleware, CONDITIONAL_ORDER),
         ):
@@ -148,22 +131,23 @@ class SiteSpider(FindingSpider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> SiteSpider:
         """Return the spider of a crawler; sites are told apart as in the pipeline."""
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.keys = SiteKeys(crawler.settings.get("CONTENTSPIDER_SITE_BY", "domain"))
-        spider.obeys_pages = crawler.settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
-        spider.scope = Scope(spider.start_urls, spider.keys, *spider.asked)
-        if not crawler.settings.get("CONTENTSPIDER_CRAWL") and not crawler.settings.frozen:
-            # By the spider's name a crawl would go on with that of another site.
-            name = crawl_name(spider.start_urls, *spider.asked)
-            crawler.settings.set("CONTENTSPIDER_CRAWL", name, "spider")
-        crawler.signals.connect(spider.opened, signal=signals.spider_opened)
+        settings = crawler.settings
+        spider.keys = SiteKeys(settings.get("CONTENTSPIDER_SITE_BY", "domain"))
+        spider.obeys_pages = settings.getbool("CONTENTSPIDER_OBEY_META_ROBOTS", True)
+        spider.scope = Scope(spider.start_urls, spider.keys, *spider.scope_arguments)
         spider.traps = Traps(crawler)
+        if not settings.get("CONTENTSPIDER_CRAWL") and not settings.frozen:
+            # By the spider's name a crawl would go on with that of another site.
+            name = crawl_name(spider.start_urls, *spider.scope_arguments)
+            settings.set("CONTENTSPIDER_CRAWL", name, "spider")
+        crawler.signals.connect(spider.opened, signal=signals.spider_opened)
         crawler.signals.connect(spider.request_dropped, signal=signals.request_dropped)
         return spider
 
     def opened(self) -> None:
         """Find the ledger, and what it knows of an earlier run."""
-        keeper = self.crawler.get_extension(Keeper)
-        if keeper is None:
+        keeper, holder = self.crawler.get_extension(Keeper), self.crawler.get_extension(Holder)
+        if keeper is None or holder is None:
             raise RuntimeError(
                 "the site spider needs the add-on: ADDONS = {'contentspider.Addon': 500}"
             )
@@ -174,12 +158,8 @@ class SiteSpider(FindingSpider):
             )
             end_at_start(self.crawler, "guard")
             return
-        assert self.crawler.stats
-        self.unread = UnreadPages(self.crawler.stats)
-        self.keeper = keeper
-        holder = self.crawler.get_extension(Holder)
-        assert holder is not None  # the add-on sets both
-        self.holder = holder
+        self.keeper, self.holder = keeper, holder
+        self.unread = UnreadPages(keeper.stats)
         self.duplicates = Duplicates(keeper, self.keys.key)
         self.own = OwnTexts(keeper, self.scope, self.keys)
         for address, moved_from in keeper.ledger.runs.fact("moved") or []:
@@ -187,72 +167,57 @@ class SiteSpider(FindingSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the start addresses and their sites' robots.txt and sitemaps."""
-        seen = set()
         for request in self.probe_requests(self.start_urls):
             yield request
+        roots = set()
         for address in self.start_urls:
-            meta = {START_META_KEY: True}
-            yield Request(
-                address,
-                callback=self.parse,
-                errback=self.start_failed,
-                meta=meta,
-                dont_filter=True,
-                priority=10,
-            )
+            yield self._page_request(address, 10, {START_META_KEY: True}, dont_filter=True)
             root = urljoin(address, "/")
-            if self.sitemaps and root not in seen:
-                seen.add(root)
+            if self.sitemaps and root not in roots:
+                roots.add(root)
                 for request in self.robots_requests(root):
                     yield request
-
-    def is_own(self, address: str) -> bool:
-        """Tell whether the page of an address belongs to the crawl."""
-        return self.scope.has(address)
 
     def is_page_request(self, request: Request) -> bool:
         """Tell whether a request is that of a page, and no start."""
         return request.callback == self.parse and START_META_KEY not in request.meta
 
     def is_strayed(self, request: Request) -> bool:
-        """Tell whether the request of a page (no start), or of own texts, has been led out of the
-        crawl.
-        """
+        """Tell whether the request of a page (no start), or of own texts, is out of the crawl."""
         if request.callback == self.parse_own_texts:
             return not self.scope.has_site(request.url)
-        return self.is_page_request(request) and not self.is_own(request.url)
+        return self.is_page_request(request) and not self.scope.has(request.url)
 
     def parse(self, response: Response) -> Iterator[Any]:
         """Yield the page's item and requests for the pages that it links to."""
-        self.unread.forget(response.meta.get(ROW_META_KEY))
+        row = response.meta.get(ROW_META_KEY)
+        self.unread.forget(row)
         is_start = START_META_KEY in response.meta
         if is_start and "redirect_urls" in response.meta:
             self._move(response.url, response.meta["redirect_urls"][0])
+        page = response.meta.get(PAGE_META_KEY)
         if is_start and is_feed(response):
             yield from self.feed_pages(response)
             self.own.take_now(response)
             self._skip(response, "feed")
-            return
-        page = response.meta.get(PAGE_META_KEY)
-        if page is None:
+        elif page is None:
             self._skip(response, "pdf" if is_pdf(response.body) else "not_html")
-            return
-        if not self.is_own(response.url) and not is_start:
+        elif not self.scope.has(response.url) and not is_start:
             self._skip(response, "offsite_redirect")
-            return
-        if self.max_pages and self.pages >= self.max_pages:
+        elif self._is_full():
             self._count("skipped/max_pages")
-            self.keeper.addresses.put_back(
-                response.meta.get(ROW_META_KEY)
-            )  # for a crawl that goes on
-            return
-        if isinstance(response, HtmlResponse) and not page.is_document:
-            yield from self._parse_html(response, page)
+            self.keeper.addresses.put_back(row)  # for a crawl that goes on
         else:
-            yield from self._items(response, page, self._directives(response, None))
-        if self.max_pages and self.pages >= self.max_pages:
-            self.is_limited = True
-            raise CloseSpider("max_pages")
+            if isinstance(response, HtmlResponse) and not page.is_document:
+                yield from self._parse_html(response, page)
+            else:
+                yield from self._items(response, page, self._directives(response, None))
+            if self._is_full():
+                self.is_limited = True
+                raise CloseSpider("max_pages")
+
+    def _is_full(self) -> bool:
+        return bool(self.max_pages) and self.pages >= self.max_pages
 
     def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
         # A page without any markup has no tree.
@@ -262,28 +227,29 @@ class SiteSpider(FindingSpider):
         depth = response.meta.get("depth", 0) + 1
         follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)
         links: list[str] = []
-        if follows and root is not None and head is not None:
-            links = self._links(root, response, head)
-        elif follows:
-            links = known_links(self.keeper, response)
+        if follows:
+            links = self._links(response, head) if head else known_links(self.keeper, response)
         note_answer(self.keeper, response, links)
         yield from self._items(response, page, robots)
         is_start = START_META_KEY in response.meta
         if head is not None and (is_start or follows):
             if self.sitemaps:
-                own = (feed for feed in head.feeds if self.scope.has_site(feed))
-                for address in self.feeds.choose(own, is_start):
-                    yield self.feed_request(address)
+                own = filter(self.scope.has_site, head.feeds)
+                yield from map(self.feed_request, self.feeds.choose(own, is_start))
             yield from self.own_requests(response.url, head, is_start)
-        yield from self._link_requests(links, page)
+        for link in self.traps.follow(links, page):
+            if link not in self._recent:
+                self._recent[link] = None
+                yield from self.page_requests(link, 0)
+        while len(self._recent) > MAX_RECENT:
+            del self._recent[next(iter(self._recent))]
 
     def _directives(self, response: Response, head: Head | None) -> set[str]:
         """Return what a page asks of robots, if that is to be obeyed."""
         if not self.obeys_pages:
             return set()
         found = header_directives(response.headers.getlist("X-Robots-Tag"))
-        if head is not None and head.robots:
-            found |= meta_directives(head.robots)
+        found |= meta_directives(head.robots if head else ())
         return found | {"noindex", "nofollow"} if "none" in found else found
 
     def _items(self, response: Response, page: Page, robots: set[str]) -> Iterator[Any]:
@@ -314,14 +280,6 @@ class SiteSpider(FindingSpider):
         item.url, item.id = address, page_id(address)
         yield item
 
-    def known_request(self, address: str) -> Request | None:
-        """Return the request of a page that earlier crawls knew, and to which no link led in this
-        one; None if it does not belong to the crawl any more.
-        """
-        if not self.is_own(address):
-            return None
-        return self._page_request(address, KNOWN_PRIORITY, {ORPHAN_META_KEY: True})
-
     def _move(self, address: str, moved_from: str) -> None:
         """Let where a start address has moved belong to the crawl, now and when it goes on."""
         self.scope.widen(address, moved_from)
@@ -329,22 +287,18 @@ class SiteSpider(FindingSpider):
         if [address, moved_from] not in moved:
             self.keeper.ledger.runs.set_fact("moved", [*moved, [address, moved_from]])
 
-    def _links(self, root: _Element, response: HtmlResponse, head: Head) -> list[str]:
+    def _links(self, response: HtmlResponse, head: Head) -> list[str]:
         """Return where a page leads within the crawl."""
-        links = page_links(
-            root, response.url, head, self.obeys_pages, self.reads_documents, self._resolve
-        )
+        links = page_links(head, self.obeys_pages, self.reads_documents, self._resolve)
         if len(links) >= MAX_LINKS:
             self.traps.report("cut", response.url, MAX_LINKS)
-        return [link for link in links if link in self._recent or self.is_own(link)]
+        return [link for link in links if link in self._recent or self.scope.has(link)]
 
-    def _link_requests(self, links: list[str], page: Page) -> Iterator[Request]:
-        for link in self.traps.follow(links, page):
-            if link not in self._recent:
-                self._recent[link] = None
-                yield from self.page_requests(link, 0)
-        while len(self._recent) > MAX_RECENT:
-            del self._recent[next(iter(self._recent))]
+    def known_request(self, address: str) -> Request | None:
+        """Return the request of a known page to which no link led, None if it is out of scope."""
+        if not self.scope.has(address):
+            return None
+        return self._page_request(address, KNOWN_PRIORITY, {ORPHAN_META_KEY: True})
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
         """Yield the request of a page, unless it is known and has its time."""
@@ -352,43 +306,34 @@ class SiteSpider(FindingSpider):
             yield self._page_request(address, priority)
 
     def _page_request(
-        self, address: str, priority: int, meta: dict[str, Any] | None = None
+        self, address: str, priority: int, meta: dict[str, Any] | None = None, **fields: Any
     ) -> Request:
-        return Request(
-            address, callback=self.parse, errback=self.page_failed, priority=priority, meta=meta
-        )
+        fields |= {"callback": self.parse, "errback": self.page_failed}
+        return Request(address, priority=priority, meta=meta, **fields)
 
     def _skip(self, response: Response, reason: str) -> None:
         self._count(f"skipped/{reason}")
         self.keeper.addresses.note(response.meta.get(ROW_META_KEY), "skipped", reason)
 
     def _count(self, name: str) -> None:
-        if self.crawler.stats:
-            self.crawler.stats.inc_value(f"contentspider/pages/{name}")
-
-    def start_failed(self, failure: Failure) -> None:
-        """Note why a start address could not be read."""
-        request = failure.request  # type: ignore[attr-defined]
-        kind, reason = why(failure.value)
-        self.failures[request.url] = reason
-        logger.error("%s could not be read: %s", request.url, reason)
-        self._fail(request, kind)
+        self.keeper.stats.inc_value(f"contentspider/pages/{name}")
 
     def page_failed(self, failure: Failure) -> None:
-        """Count a page that could not be read."""
+        """Count a page that could not be read; of a start address, say why."""
+        request = failure.request  # type: ignore[attr-defined]
         kind, reason = why(failure.value)
-        if kind in SKIPPED_KINDS:
+        is_start = START_META_KEY in request.meta
+        if kind in SKIPPED_KINDS and not is_start:
             self._count(f"skipped/{kind}")
             return
-        request = failure.request  # type: ignore[attr-defined]
-        logger.info("%s could not be read: %s", request.url, reason)
-        self._fail(request, kind)
+        if is_start:
+            self.failures[request.url] = reason
+        level = logging.ERROR if is_start else logging.INFO
+        logger.log(level, "%s could not be read: %s", request.url, reason)
+        self.unread.add(request.meta.get(ROW_META_KEY), kind)
 
     def request_dropped(self, request: Request) -> None:
         """Count a page that redirects to itself: Scrapy drops its second request silently."""
         if request.callback == self.parse and request.url in request.meta.get("redirect_urls", ()):
             logger.info("%s could not be read: it redirects to itself", request.url)
-            self._fail(request, "redirects")
-
-    def _fail(self, request: Request, kind: str) -> None:
-        self.unread.add(request.meta.get(ROW_META_KEY), kind)
+            self.unread.add(request.meta.get(ROW_META_KEY), "redirects")

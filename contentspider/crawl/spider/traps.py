@@ -1,6 +1,4 @@
-"""Crawler traps: addresses without end that bring nothing. What is not followed is counted, and
-said once with an example.
-"""
+"""Crawler traps: addresses without end that bring nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ from urllib.parse import urlsplit
 from contentspider.crawl.spider.links import MAX_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.crawler import Crawler
 
@@ -21,10 +19,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A part of a path that comes this often in a row is a relative link that resolves against itself.
-# Heritrix has the same limit.
-MAX_REPEATS = 3
-MAX_REPEATED_PARTS = 4  # /a/b/c/d/a/b/c/d/...
+# A part of a path, of up to four names, that comes three times in a row is a relative link that
+# resolves against itself. Heritrix has the same limit.
+REPEATED = re.compile(r"(?=((?:/[^/]+){1,4})\1{2}(?:/|$))")
 # Deeper than any folder that people keep; it bounds nests whose names do not repeat.
 MAX_SEGMENTS = 50
 # So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the
@@ -55,9 +52,9 @@ class Traps:
     """Tells which of a page's links to follow.
 
     Session ids are taken out. A path that repeats itself is left out. So are links among the pages
-    of *barren* shapes: where `BARREN_PAGES` pages in a row of one shape (the path with its numbers
-    blanked) said nothing that others of it had not. Such pages are still followed from others, and
-    one that says something new sets its shape free again.
+    of *barren* shapes: where `BARREN_PAGES` pages in a row of one shape (`shape_of`) said nothing
+    that others of it had not. Such pages are still followed from others, and one that says
+    something new sets its shape free again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -65,10 +62,10 @@ class Traps:
         self._warned: set[str] = set()
         self._seen = SeenTexts()
         self._repeats = lru_cache(maxsize=10_000)(repeats)
-        self._barren: dict[
-            str, tuple[int, int]
-        ] = {}  # shape: pages in a row that said nothing new, and their links
-        self._numbered: set[str] = set()  # addresses whose "session id" says which page is meant
+        # By shape, the pages in a row that said nothing new, and how many links they had.
+        self._barren: dict[str, tuple[int, int]] = {}
+        # Addresses whose "session id" says which page is meant.
+        self._meaningful_ids: set[str] = set()
 
     def follow(self, links: list[str], page: Page) -> list[str]:
         """Return those of a page's links that are to be followed."""
@@ -104,9 +101,13 @@ class Traps:
                 continue
             # A session has one id. Where one page's links differ by the id alone, it is that of a
             # talk or a story.
-            if len(found) > 2 and len(self._numbered) < MAX_SHAPES and not SURE.search(found[-1]):
-                self._numbered.add(plain)
-            if plain in self._numbered:
+            if (
+                len(found) > 2
+                and len(self._meaningful_ids) < MAX_SHAPES
+                and not SURE.search(found[-1])
+            ):
+                self._meaningful_ids.add(plain)
+            if plain in self._meaningful_ids:
                 yield from found
             else:
                 self.report("session", found[-1], count=len(found) - (plain in found))
@@ -161,18 +162,9 @@ def repeats(address: str) -> bool:
     [False, False]
     """
     segments = [segment for segment in urlsplit(address).path.split("/") if segment]
-    if len(segments) > MAX_SEGMENTS:
-        return True
-    for length in range(1, min(MAX_REPEATED_PARTS, len(segments) // MAX_REPEATS) + 1):
-        same = 0
-        for place in range(length, len(segments)):
-            same = same + 1 if segments[place] == segments[place - length] else 0
-            if (
-                same >= length * (MAX_REPEATS - 1)
-                and not "".join(segments[place - length + 1 : place + 1]).isdigit()
-            ):
-                return True
-    return False
+    parts = REPEATED.findall("".join("/" + segment for segment in segments))
+    is_repeated = any(not part.replace("/", "").isdigit() for part in parts)
+    return is_repeated or len(segments) > MAX_SEGMENTS
 
 
 NUMBERED = re.compile(r"(?<![\w-])[a-zA-Z_-]*\d[\w-]*", re.ASCII)  # a word that has digits
@@ -191,15 +183,22 @@ def shape_of(address: str) -> str:
     'e.org/shop?'
     """
     parts = urlsplit(address)
-    path = NUMBERED.sub(lambda word: _blank(word[0]), parts.path)
-    return parts.netloc + path + ("?" if parts.query else "")
+    return parts.netloc + blanked(parts.path) + ("?" if parts.query else "")
 
 
-def _blank(word: str) -> str:
-    """Return a word that has numbers without them; one of letters and digits that is as long as an
-    id is nothing but an id.
+def blanked(text: str, is_blank: Callable[[str], bool] | None = None) -> str:
+    """Return a text without the numbers in its words. A word of letters and digits that is as long
+    as an id is nothing but an id. With *is_blank*, words with other numbers stay.
     """
-    return "#" if len(word) >= ID_CHARS else DIGITS.sub("#", word)
+
+    def blank(match: re.Match[str]) -> str:
+        word = match[0]
+        if len(word) >= ID_CHARS:
+            return "#"
+        is_kept = is_blank and not all(map(is_blank, DIGITS.findall(word)))
+        return word if is_kept else DIGITS.sub("#", word)
+
+    return NUMBERED.sub(blank, text)
 
 
 class SeenTexts:
@@ -244,28 +243,11 @@ class SeenTexts:
         def is_calendar(number: str) -> bool:
             return len(number) < 3 or bool(YEAR.fullmatch(number)) or number in address
 
-        def blank(word: str) -> str:
-            return (
-                _blank(word)
-                if len(word) >= ID_CHARS or all(map(is_calendar, DIGITS.findall(word)))
-                else word
-            )
-
-        texts = [text[:MAX_CHARS] for text in page.hints.texts()] + [
-            block.text[:MAX_CHARS] for block in page.content.blocks[:MAX_BLOCKS]
-        ]
-        new = sum(
-            [self.add(shape + NUMBERED.sub(lambda word: _blank(word[0]), text)) for text in texts]
-        )
-        if new:
+        blocks = page.content.blocks[:MAX_BLOCKS]
+        texts = [*page.hints.texts(), *(block.text for block in blocks)]
+        texts = [text[:MAX_CHARS] for text in texts]
+        if sum([self.add(shape + blanked(text)) for text in texts]):
             return True
         numbered = [text for text in texts if DIGITS.search(text)]
-        return (
-            sum(
-                [
-                    self.add(f"#{shape}{NUMBERED.sub(lambda word: blank(word[0]), text)}")
-                    for text in numbered
-                ]
-            )
-            >= NEW_NUMBERS
-        )
+        changed = [self.add(f"#{shape}{blanked(text, is_calendar)}") for text in numbered]
+        return sum(changed) >= NEW_NUMBERS

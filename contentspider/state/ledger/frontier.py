@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # An address is set aside after this many runs died while it was in flight.
 MAX_DEATHS = 3
-# States of an address: waiting in the file, or in the memory of a process; handed out.
-QUEUED, REMEMBERED, TAKEN = "queued", "remembered", "taken"
+# States of an address: waiting; handed out.
+QUEUED, TAKEN = "queued", "taken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ class Frontier:
         )
 
     def recover(self, died: bool) -> list[str]:
-        """Queue again the addresses that an ended process had taken; those in its memory are
-        deleted and may be found again.
+        """Queue again the addresses that an ended process had taken; those whose requests were in
+        its memory are deleted and may be found again.
 
         If it *died*, one of the addresses in flight may have killed it: those that were in flight
         when `MAX_DEATHS` processes died are marked as failed and returned.
@@ -72,13 +72,9 @@ class Frontier:
                 " WHERE state = 'taken' AND deaths >= ?",
                 (f"{MAX_DEATHS} runs died with it in flight: it is set aside", MAX_DEATHS),
             )
-        self._do(
-            "DELETE FROM addresses WHERE state = 'remembered'"
-            " OR (state = 'taken' AND request IS NULL)"
-        )
-        self.queue.refill(
-            self._do("UPDATE addresses SET state = 'queued' WHERE state = 'taken'").rowcount
-        )
+        added = self._do("UPDATE addresses SET state = 'queued' WHERE state = 'taken'").rowcount
+        lost = self._do("DELETE FROM addresses WHERE state = 'queued' AND request IS NULL").rowcount
+        self.queue.refill(added - lost)
         return killers
 
     def ask_again(self, rows: Iterable[int] | None = None) -> int:
@@ -110,37 +106,32 @@ class Frontier:
         Without a *request* the caller keeps it in memory. *source_row* is the row that the request
         comes from, as a retry does.
         """
-        state = QUEUED if request is not None else REMEMBERED
-        added = self._insert(fingerprint, url, priority, state, request)
+        added = self._insert(fingerprint, url, priority, request)
         if added or not again:
             return added
         row, before = self._do(
             "SELECT number, state FROM addresses WHERE fingerprint = ?", (fingerprint,)
         ).fetchone()
-        if row != source_row and before in (QUEUED, REMEMBERED, TAKEN):
+        if row != source_row and before in (QUEUED, TAKEN):
             # Two requests for one address (with other cookies, or headers), both to be sent.
-            return self._insert(fingerprint + os.urandom(8), url, priority, state, request)
+            return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
-            "UPDATE addresses SET state = ?, priority = ?, request = ? WHERE number = ?",
-            (state, priority, request, row),
+            "UPDATE addresses SET state = 'queued', priority = ?, request = ? WHERE number = ?",
+            (priority, request, row),
         )
-        if state == QUEUED:
-            self.queue.note(priority, row)
+        self.queue.note(priority, row)
         return int(row)
 
-    def _insert(
-        self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None
-    ) -> int:
+    def _insert(self, fingerprint: bytes, url: str, priority: int, request: str | None) -> int:
         added = self._do(
             "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (fingerprint, url, priority, state, request, host_of(url)),
+            " VALUES (?, ?, ?, 'queued', ?, ?)",
+            (fingerprint, url, priority, request, host_of(url)),
         )
         if not added.rowcount:
             return 0
         row = added.lastrowid or 0
-        if state == QUEUED:
-            self.queue.note(priority, row)
+        self.queue.note(priority, row)
         return row
 
     def knows(self, fingerprint: bytes) -> bool:
@@ -188,7 +179,7 @@ class Frontier:
             "UPDATE addresses"
             " SET state = ?, reason = ?, target = coalesce(?, target),"
             " request = iif(?, request, NULL)"
-            " WHERE number = ? AND state IN ('taken', 'remembered')",
+            " WHERE number = ? AND state = 'taken'",
             (state, reason, target, may_pass, row),
         )
 

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
     from contentspider.state.ledger.database import Database
 
-    # Row, address, request and priority of an address that is handed out, and how many processes
-    # died while it was in flight.
-    Taken = tuple[int, str, str, int, int]
+    # Row, address, request (None: it is in the caller's memory) and priority of an address that is
+    # handed out, and how many processes died while it was in flight.
+    Taken = tuple[int, str, str | None, int, int]
 
-# SQLite's smallest number: every priority is above it.
+# SQLite's smallest number: no priority is below it.
 LOWEST = -(2**63)
 
 
@@ -66,16 +66,15 @@ class Queue:
                 return [str(url) for (url,) in found]
         return []
 
-    def take(self, above: int | None = None, without: Collection[str] = ()) -> Taken | None:
-        """Take the next address out of the queue (`Taken`); None if none has a priority *above*
-        this one. Addresses of the hosts in *without* stay.
+    def take(self, without: Collection[str] = ()) -> Taken | None:
+        """Take the next address out of the queue (`Taken`); None if there is none. Addresses of the
+        hosts in *without* stay.
         """
         if not self.length:
             return None
-        above = LOWEST if above is None else above
         if without or self._left_out:
             self._leave_out(without)
-        found = self._next(above) if self._left_out else self._first("priority > ?", above)
+        found = self._next() if self._left_out else self._first("TRUE")
         if found is not None:
             self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (found[0],))
             self.length -= 1
@@ -111,17 +110,15 @@ class Queue:
             self._do("INSERT INTO left_out VALUES (?)", (host,))
         self._left_out = set(hosts)
 
-    def _next(self, above: int) -> Taken | None:
+    def _next(self) -> Taken | None:
         """Return the first address whose host is not left out."""
         others = "host NOT IN (SELECT host FROM left_out)"
         if self._start is None:
-            found = self._first(f"priority > ? AND {others}", above)
-        elif (priority := self._start[0]) > above:
-            row = self._start[1]
+            found = self._first(others)
+        else:
+            priority, row = self._start
             found = self._first(f"priority = ? AND number >= ? AND {others}", priority, row)
             if found is None:
-                found = self._first(f"priority > ? AND priority < ? AND {others}", above, priority)
-        else:
-            return None
-        self._start = (found[3], found[0]) if found else (above, 0)
+                found = self._first(f"priority < ? AND {others}", priority)
+        self._start = (found[3], found[0]) if found else (LOWEST, 0)
         return found

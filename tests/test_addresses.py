@@ -1,0 +1,336 @@
+"""What becomes of addresses: noted while the engine works on a page, written when it is done."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import CloseSpider, DontCloseSpider, DropItem
+from scrapy.http import Response
+
+from contentspider.crawl.queue import addresses
+from contentspider.crawl.queue.addresses import Again, UnchangedItem, in_hand, row_of
+from contentspider.page.input.page import Page
+from contentspider.state.ledger.database import LedgerFullError
+from contentspider.state.ledger.items import PageInHand
+from tests.crawls import Crawl, run_async
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = Page.from_html("<p>Tea is made of leaves.", "https://e.org/tea")
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Crawl:
+    return Crawl(tmp_path)
+
+
+def sent(crawl: Crawl, path: str = "tea", **fields: Any) -> tuple[int, Request]:
+    request = Request(f"https://e.org/{path}", **fields)
+    return crawl.send(request), request
+
+
+def failure(error: Exception) -> Any:
+    return SimpleNamespace(value=error)
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        (200, ("fetched", None, None, 0)),
+        (299, ("fetched", None, None, 0)),
+        (304, ("unchanged", None, None, 0)),
+        (404, ("failed", "HTTP 404", None, 0)),
+        (300, ("failed", "HTTP 300", None, 0)),
+        (199, ("failed", "HTTP 199", None, 0)),
+        (503, ("failed", "HTTP 503", None, 1)),
+    ],
+)
+def test_an_answer_is_the_state_of_its_address(
+    crawl: Crawl, status: int, state: tuple[Any, ...]
+) -> None:
+    row, request = sent(crawl)
+    crawl.keeper.addresses.received(Response(request.url, status=status), request)
+    crawl.keeper.addresses.finish_done()
+    assert crawl.state(row)[0] == "taken", "the engine works on it"
+    assert crawl.keeper.addresses.in_flight() == 1
+    crawl.finish()
+    assert crawl.state(row) == state
+    assert crawl.keeper.addresses.in_flight() == 0
+
+
+def test_without_an_answer_a_component_failed(crawl: Crawl) -> None:
+    row, _ = sent(crawl)
+    crawl.finish()
+    state, reason, _, may_pass = crawl.state(row)
+    assert (state, may_pass) == ("failed", 1)
+    assert "a component failed" in reason
+    assert crawl.keeper.addresses.ask_again() == 0, "but by a resumed crawl"
+
+
+def test_what_we_broke_stays_so_whatever_comes(crawl: Crawl) -> None:
+    row, request = sent(crawl)
+    crawl.keeper.addresses.spider_failed(
+        failure(ValueError("x")), Response(request.url, request=request)
+    )
+    crawl.keeper.addresses.note(row, "skipped", "duplicate")
+    crawl.finish()
+    assert crawl.state(row) == ("failed", "the spider: ValueError('x')", None, 1)
+    other, _ = sent(crawl, "other")
+    crawl.keeper.addresses.note(other, "failed", "x" * 1000, again=Again.AT_END)
+    crawl.keeper.addresses.note(other, "skipped", "duplicate", target="https://e.org/2")
+    crawl.finish()
+    assert crawl.state(other) == ("skipped", "duplicate", "https://e.org/2", 0)
+
+
+def test_a_long_reason_is_cut_and_no_reason_is_none(crawl: Crawl) -> None:
+    row, _ = sent(crawl)
+    crawl.keeper.addresses.note(row, "failed", "x" * 1000)
+    crawl.keeper.addresses.note(None, "failed", "nobody's")
+    crawl.keeper.addresses.note(999, "failed", "nobody's")
+    crawl.finish()
+    assert crawl.state(row)[1] == "x" * 200
+
+
+def test_the_server_is_asked_again_once_at_the_end(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "MAX_ASKED_AGAIN", 2)
+    rows = [sent(crawl, str(number))[0] for number in range(4)]
+    for row in rows[:3]:
+        crawl.keeper.addresses.note(row, "failed", "HTTP 500", again=Again.AT_END)
+    crawl.keeper.addresses.note(rows[3], "failed", "ours", again=Again.LATER)
+    crawl.finish()
+    assert not crawl.keeper.addresses.is_at_end
+    assert crawl.keeper.addresses.ask_again() == 2
+    assert crawl.keeper.addresses.is_at_end
+    assert [crawl.state(row)[0] for row in rows] == ["queued", "queued", "failed", "failed"]
+    row, _ = sent(crawl, "5")
+    crawl.keeper.addresses.note(row, "failed", "HTTP 500", again=Again.AT_END)
+    crawl.finish()
+    assert crawl.state(row)[3] == 1
+    assert crawl.keeper.addresses.ask_again() == 0
+
+
+def test_that_a_known_page_is_gone_is_believed_at_the_second_look(crawl: Crawl) -> None:
+    crawl.keeper.addresses._is_known = lambda url: url == "https://e.org/known"
+    kinds = {
+        "known": 1,
+        "unknown": 0,
+        "moved": 1,
+    }
+    for path, may_pass in kinds.items():
+        meta = {"redirect_urls": ["https://e.org/known"]} if path == "moved" else {}
+        row, request = sent(crawl, path, meta=meta)
+        crawl.keeper.addresses.received(Response(request.url, status=410), request)
+        crawl.finish()
+        assert crawl.state(row)[3] == may_pass
+    row, request = sent(crawl, "known")
+    crawl.keeper.addresses.received(Response(request.url, status=403), request)
+    crawl.finish()
+    assert crawl.state(row)[3] == 0
+    crawl.keeper.addresses.ask_again()
+    row, request = sent(crawl, "known")
+    crawl.keeper.addresses.received(Response(request.url, status=404), request)
+    crawl.finish()
+    assert crawl.state(row)[3] == 0
+
+
+def test_an_address_is_put_back_for_a_resumed_crawl(crawl: Crawl) -> None:
+    row, _ = sent(crawl)
+    assert crawl.keeper.addresses.has(row) and not crawl.keeper.addresses.has(None)
+    for other in (None, 999, row):
+        crawl.keeper.addresses.put_back(other)
+    assert not crawl.keeper.addresses.has(row)
+    crawl.finish()
+    assert crawl.state(row)[0] == "queued"
+    assert crawl.frontier.queue.length == 1
+
+
+def test_an_address_may_wait_alone(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(addresses.time, "monotonic", lambda: now)
+    short, first = sent(crawl, "short")
+    later, second = sent(crawl, "long")
+    assert not crawl.keeper.addresses.is_paused
+    crawl.keeper.addresses.pause(first, 300.0, "busy")
+    crawl.keeper.addresses.pause(second, 301.0, "busy")
+    third = Request("https://e.org/other")
+    crawl.keeper.addresses.pause(third, 1.0, "busy")
+    assert first.meta["dont_retry"] and second.meta["dont_retry"]
+    now = 399.0
+    assert crawl.keeper.addresses.is_paused
+    now = 400.0
+    assert not crawl.keeper.addresses.is_paused
+    now = 399.0
+    crawl.finish()
+    assert crawl.state(short) == crawl.state(later) == ("failed", "busy", None, 1)
+    assert crawl.keeper.addresses.ask_again() == 1
+    assert not crawl.keeper.addresses.is_paused
+
+
+def test_witnesses_may_still_be_read(crawl: Crawl) -> None:
+    for path in ("a", "b", "robots.txt", "failed", "waits"):
+        row, request = sent(crawl, path)
+        if path != "waits":
+            crawl.keeper.addresses.received(Response(request.url), request)
+        if path == "failed":
+            crawl.keeper.addresses.note(row, "failed", "x")
+        if path == "b":
+            crawl.keeper.addresses.note(row, "held")
+    other = Request("https://other.org/")
+    crawl.send(other)
+    crawl.keeper.addresses.received(Response(other.url), other)
+    found = ["https://e.org/a", "https://e.org/b"]
+    assert crawl.keeper.addresses.witnesses("e.org", 8) == found
+    crawl.finish()
+    assert crawl.keeper.addresses.witnesses("e.org", 1) == ["https://e.org/b"], "it has an item"
+
+
+def test_only_answers_to_requests_of_the_queue_have_rows() -> None:
+    request = Request("https://e.org/", meta={"contentspider_row": 7})
+    assert row_of(Response(request.url, request=request)) == 7
+    assert row_of(Response("https://e.org/")) is None is row_of(None)
+
+
+def test_items_are_recorded_once_with_their_addresses(crawl: Crawl) -> None:
+    rows = [sent(crawl, str(number))[0] for number in range(4)]
+    recorder, items = crawl.keeper.recorder, crawl.keeper.ledger.items
+    assert recorder.key(rows[0], 1) == f"{rows[0]}/1"
+    assert recorder.key(None, 1) is None
+    lines: list[bytes] = []
+    recorder.writer = SimpleNamespace(write=lines.append)
+    item = {"n": "ü"}
+    for row, error in zip(
+        rows, (None, DropItem("no"), UnchangedItem("same"), ValueError("x")), strict=True
+    ):
+        token = in_hand.set((item, PageInHand(PAGE, address_row=row, key=f"{row}/0")))
+        if error is None:
+            recorder.scraped(item)
+            recorder.scraped(item)
+        elif isinstance(error, DropItem):
+            recorder.dropped(item, error)
+        else:
+            recorder.erred(item, None, failure(error))
+        in_hand.reset(token)
+    crawl.finish()
+    assert [crawl.state(row)[:2] for row in rows] == [
+        ("released", None),
+        ("failed", "dropped: no"),
+        ("unchanged", None),
+        ("failed", "an item failed in a pipeline: ValueError('x')"),
+    ]
+    assert lines == ['{"n": "ü"}'.encode()], "each key once"
+    assert (items.count(), items.count("unchanged")) == (1, 1)
+    assert crawl.stat("items/lost") == 1
+    assert crawl.state(rows[3])[3] == 1, "a resumed crawl tries again"
+    recorder.scraped({"n": 2})
+    assert lines[1:] == [b'{"n": 2}'], "of no page"
+
+
+def test_what_is_no_json_is_lost_and_said(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
+    row, _ = sent(crawl)
+    token = in_hand.set(({}, PageInHand(PAGE, address_row=row, key=f"{row}/0")))
+    crawl.keeper.recorder.scraped({"n": object()})
+    in_hand.reset(token)
+    crawl.finish()
+    assert "cannot be written as JSON" in caplog.text
+    assert crawl.stat("items/lost") == 1
+    assert crawl.state(row)[0] == "failed"
+
+
+def test_an_output_that_is_full_ends_the_crawl(crawl: Crawl) -> None:
+    def write(line: bytes) -> None:
+        raise OSError("no space")
+
+    crawl.keeper.recorder.writer = SimpleNamespace(write=write)
+    run_async(lambda: crawl.keeper.recorder.scraped({}))
+    assert crawl.keeper.is_broken and crawl.closed == ["ledger_full"]
+    row, _ = sent(crawl)
+    token = in_hand.set(({}, PageInHand(PAGE, address_row=row, key="1/0")))
+    crawl.keeper.recorder.dropped({}, DropItem("no"))
+    in_hand.reset(token)
+    assert not crawl.keeper.ledger.items.has_item("1/0"), "nothing more is written"
+
+
+def test_a_full_ledger_ends_the_crawl_once_and_what_follows_goes_on(crawl: Crawl) -> None:
+    def fill() -> bool:
+        for number in range(2):
+            with crawl.keeper.guarded:
+                raise LedgerFullError(f"full {number}")
+        return True
+
+    rollbacks: list[int] = []
+    crawl.keeper.ledger.rollback = lambda: rollbacks.append(1)
+    assert run_async(fill)
+    assert rollbacks == [1], "nothing of what came after the last commit is kept"
+    assert crawl.closed == ["ledger_full"]
+    assert crawl.stat("ledger/failed") == "full 0"
+    assert crawl.keeper.is_stopping
+    with pytest.raises(KeyError), crawl.keeper.guarded:
+        raise KeyError
+
+
+def test_a_ledger_may_be_full_when_the_spider_has_gone(crawl: Crawl) -> None:
+    crawl.crawler.engine.spider = None
+    crawl.keeper.fail(OSError("full"))
+    assert crawl.keeper.is_stopping
+
+
+def test_items_of_a_crawl_that_is_not_durable_pass_a_full_ledger(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
+    crawl.keeper.fail(OSError("full"))
+    assert not crawl.keeper.is_stopping and not crawl.closed
+    lines: list[bytes] = []
+    crawl.keeper.recorder.writer = SimpleNamespace(write=lines.append)
+    assert crawl.keeper.recorder.key(1, 0) is None
+    token = in_hand.set(({}, PageInHand(PAGE)))
+    crawl.keeper.recorder.scraped({})
+    in_hand.reset(token)
+    assert lines == [b"{}"]
+
+
+class Revisits:
+    """What the keeper asks of the earlier crawls."""
+
+    is_first = False
+
+    def unseen(self) -> list[str]:
+        return ["https://e.org/known", "https://other.org/"]
+
+
+def test_an_idle_crawl_asks_for_known_pages_then_again_then_ends(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeper = crawl.keeper
+    keeper.revisits = Revisits()
+    with pytest.raises(DontCloseSpider):
+        keeper.idle()
+    assert [request.url for request in crawl.queued] == ["https://e.org/known"]
+    assert crawl.queued.pop().priority == -1
+    row, request = sent(crawl)
+    keeper.addresses.pause(request, 100, "busy")
+    crawl.finish()
+    with pytest.raises(DontCloseSpider):
+        keeper.idle()
+    assert crawl.state(row)[0] == "failed" and not keeper.addresses.is_at_end
+    keeper.addresses._paused_until = 0
+    assert crawl.woken == 0
+    with pytest.raises(DontCloseSpider):
+        keeper.idle()
+    assert crawl.woken == 1
+    assert crawl.state(row)[0] == "queued"
+    keeper.idle()
+    for number in range(7):
+        keeper.hosts.wait(f"h{number}", 1000)
+    crawl.queued.append(request)
+    with pytest.raises(CloseSpider) as ended:
+        keeper.idle()
+    assert ended.value.reason == "outage"
+    assert crawl.stat("hosts/down") == 7
+    assert "h0, h1, h2, h3, h4 and others did not answer" in caplog.text
+    keeper.is_broken = True
+    keeper.idle()

@@ -1,0 +1,395 @@
+"""Between the spider and the web: which hosts answer, what is refused, what headers go where."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
+from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
+
+from contentspider.crawl.hold.binding import PAGE_META_KEY
+from contentspider.crawl.queue.answers import MAX_WAITS, WAITS_META_KEY, AnswersMiddleware
+from contentspider.crawl.queue.failures import UnreadPages, why
+from contentspider.crawl.queue.outage import FAILURES
+from contentspider.crawl.revisits.conditional import ConditionalMiddleware
+from contentspider.crawl.revisits.visit_log import CHECK_META_KEY, CONDITIONAL_META_KEY
+from contentspider.crawl.spider.guard import (
+    RefreshMiddleware,
+    RefusedError,
+    SafeRedirectMiddleware,
+)
+from contentspider.crawl.spider.headers import ANONYMOUS, HeadersMiddleware, user_agent
+from contentspider.crawl.spider.robots import (
+    MAX_ROBOTS_BYTES,
+    BoundedRobots,
+    RobotsMiddleware,
+    RobotsUnreadError,
+)
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
+from tests.crawls import Crawl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Crawl:
+    return Crawl(tmp_path)
+
+
+@pytest.fixture
+def answers(crawl: Crawl) -> AnswersMiddleware:
+    return AnswersMiddleware.from_crawler(crawl.crawler)
+
+
+def sent(crawl: Crawl, path: str = "tea", **fields: Any) -> Request:
+    request = Request(f"https://e.org/{path}", **fields)
+    crawl.send(request)
+    return request
+
+
+def fill(crawl: Crawl) -> None:
+    for number in range(FAILURES):
+        url = f"https://e.org/waits/{number}"
+        crawl.frontier.enqueue(url.encode(), url, -9, "{}")
+
+
+def busy(status: int, seconds: int | None = None) -> Response:
+    headers = {} if seconds is None else {"Retry-After": str(seconds)}
+    return Response("https://e.org/tea", status=status, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("answer", "waits"),
+    [
+        (busy(200), False),
+        (busy(404), False),
+        (busy(500), False),
+        (busy(429), True),
+        (busy(429, 20), True),
+        (busy(503, 20), True),
+        (busy(503), False),  # one failure is no outage
+        (busy(502, 20), False),
+    ],
+)
+def test_a_request_waits_whose_host_asks_for_a_pause(
+    crawl: Crawl, answers: AnswersMiddleware, answer: Response, waits: bool
+) -> None:
+    request = sent(crawl, priority=3)
+    found = answers.process_response(request, answer)
+    assert crawl.keeper.hosts.is_paused("e.org") is waits
+    if not waits:
+        assert found is answer
+        return
+    assert isinstance(found, Request)
+    assert (found.priority, found.dont_filter, found.meta[WAITS_META_KEY]) == (2, True, 1)
+    pause = crawl.keeper.hosts.next_change()
+    assert pause is not None
+    assert 0 < pause <= (20 if answer.headers else 1)
+
+
+def test_a_host_is_down_after_failures_in_a_row(crawl: Crawl, answers: AnswersMiddleware) -> None:
+    fill(crawl)
+    for number in range(FAILURES):
+        assert not crawl.keeper.hosts.is_paused("e.org")
+        request = sent(crawl, str(number))
+        errors = (busy(503), DownloadTimeoutError("slow"))
+        if number % 2:
+            found = answers.process_exception(request, errors[1])
+        else:
+            found = answers.process_response(request, errors[0])
+    assert crawl.keeper.hosts.is_paused("e.org")
+    assert isinstance(found, Request)
+    crawl.keeper.hosts.ask("e.org")
+    cached = Response(request.url, flags=["cached"])
+    assert answers.process_response(request, cached) is cached
+    assert crawl.keeper.hosts.is_paused("e.org"), "the answer is not the host's"
+    assert answers.process_response(request, Response(request.url)).status == 200
+    assert not crawl.keeper.hosts.is_paused("e.org")
+
+
+@pytest.mark.parametrize("meta", [{WAITS_META_KEY: MAX_WAITS}, {"dont_retry": True}, {"other": 1}])
+def test_what_does_not_wait(crawl: Crawl, answers: AnswersMiddleware, meta: dict[str, Any]) -> None:
+    request = Request("https://e.org/tea", meta=meta)
+    if "other" not in meta:  # else it is of no address of the queue
+        crawl.send(request)
+    answer = busy(429)
+    assert answers.process_response(request, answer) is answer
+    assert crawl.keeper.hosts.is_paused("e.org")
+
+
+def test_the_last_wait_is_the_fifth(crawl: Crawl, answers: AnswersMiddleware) -> None:
+    request = sent(crawl, meta={WAITS_META_KEY: MAX_WAITS - 1})
+    found = answers.process_response(request, busy(429))
+    assert isinstance(found, Request) and found.meta[WAITS_META_KEY] == MAX_WAITS
+
+
+def test_nothing_waits_for_a_ledger_that_is_full(crawl: Crawl, answers: AnswersMiddleware) -> None:
+    request = sent(crawl)
+    crawl.keeper.is_broken = True
+    for answer in (busy(429), busy(503), busy(503, 5)):
+        assert answers.process_response(request, answer) is answer
+
+
+def test_a_part_of_a_host_pauses_its_address_only(crawl: Crawl, answers: AnswersMiddleware) -> None:
+    crawl.keeper.hosts._patience["e.org"] = 16
+    request = sent(crawl)
+    answer = busy(503, 20)
+    assert answers.process_response(request, answer) is answer
+    assert not crawl.keeper.hosts.is_paused("e.org")
+    assert crawl.keeper.addresses.is_paused
+    crawl.finish()
+    row = request.meta["contentspider_row"]
+    assert crawl.state(row)[:2] == ("failed", "HTTP 503, Retry-After: 20")
+
+
+def test_a_pause_too_long_is_doubted_if_there_is_a_witness(
+    crawl: Crawl, answers: AnswersMiddleware, tmp_path: Path
+) -> None:
+    read = sent(crawl, "read")
+    crawl.keeper.addresses.received(Response(read.url), read)
+    answers.process_response(sent(crawl), busy(503, 9000))
+    assert crawl.keeper.hosts.lost() == []
+    other = Crawl(tmp_path)
+    AnswersMiddleware(other.crawler).process_response(sent(other), busy(503, 9000))
+    assert other.keeper.hosts.lost() == ["e.org"]
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (DownloadTimeoutError("slow"), ("failed", "DownloadTimeoutError: slow", None, 1)),
+        (ValueError("odd"), ("failed", "ValueError: odd", None, 0)),
+        (IgnoreRequest("robots"), ("skipped", "robots", None, 0)),
+        (IgnoreRequest(), ("skipped", "ignored", None, 0)),
+        (RobotsUnreadError("timeout", "slow"), ("failed", "slow", None, 1)),
+    ],
+)
+def test_why_there_is_no_answer(
+    crawl: Crawl, answers: AnswersMiddleware, error: Exception, state: tuple[Any, ...]
+) -> None:
+    request = sent(crawl)
+    assert answers.process_exception(request, error) is None
+    crawl.finish()
+    assert crawl.state(request.meta["contentspider_row"]) == state
+    assert ("e.org" in crawl.keeper.hosts._troubles) is isinstance(error, DownloadTimeoutError)
+
+
+def test_other_queues_let_nothing_wait(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
+    answers = AnswersMiddleware(crawl.crawler)
+    answer = busy(429)
+    assert answers.process_response(Request("https://e.org/"), answer) is answer
+    assert answers.process_exception(Request("https://e.org/"), DownloadTimeoutError()) is None
+    assert not crawl.keeper.hosts._troubles
+
+
+def test_headers_go_to_the_sites_that_are_crawled_and_into_no_new_request(tmp_path: Path) -> None:
+    given = {"X-Key": "secret", "Cookie": "a=b"}
+    crawl = Crawl(tmp_path, "https://me:pass@e.org/", settings={"CONTENTSPIDER_HEADERS": given})
+    middleware = HeadersMiddleware.from_crawler(crawl.crawler)
+    ends = (
+        lambda request: middleware.process_response(request, Response(request.url)),
+        lambda request: middleware.process_exception(request, OSError()),
+    )
+    for end in ends:
+        request = Request("https://e.org/tea", headers={"Accept": "x"})
+        middleware.process_request(request)
+        assert request.headers["X-Key"] == b"secret"
+        assert request.headers["Authorization"] == b"Basic bWU6cGFzcw=="
+        end(request)
+        assert list(request.headers) == [b"Accept"]
+    sub = Request("https://www.e.org/tea")
+    middleware.process_request(sub)
+    assert set(sub.headers) == {b"X-Key", b"Cookie"}, "the site, but not the origin"
+    other = Request("https://other.org/")
+    middleware.process_request(other)
+    assert not other.headers
+
+
+def test_who_the_crawler_says_it_is() -> None:
+    assert user_agent("") == ANONYMOUS
+    assert user_agent("me@e.org;https://e.org").endswith(" (+me@e.org; https://e.org)")
+    for wrong in ("nobody", "me@e.org (x)", "me@e.org; x"):
+        with pytest.raises(ContentSpiderError, match="cannot be used"):
+            user_agent(wrong)
+
+
+def test_a_redirect_to_no_address_is_refused() -> None:
+    middleware = SafeRedirectMiddleware.from_crawler(get_crawler())
+    request = Request("https://e.org/")
+    with pytest.raises(RefusedError, match="no address") as refused:
+        middleware.process_response(
+            request, Response(request.url, status=301, headers={"Location": "http://[x"})
+        )
+    assert refused.value.kind == "redirects"
+
+
+def test_a_page_that_reloads_itself_is_read() -> None:
+    middleware = RefreshMiddleware(Settings())
+    middleware._maxdelay, middleware._referer_spider_middleware = 100, None
+    middleware.crawler = get_crawler()
+    meta = {"redirect_urls": ["https://e.org/before"]}
+
+    def answer(url: str) -> Request | Response:
+        request = Request("https://e.org/now", meta=dict(meta))
+        html = f"<meta http-equiv=refresh content='0; url={url}'>".encode()
+        return middleware.process_response(
+            request, HtmlResponse(request.url, body=html, request=request)
+        )
+
+    for same in ("/now", "/before", "http://[x"):
+        assert isinstance(answer(same), Response)
+    assert answer("/next").url == "https://e.org/next"
+
+
+def robots(folder: Path, status: int = 200, body: str = "") -> RobotsMiddleware:
+    """Return the middleware of a crawl whose robots.txt is so; status 0: there is no answer."""
+    crawl = Crawl(folder, settings={"ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": BoundedRobots})
+    crawl.crawler.engine.fetched = []
+
+    async def download(request: Request) -> Response:
+        crawl.crawler.engine.fetched.append(request.url)
+        if not status:
+            raise IgnoreRequest("it leads elsewhere")
+        return TextResponse(request.url, status=status, body=body.encode(), encoding="utf-8")
+
+    crawl.crawler.engine.download_async = download
+    return RobotsMiddleware.from_crawler(crawl.crawler)
+
+
+RULES = "User-agent: *\nDisallow: /no\nSitemap: /map.xml\nSitemap: https://e.org/2.xml"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(200, ""), (404, ""), (0, ""), (499, ""), (500, "status_500"), (429, "status_429")],
+)
+def test_a_robots_txt_that_fails_forbids_everything_for_now(
+    tmp_path: Path, status: int, kind: str
+) -> None:
+    middleware = robots(tmp_path, status, RULES)
+
+    async def ask(path: str, **meta: Any) -> Response | None:
+        return await middleware.process_request(Request(f"https://e.org{path}", meta=meta))
+
+    async def all_requests() -> None:
+        if kind:
+            for path in ("/yes", "/no"):
+                with pytest.raises(RobotsUnreadError, match="its robots") as refused:
+                    await ask(path)
+                assert refused.value.kind == kind
+            with pytest.raises(RobotsUnreadError):
+                await ask("/robots.txt", contentspider_sitemaps=True)
+            middleware._forget_unread()
+            assert not middleware._unread
+            with pytest.raises(RobotsUnreadError):
+                await ask("/yes")
+            assert len(middleware.crawler.engine.fetched) == 2, "asked again at the end"
+        else:
+            assert await ask("/yes") is None
+            if status == 200:
+                with pytest.raises(IgnoreRequest, match="Forbidden"):
+                    await ask("/no")
+            else:
+                assert await ask("/no") is None
+            found = await ask("/robots.txt", contentspider_sitemaps=True)
+            assert found is not None and found.flags == ["cached"]
+            lines = ["Sitemap: /map.xml", "Sitemap: https://e.org/2.xml"]
+            assert found.text.splitlines() == (lines if status == 200 else [])
+        assert await ask("/no", dont_obey_robotstxt=True) is None
+
+    asyncio.run(all_requests())
+
+
+def test_a_robots_txt_is_read_up_to_a_size(tmp_path: Path) -> None:
+    start = b"User-agent: *\nDisallow: /first\n#"
+    body = start + b"x" * (MAX_ROBOTS_BYTES - len(start)) + b"\nDisallow: /last\n"
+    parser = BoundedRobots.from_crawler(Crawl(tmp_path).crawler, body)
+    assert not parser.allowed("https://e.org/first", "x")
+    assert parser.allowed("https://e.org/last", "x")
+
+
+def test_why_in_a_few_words() -> None:
+    answered = OSError()
+    answered.response = SimpleNamespace(status=404)
+    assert why(answered) == ("status_404", "the server answered 404")
+    assert why(RefusedError("scheme", "x\n y")) == ("scheme", "x y")
+    assert why(IgnoreRequest("Forbidden by robots.txt"))[0] == "robots"
+    assert why(IgnoreRequest("max redirections reached"))[0] == "redirects"
+    assert why(IgnoreRequest("over DOWNLOAD_MAXSIZE"))[0] == "too_large"
+    assert why(IgnoreRequest("x")) == ("other", "x")
+    assert why(DownloadTimeoutError("x"))[0] == "timeout"
+    assert why(KeyError()) == ("other", "KeyError")
+    assert why(ValueError("y" * 999)) == ("other", "y" * 200)
+
+
+def test_unread_pages_are_counted_once(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.crawl.queue.failures.MAX_ASKED_AGAIN", 2)
+    unread = UnreadPages(crawl.crawler.stats)
+    for row, kind in ((1, "timeout"), (1, "broken"), (2, "broken"), (None, "other"), (3, "other")):
+        unread.add(row, kind)
+    unread.forget(2)
+    unread.forget(2)
+    unread.forget(3)
+    unread.forget(None)
+    kinds = ("timeout", "broken", "other")
+    assert [crawl.stat(f"pages/unread/{kind}") for kind in kinds] == [0, 1, 2]
+    assert crawl.stat("pages/failed") == 3
+
+
+class Revisits:
+    """What the conditional middleware asks of the earlier crawls."""
+
+    is_first = False
+    page: Page | None = Page.from_html("<p>Tea", "https://e.org/tea")
+
+    def conditional(self, url: str, site: str) -> Any:
+        assert site == "e.org"
+        if url == "https://e.org/new":
+            return None
+        return SimpleNamespace(id="id", etag='"x"', last_modified="")
+
+    def stored(self, page_id: str) -> Page | None:
+        assert page_id == "id"
+        return self.page
+
+
+def test_a_known_page_is_asked_for_only_if_it_has_changed(crawl: Crawl) -> None:
+    crawl.keeper.revisits = revisits = Revisits()
+    middleware = ConditionalMiddleware.from_crawler(crawl.crawler)
+
+    def ask(path: str, **meta: Any) -> Request:
+        request = Request(f"https://e.org/{path}", callback=crawl.spider.parse, meta=meta)
+        middleware.process_request(request)
+        return request
+
+    assert not ask("new").headers
+    assert not ask("start", contentspider_start=True).headers
+    assert not ask("tea", **{CHECK_META_KEY: True}).headers
+    request = ask("tea")
+    assert request.headers["If-None-Match"] == b'"x"'
+    assert "If-Modified-Since" not in request.headers
+    moved = request.replace(url="https://e.org/new")
+    middleware.process_request(moved)
+    assert not moved.headers and CONDITIONAL_META_KEY not in moved.meta
+    changed = Response(request.url)
+    assert middleware.process_response(request, changed) is changed
+    same = Response(request.url, status=304)
+    checked = middleware.process_response(request, same)
+    assert isinstance(checked, Request) and checked.meta[CHECK_META_KEY], "the first is checked"
+    found = middleware.process_response(request, same)
+    assert isinstance(found, HtmlResponse) and found.flags == ["not modified"]
+    assert found.meta[PAGE_META_KEY] is revisits.page
+    assert crawl.stat("pages/not_modified") == 1
+    revisits.page = None
+    assert isinstance(middleware.process_response(request, same), Request)
+    plain = Request(request.url)
+    assert middleware.process_response(plain, same) is same

@@ -1,0 +1,328 @@
+"""The keeper: opens the ledger, begins and ends the runs of a crawl, and writes its output."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
+from scrapy import Request, signals
+
+from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.queue.addresses import in_hand
+from contentspider.crawl.queue.answers import AnswersMiddleware
+from contentspider.crawl.spider.guard import GuardMiddleware
+from contentspider.crawl.spider.robots import RobotsMiddleware
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
+from contentspider.state.crawls.ledgers import crawl_ledger, history_of
+from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.ledger import Ledger
+from tests.crawls import Crawl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def live(crawl: Crawl, work: Callable[[], object] = lambda: None, reason: str = "finished") -> None:
+    """Open the keeper of a crawl, do some work, and close it."""
+    crawl.keeper._is_open = False
+
+    async def main() -> None:
+        crawl.keeper.opened(crawl.spider)
+        if not crawl.keeper.is_broken:
+            work()
+        await crawl.keeper.closed(crawl.spider, reason)
+
+    asyncio.run(main())
+
+
+def passed(crawl: Crawl, number: int) -> None:
+    """Let an item of a page pass all pipelines."""
+    url = f"https://e.org/{number}"
+    row = crawl.keeper.ledger.frontier.enqueue(url.encode(), url, 0, "{}")
+    crawl.keeper.ledger.frontier.queue.take()
+    crawl.keeper.addresses.watch(row, Request(url))
+    crawl.keeper.addresses.note(row, "held")
+    page = Page.from_html("<p>Tea", url)
+    token = in_hand.set(({"n": number}, PageInHand(page, address_row=row, key=f"{row}/0")))
+    crawl.keeper.recorder.scraped({"n": number})
+    in_hand.reset(token)
+
+
+def ledger_of(folder: Path, name: str = "site") -> Ledger:
+    return Ledger(crawl_ledger(name, str(folder)), read_only=True)
+
+
+def test_a_crawl_that_ends_has_its_output_and_its_history(tmp_path: Path) -> None:
+    output = tmp_path / "pages.jsonl"
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_OUTPUT_FILE": str(output)})
+    syncs: list[str] = []
+
+    def work() -> None:
+        for number in range(3):
+            passed(crawl, number)
+        assert crawl.keeper.recorder.writer is not None
+        crawl.keeper.recorder.writer.sync = lambda: syncs.append("output")
+        crawl.keeper.ledger.sync = lambda: syncs.append("ledger")
+        assert not output.exists()
+
+    live(crawl, work)
+    with pytest.raises(ValueError, match="closed"):
+        crawl.keeper.recorder.writer.write(b"x")
+    assert [json.loads(line) for line in output.read_text().splitlines()] == [
+        {"n": number} for number in range(3)
+    ]
+    assert syncs[:2] == ["output", "ledger"]
+    assert crawl.keeper._loop is not None and not crawl.keeper._loop.running
+    kept = ledger_of(tmp_path)
+    assert kept.runs.all()[-1].reason == "finished"
+    assert kept.frontier.states() == {"released": 3}
+    assert crawl.stat("ledger/items") == 3
+    assert crawl.stat("ledger/resumed") == 0
+    assert crawl.stat("ledger/unread") == crawl.stat("ledger/queued") == 0
+    assert kept.path is not None and history_of(kept.path).exists()
+    kept.close()
+    next_crawl = Crawl(tmp_path)
+    assert not next_crawl.keeper.addresses._is_known("https://e.org/1"), "there is no history"
+    next_crawl.keeper.revisits = SimpleNamespace(is_known=lambda url: url == "x")
+    assert next_crawl.keeper.addresses._is_known("x")
+
+
+def test_an_interrupted_crawl_goes_on_with_its_output(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    output = tmp_path / "pages.jsonl"
+    output.write_text("before\n")
+    settings = {"CONTENTSPIDER_OUTPUT_FILE": str(output), "CONTENTSPIDER_RESUME": True}
+    first = Crawl(tmp_path, settings=settings)
+    live(first, lambda: passed(first, 1), reason="memusage_exceeded")
+    assert output.read_text() == "before\n"
+    assert "is left as it was: the crawl ended (memusage_exceeded) with 1 items out" in caplog.text
+    assert first.stat("history/new") is None
+    second = Crawl(tmp_path, settings=settings)
+    live(second, lambda: passed(second, 2))
+    assert second.stat("ledger/resumed") == 1
+    assert output.read_text() == '{"n": 1}\n{"n": 2}\n'
+
+
+def test_without_resume_a_crawl_starts_over(tmp_path: Path) -> None:
+    live(first := Crawl(tmp_path), lambda: passed(first, 1), reason="shutdown")
+    live(second := Crawl(tmp_path))
+    assert second.stat("ledger/resumed") == 0
+    assert second.stat("ledger/items") == 0
+    assert len(list(tmp_path.glob("site.*.sqlite"))) == 1
+
+
+def test_a_ledger_that_is_not_durable_goes_with_its_crawl(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
+    crawl.crawler.stats.set_value("item_scraped_count", 7)
+    paths: list[Any] = []
+    live(crawl, lambda: paths.append(crawl.keeper.ledger.path))
+    assert paths[0].parent.name == "temporary" and not paths[0].exists()
+    assert crawl.stat("ledger/items") == 7
+    assert crawl.keeper.revisits is None
+
+
+def test_a_crawl_without_a_history_has_none(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path, settings={"CONTENTSPIDER_HISTORY": False})
+    live(crawl)
+    assert crawl.keeper.revisits is None
+    assert not list(tmp_path.glob("history/*"))
+
+
+def test_scrapyds_jobs_of_one_spider_have_ledgers_of_their_own(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = Ledger(crawl_ledger("site", str(tmp_path)))
+    crawl = Crawl(tmp_path)
+    crawl.spider._job = "7"
+    live(crawl)
+    assert (tmp_path / "site-7.sqlite").exists()
+    assert "this job has" in caplog.text
+    named = Crawl(tmp_path, settings={"CONTENTSPIDER_CRAWL": "site"})
+    named.spider._job = "8"
+    live(named)
+    assert named.keeper.is_broken
+    assert "is in use by another process" in named.stat("ledger/failed")
+    assert not (tmp_path / "site-8.sqlite").exists()
+    other.close()
+
+
+def test_what_cannot_be_opened_ends_the_crawl_before_it_begins(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "site.sqlite").mkdir()
+    broken = Crawl(tmp_path)
+    live(broken)
+    assert broken.keeper.is_broken and broken.keeper._loop is None
+    assert "nothing is crawled" in caplog.text
+    assert broken.crawler.signals.send_catch_log is not None
+
+    async def started() -> None:
+        await broken.crawler.signals.send_catch_log_async(signals.engine_started)
+
+    asyncio.run(started())
+    assert broken.closed == ["ledger"]
+    index = Crawl(tmp_path / "x", settings={"CONTENTSPIDER_INDEX": "nothing:x"})
+    live(index)
+    assert index.keeper.is_broken and "nothing" in index.stat("ledger/failed")
+
+
+def test_without_asyncio_there_is_no_crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.crawl.queue.keeper.is_asyncio_available", lambda: False)
+    crawl = Crawl(tmp_path)
+    crawl.keeper._is_open = False
+    crawl.keeper.open()
+    assert "needs asyncio" in crawl.stat("ledger/failed")
+    ledger = crawl.keeper.ledger
+    crawl.keeper.open()
+    assert crawl.keeper.ledger is ledger, "once"
+
+
+def test_pages_that_are_looked_at_touch_no_file(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    crawl.crawler.crawling = False
+    live(crawl)
+    assert crawl.keeper.is_inspection
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_that_kills_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger = Ledger(crawl_ledger("site", str(tmp_path)))
+    ledger.begin_run()
+    ledger.frontier.enqueue(b"x", "https://e.org/killer", 0, "{}")
+    ledger.frontier.queue.take()
+    ledger._database.do("UPDATE addresses SET deaths = 2")
+    ledger.commit()
+    ledger.close()
+    live(Crawl(tmp_path, settings={"CONTENTSPIDER_RESUME": True}))
+    assert "https://e.org/killer is set aside" in caplog.text
+
+
+def test_each_second_all_is_committed_and_brought_to_the_disk(tmp_path: Path) -> None:
+    crawl = Crawl(tmp_path)
+    keeper = crawl.keeper
+    seen: list[Any] = []
+
+    def work() -> None:
+        passed(crawl, 1)
+        keeper.ledger.frontier.enqueue(b"q", "https://e.org/q", 0, "{}")
+        item = ContentItem("https://e.org/")
+        keeper.ledger.items.hold(
+            "e.org", item, PageInHand(Page.from_html("<p>x", "https://e.org/"))
+        )
+        keeper.tick()
+        seen.append(keeper._syncing)
+        keeper.tick()
+        assert keeper._syncing is seen[0], "one at a time"
+        kept = ledger_of(tmp_path)
+        seen.append(kept.frontier.states())
+        kept.close()
+
+    live(crawl, work, reason="shutdown")
+    assert seen[0].done()
+    assert seen[1] == {"queued": 1, "released": 1}
+    assert crawl.stat("ledger/held") == crawl.stat("ledger/queued") == 1
+
+
+def test_a_disk_that_is_full_ends_the_crawl(tmp_path: Path) -> None:
+    def fail(error: Exception) -> Any:
+        def raises(*_: object) -> None:
+            raise error
+
+        return raises
+
+    for name, error in (("commit", ContentSpiderError("x")), ("sync", OSError("full"))):
+        crawl = Crawl(tmp_path / name)
+
+        def work(crawl: Crawl = crawl, name: str = name) -> None:
+            if name == "sync":
+                crawl.keeper.ledger.sync = fail(OSError("full"))
+                crawl.keeper.tick()
+
+        live(crawl, work)
+        assert crawl.keeper.is_broken is (name == "sync"), error
+        assert crawl.closed == (["ledger_full"] if name == "sync" else [])
+    done = Crawl(tmp_path / "done")
+    done.keeper.is_broken = True
+    done.keeper.ledger.commit = fail(OSError("it is written"))
+    done.keeper.commit()
+    done.keeper._is_open = False
+    asyncio.run(done.keeper.closed(done.spider, "finished"))
+
+
+def test_indexes_come_after_a_history_that_was_written(tmp_path: Path) -> None:
+    for reason, count in (("finished", 1), ("shutdown", 0)):
+        crawl = Crawl(tmp_path / reason)
+        runs: list[Path] = []
+        sent: list[int] = []
+
+        async def run(path: Path, runs: list[Path] = runs) -> None:
+            runs.append(path)
+
+        async def send(sent: list[int] = sent) -> None:
+            sent.append(1)
+
+        crawl.keeper.indexing.run = run
+        crawl.keeper.sharing.send = send
+
+        def work(crawl: Crawl = crawl) -> None:
+            assert crawl.keeper.revisits is not None
+            crawl.keeper.revisits.end = lambda ending: {"new": 2}
+
+        live(crawl, work, reason=reason)
+        assert (len(runs), len(sent)) == (count, 1)
+        assert crawl.stat("history/new") == (2 if count else None)
+
+
+def heard(crawl: Crawl, signal: object) -> set[str]:
+    """Return which methods of ours listen to a signal."""
+    receivers = liveReceivers(getAllReceivers(crawl.crawler, signal))
+    return {
+        one.__qualname__ for one in receivers if one.__module__.startswith("contentspider.crawl.")
+    }
+
+
+def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
+    settings = {"ROBOTSTXT_OBEY": True}
+    crawl = Crawl(tmp_path, settings=settings)
+    middlewares = [
+        kind.from_crawler(crawl.crawler)
+        for kind in (AnswersMiddleware, GuardMiddleware, RobotsMiddleware)
+    ]
+    expected = {
+        signals.spider_opened: {
+            "Keeper.opened",
+            "SiteSpider.opened",
+            "GuardMiddleware._opened",
+            "Holder._on_opened",
+            "Progress.opened",
+        },
+        signals.spider_idle: {
+            "Keeper.idle",
+            "Holder._on_idle",
+            "RobotsMiddleware._forget_unread",
+        },
+        signals.response_received: {"Addresses.received"},
+        signals.response_downloaded: {"GuardMiddleware._downloaded"},
+        signals.spider_error: {"Addresses.spider_failed"},
+        signals.request_dropped: {"SiteSpider.request_dropped"},
+        signals.item_scraped: {"Recorder.scraped"},
+        signals.item_dropped: {"Recorder.dropped", "Holder._on_gone"},
+        signals.item_error: {"Recorder.erred", "Holder._on_gone"},
+    }
+    assert {signal: heard(crawl, signal) for signal in expected} == expected
+    assert "Keeper.closed" in heard(crawl, signals.spider_closed)
+    del middlewares
+    light = Crawl(tmp_path, settings={"CONTENTSPIDER_DURABLE": False})
+    assert heard(light, signals.item_scraped) == set(), "each item would cost a task"
+    for _ in range(2):
+        light.keeper.recorder.listen()
+    assert heard(light, signals.item_scraped) == {"Recorder.scraped"}
