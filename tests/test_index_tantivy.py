@@ -249,7 +249,7 @@ def test_a_rebuild_that_fails_leaves_what_was_there(path: Path, engine: TantivyE
 def test_an_index_of_another_schema_is_made_anew_only_when_asked(path: Path) -> None:
     engine_at(path).close()
     manifest = path / MANIFEST
-    manifest.write_text(manifest.read_text().replace('"version": 1', '"version": 99'))
+    manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 99'))
     engine = TantivyEngine(f"tantivy:{path}")
     with pytest.raises(SchemaMismatchError, match="99"):
         engine.open(is_writer=True)

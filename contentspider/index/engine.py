@@ -91,7 +91,8 @@ class Engine(Protocol):
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Put documents into the index, each in the place of the one with its id unless that has a
-        larger version; return those that the engine does not take: the others are in.
+        larger version; return those that the engine does not take: the others are in. An
+        `EngineError` is of the whole batch, of which the bad ones are searched for by halves.
         """
         ...
 
@@ -141,14 +142,10 @@ ENGINES: PlugIns[type[Engine]] = PlugIns(
         "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
         "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
         "typesense+https": "contentspider.index.engines.typesense:TypesenseEngine",
-        "meilisearch": "contentspider.index.engines.meilisearch:MeilisearchEngine",
-        "meilisearch+https": "contentspider.index.engines.meilisearch:MeilisearchEngine",
-        "opensearch": "contentspider.index.engines.opensearch:OpenSearchEngine",
-        "opensearch+https": "contentspider.index.engines.opensearch:OpenSearchEngine",
-        "elasticsearch": "contentspider.index.engines.opensearch:OpenSearchEngine",
-        "elasticsearch+https": "contentspider.index.engines.opensearch:OpenSearchEngine",
     },
 )
+# Those of the distribution contentspider-engines.
+OTHERS = {"opensearch", "elasticsearch", "meilisearch"}
 
 
 def connect(url: str) -> Engine:
@@ -171,6 +168,8 @@ def connect(url: str) -> Engine:
     try:
         return ENGINES.load(scheme)(url)
     except LookupError as error:
+        if (engine := scheme.removesuffix("+https")) in OTHERS:
+            raise missing(engine, "contentspider-engines", "contentspider-engines") from error
         raise EngineError(f"{shown(url)}: {error}") from error
 
 
@@ -184,10 +183,13 @@ def shown(url: str) -> str:
     return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", bare)
 
 
-def missing(scheme: str, package: str) -> EngineError:
-    """Return the error for an engine whose *package* is not installed.
+def missing(scheme: str, package: str, distribution: str = "contentspider") -> EngineError:
+    """Return the error for an engine whose *package* is not installed; a *distribution* has it as
+    an extra.
 
     >>> print(missing("tantivy", "tantivy"))
-    a tantivy index needs tantivy: pip install 'contentspider[tantivy]'
+    the tantivy index needs tantivy: pip install 'contentspider[tantivy]'
     """
-    return EngineError(f"a {scheme} index needs {package}: pip install 'contentspider[{scheme}]'")
+    return EngineError(
+        f"the {scheme} index needs {package}: pip install '{distribution}[{scheme}]'"
+    )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 # A larger one is another mapping: what was indexed under the one before has to be indexed anew.
-VERSION = 1
+VERSION = 2
 
 
 class SchemaMismatchError(EngineError):
@@ -70,11 +70,15 @@ FIELDS = (
     Field("more", Kind.STORED),
 )
 BY_NAME = {field.name: field for field in FIELDS}
+# What the index itself keeps of a document; the others are the page's.
+OWN = ("id", "crawl", "version", "hash")
+KINDS = {field.name: field.kind.value for field in FIELDS}
 TEXTS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
 # A listing repeats what other pages say: they are found before it. Measured: research/NOTES.md,
 # Search.
 LISTING, LISTING_WEIGHT = "listing", 0.6
 FACETS = tuple(field.name for field in FIELDS if field.is_facet)
+DATES = tuple(field.name for field in FIELDS if field.kind is Kind.DATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ class Manifest:
     @classmethod
     def new(cls) -> Self:
         """Return the manifest of an index that is made now."""
-        return cls(VERSION, {field.name: field.kind.value for field in FIELDS}, uuid.uuid4().hex)
+        return cls(VERSION, dict(KINDS), uuid.uuid4().hex)
 
     def dump(self) -> str:
         """Return it as JSON."""
@@ -108,12 +112,14 @@ class Manifest:
             raise EngineError(
                 f"{shown} is there, but contentspider has not made it: name another index"
             ) from error
-        wanted = {field.name: field.kind.value for field in FIELDS}
+        kinds = {
+            name: (found.fields.get(name, "missing"), KINDS.get(name, "no field"))
+            for name in {**KINDS, **found.fields}
+        }
         differing = [
-            f"{name} is {found.fields.get(name, 'missing')} there, {wanted.get(name, 'no field')}"
-            " here"
-            for name in {**wanted, **found.fields}
-            if found.fields.get(name) != wanted.get(name)
+            f"{name} is {there} there, {here} here"
+            for name, (there, here) in kinds.items()
+            if there != here
         ]
         if found.version != VERSION or differing:
             raise SchemaMismatchError(

@@ -202,13 +202,12 @@ class Sync:
             self._upsert(wanted)
 
     def _document(self, entry: Entry) -> Document:
-        fields = document_fields(entry.item or {})
-        for name in ("id", "crawl", "version", "hash"):
-            fields.pop(name, None)
-        return Document(entry.id, self._crawl, entry.seq, entry.hash, fields)
+        return Document(
+            entry.id, self._crawl, entry.seq, entry.hash, document_fields(entry.item or {})
+        )
 
     def _upsert(self, wanted: Sequence[Document]) -> None:
-        refused = self._put(wanted)
+        refused = put(lambda part: self._ask(lambda: self._engine.upsert(part)), wanted)
         if len(refused) == len(wanted) > 1 and len({entry.reason for entry in refused}) == 1:
             # Not the documents: a key without rights, a disk that is full.
             raise EngineError(f"{self._url} takes no document: {refused[0].reason}")
@@ -222,18 +221,6 @@ class Sync:
         self.report.refused |= reasons
         self._cursor.refused |= reasons
         self.report.upserted += len(wanted) - len(reasons)
-
-    def _put(self, wanted: Sequence[Document]) -> Sequence[Refused]:
-        """Put documents in; of a batch that fails as a whole those that are to blame are found."""
-        try:
-            return self._ask(lambda: self._engine.upsert(wanted))
-        except EngineDownError:
-            raise
-        except EngineError as error:
-            if len(wanted) == 1:
-                return [Refused(wanted[0].id, str(error))]
-        half = len(wanted) // 2
-        return [*self._put(wanted[:half]), *self._put(wanted[half:])]
 
     def differences(self) -> Differences:
         """Compare the index with the history, document by document."""
@@ -288,6 +275,23 @@ class Differences:
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.stale or self.extra)
+
+
+def put(
+    upsert: Callable[[Sequence[Document]], Sequence[Refused]], documents: Sequence[Document]
+) -> list[Refused]:
+    """Put documents in by an engine's *upsert*, and return those that it does not take: of a batch
+    that fails as a whole those that are to blame are found.
+    """
+    try:
+        return list(upsert(documents))
+    except EngineDownError:
+        raise
+    except EngineError as error:
+        if len(documents) == 1:
+            return [Refused(documents[0].id, str(error))]
+    half = len(documents) // 2
+    return put(upsert, documents[:half]) + put(upsert, documents[half:])
 
 
 def batches(entries: Iterable[Entry], engine: Engine) -> Iterator[list[Entry]]:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from contentspider.index.engine import Hit, Refused, Results, Stored, missing, shown
+from contentspider.index.engines.base import BaseEngine, from_seconds, in_seconds, joined, merged
 from contentspider.index.engines.http import key, place, seconds
-from contentspider.index.engines.pairs import terms, words
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import FACETS, LISTING, TEXTS, Manifest, SchemaMismatchError
+from contentspider.index.schema import (
+    DATES,
+    FACETS,
+    LISTING,
+    OWN,
+    TEXTS,
+    Manifest,
+    SchemaMismatchError,
+)
+from contentspider.index.words import LETTER, root, root_words, terms
 
 try:
     import httpx
@@ -22,23 +32,39 @@ except ImportError as error:
     raise missing("typesense", "typesense") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query
+    from contentspider.index.engines.base import Term
 
 TIMEOUT_SECS = 60
 # Where manifests are: collections of Typesense have no place for them in all its versions.
 MANIFESTS = "contentspider-manifests"
 MANIFESTS_PATH = f"/collections/{MANIFESTS}/documents"
-STATE = "id,crawl,version,hash"
-# What is searched of a text; the text itself is only kept.
-WORDS = {field.name: f"{field.name}_words" for field in TEXTS}
+STATE = ",".join(OWN)
+# What Typesense does not find in texts of any language by itself: the roots of their words, and
+# pairs of characters that are not told apart by spaces; those of titles by themselves.
+EXTRA = ("title_words", "words")
 FIELDS: list[dict[str, Any]] = [
     {"name": "crawl", "type": "string"},
     *({"name": name, "type": "string", "facet": True, "optional": True} for name in FACETS),
-    *({"name": name, "type": "string", "optional": True} for name in WORDS.values()),
+    # Seconds: what Typesense filters and sorts by.
+    *({"name": name, "type": "int64", "optional": True} for name in DATES),
+    *(
+        {"name": field.name, "type": "string" + "[]" * field.is_list, "optional": True}
+        for field in TEXTS
+    ),
+    *({"name": name, "type": "string", "optional": True} for name in EXTRA),
 ]
+# Similar words are found too, and those that begin with the query's last one.
+SEARCHED: dict[str, str] = {
+    "query_by": ",".join((*(field.name for field in TEXTS), *EXTRA)),
+    "query_by_weights": ",".join([str(round(field.weight)) for field in (*TEXTS, *TEXTS[:2])]),
+    "prefix": ",".join(["true"] * len(TEXTS) + ["false"] * len(EXTRA)),
+    "num_typos": ",".join(["2"] * len(TEXTS) + ["0"] * len(EXTRA)),
+    "text_match_type": "max_weight",
+}
 # Typesense drops signs from values: without these, a-b.org would be ab.org.
 SIGNS = [".", "-", "_", ":", "/", "@"]
 # Typesense gives no more at a time.
@@ -49,7 +75,7 @@ MAX_REASON_CHARS = 300
 BUCKETS = 10
 
 
-class TypesenseEngine:
+class TypesenseEngine(BaseEngine):
     """The collection alias that ``typesense://host:port/alias`` names (``typesense+https://`` with
     TLS); the key is ``TYPESENSE_API_KEY`` of the environment.
     """
@@ -87,14 +113,12 @@ class TypesenseEngine:
         """See `Engine.open`."""
         with self._asked():
             if collection := self._present():
-                identity = Manifest.load(self._manifest(collection), self._shown).identity
+                identity = self._identity_of(self._manifest(collection))
                 if is_writer:
                     self._collection = collection
                 return identity
             if not is_writer:
-                raise EngineError(
-                    f"{self._shown}: there is no index; 'contentspider index sync' fills one"
-                )
+                raise self._absent()
             manifest, collection = self._make()
             self._name_collection(collection)
             self._collection = collection
@@ -139,23 +163,7 @@ class TypesenseEngine:
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """See `Engine.upsert`; Typesense has no versions: what is there is looked up before."""
-        versions = {
-            name: stored.version
-            for name, stored in self.find([document.id for document in documents]).items()
-        }
-        refused: list[Refused] = []
-        sent: list[str] = []
-        lines: list[str] = []
-        for document in documents:
-            if versions.get(document.id, document.version) > document.version:
-                continue
-            try:
-                lines.append(json.dumps(_record(document), allow_nan=False))
-            except (TypeError, ValueError) as error:
-                refused.append(Refused(document.id, f"it cannot be written: {error}"))
-                continue
-            versions[document.id] = document.version
-            sent.append(document.id)
+        lines, refused = self._newest(documents, _line)
         if not lines:
             return refused
         with self._asked():
@@ -164,16 +172,16 @@ class TypesenseEngine:
                 str,
                 as_json=False,
                 params={"action": "upsert"},
-                body="\n".join(lines),
+                body="\n".join(lines.values()),
             )
             outcomes = [json.loads(line) for line in answer.split("\n") if line]
-            if len(outcomes) != len(sent):
+            if len(outcomes) != len(lines):
                 raise EngineDownError(
-                    f"{self._shown} answered for {len(outcomes)} of {len(sent)} documents"
+                    f"{self._shown} answered for {len(outcomes)} of {len(lines)} documents"
                 )
         return refused + [
             Refused(name, str(outcome.get("error"))[:MAX_REASON_CHARS])
-            for name, outcome in zip(sent, outcomes, strict=True)
+            for name, outcome in zip(lines, outcomes, strict=True)
             if not outcome.get("success")
         ]
 
@@ -217,52 +225,51 @@ class TypesenseEngine:
     def get(self, document_id: str) -> Mapping[str, Any] | None:
         """See `Engine.get`."""
         hits = self._search(q="*", filter_by=_one_of([document_id]))["hits"]
-        return hits[0]["document"] if hits else None
+        return from_seconds(hits[0]["document"]) if hits else None
 
-    def search(self, query: Query) -> Results:
-        """See `Engine.search`; where no document has all words, Typesense drops some, the last
-        first.
-        """
-        if unknown := query.filters.keys() - set(FACETS):
-            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
-        asked = " ".join(
-            f'"{" ".join(term)}"' if len(term) > 1 else term[0] for term in terms(query.words)
-        )
-        if query.words.strip() and not asked:
-            return Results([], 0, {name: {} for name in FACETS})
-        # Typesense counts in pages: one that begins at the offset, or else large ones.
-        size = min(max(query.limit, 1), PAGE)
-        if query.offset % size or query.limit > PAGE:
-            size = PAGE
-        first = query.offset // size
-        hits: list[Hit] = []
-        for page in range(first, max(query.offset + query.limit - 1, 0) // size + 1):
-            found = self._search(
+    def _present_languages(self) -> Iterable[str]:
+        return _counts(self._search(q="*", facet_by="language", per_page=0))["language"]
+
+    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
+        narrowed = [f"{name}:={_literal(value)}" for name, value in query.filters.items()]
+        by_language, plain = self._by_language(query, partial(_query, query.words, is_all))
+        searches = {f":={_literal(name)}": asked for name, asked in by_language.items()}
+        if not searches or "language" not in query.filters:
+            # What is in another language, or in none that is known.
+            others = ",".join(map(_literal, by_language))
+            searches[f":!=[{others}]" if others else ""] = plain
+        results = [
+            self._first(
+                query.offset + query.limit,
                 q=asked or "*",
-                query_by=",".join(WORDS.values()),
-                query_by_weights=",".join(str(round(field.weight)) for field in TEXTS),
-                filter_by=" && ".join(
-                    f"{name}:={_literal(value)}" for name, value in query.filters.items()
-                ),
+                filter_by=" && ".join([*narrowed, *([f"language{where}"] if where else [])]),
+                drop_tokens_threshold=int(not is_all),
+            )
+            for where, asked in searches.items()
+        ]
+        return merged(results, query)
+
+    def _first(self, count: int, **asked: object) -> Results:
+        """Return the first hits of a search, and how many there are."""
+        hits: list[Hit] = []
+        size = min(count, PAGE)
+        for page in range(1, -(-count // PAGE) + 1):
+            found = self._search(
+                **SEARCHED,
+                **asked,
                 facet_by=",".join(FACETS),
                 max_facet_values=PAGE,
-                # As in every other engine: neither beginnings of words nor similar ones.
-                text_match_type="max_weight",
                 sort_by=f"_text_match(buckets: {BUCKETS}):desc,_eval(page_type:!={LISTING}):desc",
-                num_typos=0,
-                prefix=False,
-                page=page + 1,
+                page=page,
                 per_page=size,
             )
-            hits += [Hit(hit["document"], float(hit.get("text_match", 0))) for hit in found["hits"]]
+            hits += [
+                Hit(from_seconds(hit["document"]), float(hit.get("text_match", 0)))
+                for hit in found["hits"]
+            ]
             if len(found["hits"]) < size:
                 break
-        skipped = query.offset - first * size
-        facets = {
-            facet["field_name"]: {count["value"]: count["count"] for count in facet["counts"]}
-            for facet in found["facet_counts"]
-        }
-        return Results(hits[skipped : skipped + query.limit], found["found"], facets)
+        return Results(hits, found["found"], _counts(found))
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[TypesenseEngine, str]]:
@@ -272,7 +279,7 @@ class TypesenseEngine:
             # One of ours, of whatever schema: nobody else's collection is deleted.
             with suppress(SchemaMismatchError):
                 if old:
-                    Manifest.load(self._manifest(old), self._shown)
+                    self._identity_of(self._manifest(old))
             manifest, collection = self._make()
         fresh = TypesenseEngine(self._shown)
         fresh._collection, fresh._is_named = collection, False
@@ -303,7 +310,7 @@ class TypesenseEngine:
         """Return the answer to one search; asked in the body, since addresses are bounded."""
         search = {
             "collection": self._collection,
-            "exclude_fields": ",".join(WORDS.values()),
+            "exclude_fields": ",".join(EXTRA),
             "highlight_fields": "none",
             **asked,
         }
@@ -333,14 +340,31 @@ class TypesenseEngine:
             raise EngineDownError(f"{self._shown} gave half an answer: {error!r}") from error
 
 
-def _record(document: Document) -> dict[str, Any]:
-    record = document.record()
-    for name, searched in WORDS.items():
-        if value := record.get(name):
-            record[searched] = " ".join(
-                words("\n".join(value) if isinstance(value, list) else value)
-            )
-    return record
+def _line(document: Document) -> str:
+    record = in_seconds(document.record())
+    texts = [joined(record.get(field.name)) for field in TEXTS]
+    for name, text in zip(EXTRA, (texts[0], "\n".join(texts[1:])), strict=True):
+        record[name] = " ".join(root_words(text, record.get("language", "")))
+    return json.dumps(record, allow_nan=False)
+
+
+def _counts(found: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    return {
+        facet["field_name"]: {count["value"]: count["count"] for count in facet["counts"]}
+        for facet in found["facet_counts"]
+    }
+
+
+def _query(words: str, is_all: bool, languages: Sequence[str]) -> str:
+    """Return what is asked for words: their roots, and pairs in their row. Quoted, other pairs are
+    no slips of these, and none is dropped.
+    """
+    return " ".join(
+        f'"{" ".join(term[0])}"'
+        if len(term[0]) > 1 or (is_all and LETTER.match(term[0][0]))
+        else root([form for (form,) in term])
+        for term in terms(words, languages)
+    )
 
 
 def _literal(value: str) -> str:
