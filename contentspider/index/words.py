@@ -15,10 +15,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from snowballstemmer import algorithms, stemmer
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    # The forms of a word, each a word or several that stand in a row.
+    Term = tuple[tuple[str, ...], ...]
 
 HAN_KANA_HANGUL = (
     "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f\u3131-\u318e"
@@ -54,40 +55,16 @@ MAX_TERMS = 64
 ROW, SOUTH_EAST_ROW = 2, 4
 MIN_ROOT_CHARS = 3
 # What Snowball's stemmers, and PostgreSQL's configurations, are called, by the language's tag.
-STEMMERS = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nb": "norwegian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-}
+STEMMERS = dict(
+    entry.split(":")
+    for entry in (
+        "ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english es:spanish"
+        " et:estonian eu:basque fi:finnish fr:french ga:irish hi:hindi hu:hungarian hy:armenian"
+        " id:indonesian it:italian lt:lithuanian nb:norwegian ne:nepali nl:dutch nn:norwegian"
+        " no:norwegian pl:polish pt:portuguese ro:romanian ru:russian sr:serbian sv:swedish"
+        " ta:tamil tr:turkish"
+    ).split()
+)
 
 
 def words(text: str, language: str = "") -> list[str]:
@@ -128,7 +105,7 @@ def root_words(text: str, language: str) -> Iterator[str]:
             yield root(_forms(word, name))
 
 
-def terms(query: str, languages: Iterable[str] = ()) -> list[tuple[tuple[str, ...], ...]]:
+def terms(query: str, languages: Iterable[str] = ()) -> list[Term]:
     """Return what is searched in texts of these *languages*: of each term the forms of which one
     does, each a word, or several that stand in a row.
 
@@ -136,7 +113,7 @@ def terms(query: str, languages: Iterable[str] = ()) -> list[tuple[tuple[str, ..
     [(('walking',), ('walk',)), (('東京',),), (('京都',),)]
     """
     names = {stemmer_of(language): None for language in ("", *languages)}
-    found: dict[tuple[tuple[str, ...], ...], None] = {}
+    found: dict[Term, None] = {}
     for word in split(query):
         if LETTER.match(word):
             found |= dict.fromkeys((row,) for row in rows(word))
@@ -185,6 +162,8 @@ def stemmer_of(language: str) -> str:
     >>> stemmer_of("cs-CZ"), stemmer_of("ja")
     ('czech', '')
     """
+    from snowballstemmer import algorithms  # it has all stemmers: some 20 ms
+
     name = STEMMERS.get(language.partition("-")[0].lower(), "")
     return name if name in algorithms() else ""
 
@@ -230,4 +209,6 @@ def bare(text: str) -> str:
 
 @cache
 def _stemmer(name: str) -> Any:
+    from snowballstemmer import stemmer
+
     return stemmer(name)

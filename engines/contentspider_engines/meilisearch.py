@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import Hit, Results, Stored, missing, shown
-from contentspider.index.engines.base import BaseEngine, from_seconds, in_seconds, joined, merged
+from contentspider.index.document import from_seconds, in_seconds, joined
+from contentspider.index.engine import Engine, Hit, Results, Stored, merged, missing, shown
 from contentspider.index.engines.http import key, place, seconds
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
-    from contentspider.index.engines.base import Term
+    from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
 # A task waits for those of all other indexes of the server.
@@ -81,13 +81,10 @@ class _AnswerError(EngineError):
         self.code = code
 
 
-class MeilisearchEngine(BaseEngine):
+class MeilisearchEngine(Engine):
     """The index that ``meilisearch://host:port/index`` names (``meilisearch+https://`` with TLS);
     the key is ``MEILISEARCH_API_KEY`` of the environment.
     """
-
-    max_documents = 500
-    max_bytes = 8 << 20
 
     def __init__(self, url: str) -> None:
         self._shown = shown(url)
@@ -98,7 +95,6 @@ class MeilisearchEngine(BaseEngine):
         self._index = self._client.index(self._name)
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         if self._is_there():
             return self._identity_of(self._manifest())
         if not is_writer:
@@ -155,18 +151,13 @@ class MeilisearchEngine(BaseEngine):
         return refused
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         if ids:
             with self._asked():
                 # The client's own method warns that it will be gone.
                 path = f"indexes/{self._name}/documents/delete-batch"
                 self._wait(TaskInfo(**self._client.http.post(path, list(ids))))
 
-    def flush(self) -> None:
-        """See `Engine.flush`: every task was waited for."""
-
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
         found = {}
         for start in range(0, len(ids), PAGE):
             some = list(ids[start : start + PAGE])
@@ -175,7 +166,6 @@ class MeilisearchEngine(BaseEngine):
         return found
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
         asked = {"filter": _equal("crawl", crawl)} if crawl else {}
         offset = 0
         while states := self._fetch(**asked, offset=offset, limit=PAGE, fields=list(OWN)):
@@ -186,7 +176,6 @@ class MeilisearchEngine(BaseEngine):
             offset += len(states)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         found = self._fetch(ids=[document_id], limit=1, fields=list(BY_NAME))
         return from_seconds(found[0]) if found else None
 

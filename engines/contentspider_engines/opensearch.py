@@ -6,8 +6,8 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import Hit, Refused, Results, Stored, shown
-from contentspider.index.engines.base import BaseEngine, joined
+from contentspider.index.document import joined
+from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, shown
 from contentspider.index.engines.http import place
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
@@ -36,46 +36,21 @@ if TYPE_CHECKING:
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query
-    from contentspider.index.engines.base import Term
+    from contentspider.index.words import Term
     from contentspider_engines.clients import Client
 
 META = "contentspider"
 # What a language's analyzer is called, by the language's tag.
-ANALYZERS = {
-    "ar": "arabic",
-    "bg": "bulgarian",
-    "bn": "bengali",
-    "ca": "catalan",
-    "ckb": "sorani",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "gl": "galician",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "lv": "latvian",
-    "nb": "norwegian",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "tr": "turkish",
-}
+ANALYZERS = dict(
+    entry.split(":")
+    for entry in (
+        "ar:arabic bg:bulgarian bn:bengali ca:catalan ckb:sorani cs:czech da:danish de:german"
+        " el:greek en:english es:spanish et:estonian eu:basque fa:persian fi:finnish fr:french"
+        " ga:irish gl:galician hi:hindi hu:hungarian hy:armenian id:indonesian it:italian"
+        " lt:lithuanian lv:latvian nb:norwegian nl:dutch no:norwegian pt:portuguese ro:romanian"
+        " ru:russian sv:swedish tr:turkish"
+    ).split()
+)
 FILTERS = ["cjk_width", "lowercase", "cjk_bigram", "asciifolding"]
 ANALYSIS = {
     "filter": {"all_cjk": {"type": "cjk_bigram", "output_unigrams": True}},
@@ -123,13 +98,10 @@ MAX_REASON_CHARS = 300
 CONFLICT = 409
 
 
-class OpenSearchEngine(BaseEngine):
+class OpenSearchEngine(Engine):
     """The alias that ``opensearch://host:port/index`` or ``elasticsearch://host:port/index`` names
     (``opensearch+https://``, ``elasticsearch+https://`` with TLS).
     """
-
-    max_documents = 500
-    max_bytes = 8 << 20
 
     def __init__(self, url: str) -> None:
         self._url, self._shown = url, shown(url)
@@ -144,7 +116,6 @@ class OpenSearchEngine(BaseEngine):
         self._client: Client | None = None
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         self.close()
         if present := self._present():
             return self._identity_of(present[1])
@@ -178,7 +149,6 @@ class OpenSearchEngine(BaseEngine):
         return manifest, name
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`."""
         refused: list[Refused] = []
         lines: dict[str, list[tuple[Document, str]]] = {}
         for document in documents:
@@ -231,7 +201,6 @@ class OpenSearchEngine(BaseEngine):
         ]
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         for start in range(0, len(ids), self.max_documents):
             some = ids[start : start + self.max_documents]
             for outcome in self._bulk([({"delete": {"_id": name}}, "") for name in some]):
@@ -263,7 +232,6 @@ class OpenSearchEngine(BaseEngine):
         self._ask("POST", f"/{self._asked}/_refresh")
 
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
         if not ids:
             return {}
         answer = self._ask(
@@ -280,7 +248,6 @@ class OpenSearchEngine(BaseEngine):
             }
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
         asked: dict[str, Any] = {"size": PAGE, "sort": [{"id": "asc"}], "_source": list(OWN)}
         asked["query"] = {"term": {"crawl": crawl}} if crawl else {"match_all": {}}
         while True:
@@ -293,7 +260,6 @@ class OpenSearchEngine(BaseEngine):
             asked["search_after"] = [states[-1].id]
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         asked = {"ids": [document_id]}
         answer = self._ask(
             "POST", f"/{self._asked}/_mget", asked, _source_excludes=",".join(HIDDEN)
@@ -374,7 +340,6 @@ class OpenSearchEngine(BaseEngine):
                 self._ask("DELETE", f"/{old[0]}")
 
     def close(self) -> None:
-        """See `Engine.close`."""
         if self._client is not None:
             self._client.close()
             self._client = None

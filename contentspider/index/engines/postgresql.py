@@ -13,8 +13,8 @@ from datetime import timezone
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from contentspider.index.engine import Hit, Results, Stored, missing, shown
-from contentspider.index.engines.base import BaseEngine, joined
+from contentspider.index.document import joined
+from contentspider.index.engine import Engine, Hit, Results, Stored, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     BY_NAME,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
-    from contentspider.index.engines.base import Term
+    from contentspider.index.words import Term
 
     Connection = psycopg.Connection[dict[str, Any]]
 
@@ -87,13 +87,10 @@ BAD_DOCUMENT = (errors.DataError, errors.ProgramLimitExceeded, ValueError, TypeE
 LASTING = re.compile("authentication|password|does not exist|pg_hba|permission|certificate")
 
 
-class PostgreSQLEngine(BaseEngine):
+class PostgreSQLEngine(Engine):
     """The table that ``postgresql://host:port/database/table`` names. Who connects, and how, is
     read from the environment by libpq: ``PGUSER``, ``PGPASSWORD``, ``PGSSLMODE``.
     """
-
-    max_documents = 500
-    max_bytes = 8 << 20
 
     def __init__(self, url: str) -> None:
         self._shown = shown(url)
@@ -118,7 +115,6 @@ class PostgreSQLEngine(BaseEngine):
         self._configurations: set[str] = set()
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         with self._asked() as connection:
             # Of two writers at once one makes it.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._name])
@@ -194,19 +190,13 @@ class PostgreSQLEngine(BaseEngine):
         }
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         self._ask("DELETE FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids))
 
-    def flush(self) -> None:
-        """See `Engine.flush`: all that was written is."""
-
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
         rows = self._ask("SELECT {state} FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids))
         return {row["id"]: Stored(**row) for row in rows}
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
         last = ""
         while True:
             # Page by page: a cursor would hold what is written meanwhile in one transaction.
@@ -223,7 +213,6 @@ class PostgreSQLEngine(BaseEngine):
             last = rows[-1]["id"]
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         rows = self._ask("SELECT {columns} FROM {table} WHERE id = %(id)s", id=document_id)
         return _record(rows[0]) if rows else None
 
@@ -294,7 +283,6 @@ class PostgreSQLEngine(BaseEngine):
             new.close()
 
     def close(self) -> None:
-        """See `Engine.close`."""
         if self._open is not None:
             self._open.close()
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import Hit, Results, Stored
-from contentspider.index.engines.base import BaseEngine, joined
+from contentspider.index.document import joined
+from contentspider.index.engine import Engine, Hit, Results, Stored
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     BY_NAME,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
-    from contentspider.index.engines.base import Term
+    from contentspider.index.words import Term
 
 COLUMNS = ", ".join(BY_NAME)
 TEXT_COLUMNS = ", ".join(field.name for field in TEXTS)
@@ -56,14 +56,11 @@ BUSY_SECS = 10.0
 PASSING = re.compile(r"locked|busy|full|disk I/O", re.IGNORECASE)
 
 
-class SQLiteEngine(BaseEngine):
+class SQLiteEngine(Engine):
     """The index in the SQLite file of the URL ``sqlite:FILE``.
 
     One writer at a time, many readers; what was written is seen by readers after `flush`.
     """
-
-    max_documents = 500
-    max_bytes = 8_000_000
 
     def __init__(self, url: str) -> None:
         self._path = Path(url.partition(":")[2].removeprefix("//"))
@@ -71,7 +68,6 @@ class SQLiteEngine(BaseEngine):
         self._connection: sqlite3.Connection | None = None
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         self.close()
         if not is_writer and not self._path.is_file():
             raise self._absent()
@@ -143,7 +139,6 @@ class SQLiteEngine(BaseEngine):
         return refused
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         for name in ids:
             self._do(
                 "DELETE FROM pages WHERE rowid = (SELECT number FROM documents WHERE id = ?)",
@@ -152,23 +147,19 @@ class SQLiteEngine(BaseEngine):
             self._do("DELETE FROM documents WHERE id = ?", [name])
 
     def flush(self) -> None:
-        """See `Engine.flush`."""
         self._do("COMMIT")
         self._do("BEGIN IMMEDIATE")
 
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
         rows = (self._do(f"{STATES} WHERE id = ?", [name]).fetchone() for name in ids)
         return {row["id"]: Stored(*row) for row in rows if row}
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
         condition, values = (" WHERE crawl = ?", [crawl]) if crawl else ("", [])
         for row in self._do(STATES + condition, values):
             yield Stored(*row)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         row = self._do("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
         return _record(row) if row else None
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from contentspider.index.engine import Hit, Refused, Results, Stored, missing, shown
+from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import FACETS, Manifest
 
@@ -24,7 +24,6 @@ except ImportError as error:
     raise missing("tantivy", "tantivy") from error
 
 from contentspider.ground.atomic import write_atomically
-from contentspider.index.engines.base import BaseEngine
 from contentspider.index.engines.tantivy_terms import (
     SCHEMA,
     equal,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query
-    from contentspider.index.engines.base import Term
+    from contentspider.index.words import Term
 
 MANIFEST = "contentspider.json"
 LOCK = ".lock"
@@ -52,7 +51,7 @@ PAGE = 5_000
 MAX_FACETS = 1_000
 
 
-class TantivyEngine(BaseEngine):
+class TantivyEngine(Engine):
     """See `contentspider.index.engine.Engine`."""
 
     max_documents = 1_000
@@ -275,14 +274,23 @@ class TantivyEngine(BaseEngine):
         )
 
     def _attach_present(self) -> None:
-        """Open the index that the manifest names; between the two it may have been made anew."""
+        """Open the index that the manifest names, or its newest commit; meanwhile it may be made
+        anew.
+        """
         while True:
             manifest = self._manifest()
             try:
-                return self._attach(manifest)
-            except EngineError:
+                if self._index is None or manifest.identity != self._identity:
+                    self._attach(manifest)
+                elif (meta := self._meta()) != self._seen:
+                    # Opens every segment: not for each search.
+                    self._index.reload()
+                    self._seen = meta
+            except (EngineError, OSError, ValueError):
                 if self._manifest().identity == manifest.identity:
                     raise
+            else:
+                return
 
     @contextmanager
     def _reading(self) -> Iterator[tantivy.Index]:
@@ -291,23 +299,10 @@ class TantivyEngine(BaseEngine):
             raise EngineError(f"{self._shown} is not open")
         try:
             if not self._is_writer:
-                self._refresh(self._index)
+                self._attach_present()
             yield self._index
         except (ValueError, RuntimeError, OSError) as error:
             raise self._damaged(error) from error
-
-    def _refresh(self, index: tantivy.Index) -> None:
-        if self._manifest().identity == self._identity:
-            try:
-                if (meta := self._meta()) != self._seen:
-                    # Opens every segment: not for each search.
-                    index.reload()
-                    self._seen = meta
-            except (OSError, ValueError):
-                # Its files go when it is made anew: another one then, else damaged.
-                self._attach_present()
-        else:
-            self._attach_present()
 
     def _meta(self) -> tuple[int, int]:
         """Return what is another after each commit, which replaces this file."""

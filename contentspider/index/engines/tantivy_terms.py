@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import tantivy
 
+from contentspider.index.document import joined
 from contentspider.index.engine import Stored
-from contentspider.index.engines.base import joined
 from contentspider.index.schema import DATES, FACETS, LISTING, LISTING_WEIGHT, OWN, TEXTS
 from contentspider.index.words import words
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query
-    from contentspider.index.engines.base import Term
+    from contentspider.index.words import Term
 
 QUERIES, MUST, SHOULD = tantivy.Query, tantivy.Occur.Must, tantivy.Occur.Should
 # Texts are given as our words: tantivy has to tell them apart, and no more.

@@ -1,15 +1,16 @@
-"""An index in Typesense: an alias of a collection, and a manifest of it in a collection beside."""
+"""An index in Typesense: an alias of a collection, whose name has its schema and its identity."""
 
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import Hit, Refused, Results, Stored, missing, shown
-from contentspider.index.engines.base import BaseEngine, from_seconds, in_seconds, joined, merged
+from contentspider.index.document import from_seconds, in_seconds, joined
+from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, merged, missing, shown
 from contentspider.index.engines.http import key, place, seconds
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
@@ -26,7 +27,7 @@ from contentspider.index.words import LETTER, root, root_words, terms
 try:
     import httpx
     from typesense.configuration import Configuration
-    from typesense.exceptions import ObjectAlreadyExists, ObjectNotFound, TypesenseClientError
+    from typesense.exceptions import ObjectNotFound, TypesenseClientError
     from typesense.sync.api_call import ApiCall
 except ImportError as error:
     raise missing("typesense", "typesense") from error
@@ -36,12 +37,11 @@ if TYPE_CHECKING:
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query
-    from contentspider.index.engines.base import Term
+    from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
-# Where manifests are: collections of Typesense have no place for them in all its versions.
-MANIFESTS = "contentspider-manifests"
-MANIFESTS_PATH = f"/collections/{MANIFESTS}/documents"
+# Collections have no other place for a manifest in all versions of Typesense.
+COLLECTION = re.compile(r".+-(\d+)-([0-9a-f]{32})")
 STATE = ",".join(OWN)
 # What Typesense does not find in texts of any language by itself: the roots of their words, and
 # pairs of characters that are not told apart by spaces; those of titles by themselves.
@@ -75,13 +75,10 @@ MAX_REASON_CHARS = 300
 BUCKETS = 10
 
 
-class TypesenseEngine(BaseEngine):
+class TypesenseEngine(Engine):
     """The collection alias that ``typesense://host:port/alias`` names (``typesense+https://`` with
     TLS); the key is ``TYPESENSE_API_KEY`` of the environment.
     """
-
-    max_documents = 500
-    max_bytes = 8 << 20
 
     def __init__(self, url: str) -> None:
         self._shown = shown(url)
@@ -89,7 +86,6 @@ class TypesenseEngine(BaseEngine):
         # What is asked: the alias, but of who writes the collection. After a crash Typesense does
         # again what was written, in order for each name only, and loses some that came by an alias.
         self._collection = self._name
-        self._is_named = True
         parts = urlsplit(base)
         self._http = httpx.Client(
             timeout=TIMEOUT_SECS, event_hooks={"response": [self._check_load]}
@@ -110,47 +106,37 @@ class TypesenseEngine(BaseEngine):
             raise EngineDownError(f"{self._shown} has too much to do", wait)
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         with self._asked():
-            if collection := self._present():
-                identity = self._identity_of(self._manifest(collection))
-                if is_writer:
-                    self._collection = collection
-                return identity
-            if not is_writer:
+            collection = self._present()
+            if not collection and not is_writer:
                 raise self._absent()
-            manifest, collection = self._make()
-            self._name_collection(collection)
-            self._collection = collection
-            return manifest.identity
+            if not collection:
+                collection = self._make()
+                self._name_collection(collection)
+            identity = self._identity_in(collection)
+            if is_writer:
+                self._collection = collection
+            return identity
 
     def _present(self) -> str:
         """Return the collection that is this index; "" if there is none."""
-        if not self._is_named:
-            return self._collection
         with suppress(ObjectNotFound):
             return str(self._api.get(f"/aliases/{self._name}", dict)["collection_name"])
         with suppress(ObjectNotFound):
             return str(self._api.get(f"/collections/{self._name}", dict)["name"])
         return ""
 
-    def _manifest(self, collection: str) -> str:
-        with suppress(ObjectNotFound):
-            return str(self._api.get(f"{MANIFESTS_PATH}/{collection}", dict)["manifest"])
-        return ""
+    def _identity_in(self, collection: str) -> str:
+        found = COLLECTION.fullmatch(collection)
+        return self._identity_of(Manifest(int(found[1]), found[2]).dump() if found else "")
 
-    def _make(self) -> tuple[Manifest, str]:
-        """Make a collection that no alias leads to yet."""
+    def _make(self) -> str:
+        """Make a collection that no alias leads to yet, and return its name."""
         manifest = Manifest.new()
-        collection = f"{self._name}-{manifest.identity}"
-        manifests = {"name": MANIFESTS, "fields": [{"name": "manifest", "type": "string"}]}
-        with suppress(ObjectAlreadyExists):
-            self._api.post("/collections", dict, body=manifests)
+        collection = f"{self._name}-{manifest.version}-{manifest.identity}"
         made = {"name": collection, "fields": FIELDS, "symbols_to_index": SIGNS}
         self._api.post("/collections", dict, body=made)
-        kept = {"id": collection, "manifest": manifest.dump()}
-        self._api.post(MANIFESTS_PATH, dict, params={"action": "upsert"}, body=kept)
-        return manifest, collection
+        return collection
 
     def _name_collection(self, collection: str) -> None:
         self._api.put(f"/aliases/{self._name}", dict, {"collection_name": collection})
@@ -158,8 +144,6 @@ class TypesenseEngine(BaseEngine):
     def _remove(self, collection: str) -> None:
         with suppress(ObjectNotFound):
             self._api.delete(f"/collections/{collection}", dict)
-        with suppress(ObjectNotFound):
-            self._api.delete(f"{MANIFESTS_PATH}/{collection}", dict)
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """See `Engine.upsert`; Typesense has no versions: what is there is looked up before."""
@@ -186,17 +170,12 @@ class TypesenseEngine(BaseEngine):
         ]
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         for start in range(0, len(ids), DELETED_AT_ONCE):
             with self._asked():
                 some = {"filter_by": _one_of(ids[start : start + DELETED_AT_ONCE])}
                 self._api.delete(self._path, dict, some)
 
-    def flush(self) -> None:
-        """See `Engine.flush`: Typesense answers when a document is in."""
-
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
         hits = [
             hit["document"]
             for start in range(0, len(ids), PAGE)
@@ -210,7 +189,6 @@ class TypesenseEngine(BaseEngine):
         return {hit["id"]: Stored(**hit) for hit in hits}
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
         asked = {"include_fields": STATE}
         if crawl:
             asked["filter_by"] = f"crawl:={_literal(crawl)}"
@@ -223,7 +201,6 @@ class TypesenseEngine(BaseEngine):
                 yield Stored(**state)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         hits = self._search(q="*", filter_by=_one_of([document_id]))["hits"]
         return from_seconds(hits[0]["document"]) if hits else None
 
@@ -279,12 +256,12 @@ class TypesenseEngine(BaseEngine):
             # One of ours, of whatever schema: nobody else's collection is deleted.
             with suppress(SchemaMismatchError):
                 if old:
-                    self._identity_of(self._manifest(old))
-            manifest, collection = self._make()
+                    self._identity_in(old)
+            collection = self._make()
         fresh = TypesenseEngine(self._shown)
-        fresh._collection, fresh._is_named = collection, False
+        fresh._collection = collection
         try:
-            yield fresh, manifest.identity
+            yield fresh, self._identity_in(collection)
             with self._asked():
                 self._name_collection(collection)
         except BaseException:
@@ -299,7 +276,6 @@ class TypesenseEngine(BaseEngine):
                 self._remove(old)
 
     def close(self) -> None:
-        """See `Engine.close`."""
         self._http.close()
 
     @property
