@@ -280,5 +280,7 @@ def test_urls_hold_no_secrets() -> None:
 def test_manifests_of_others_are_refused() -> None:
     with pytest.raises(EngineError, match="has not made it"):
         Manifest.load("{}", "it")
-    with pytest.raises(SchemaMismatchError, match=r"has schema 7, .* writes schema 2: make it anew"):
+    with pytest.raises(
+        SchemaMismatchError, match=r"has schema 7, .* writes schema 2: make it anew"
+    ):
         Manifest.load(Manifest(7, "x").dump(), "it")

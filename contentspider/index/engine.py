@@ -210,8 +210,11 @@ def merged(results: Sequence[Results], query: Query) -> Results:
     for one in results:
         for name, counts in one.facets.items():
             facets[name].update(counts)
-    total = sum(one.total for one in results)
-    return Results(hits[query.offset : query.offset + query.limit], total, facets)
+    return Results(
+        hits[query.offset : query.offset + query.limit],
+        sum(one.total for one in results),
+        {name: dict(counts.most_common()) for name, counts in facets.items()},
+    )
 
 
 ENGINES: PlugIns[type[Engine]] = PlugIns(
