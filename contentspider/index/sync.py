@@ -26,13 +26,20 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Engine
     from contentspider.state.history.entries import Entries, Entry
 
+    # Hears how many of how many changes are through.
+    Tell = Callable[[int, int], object]
+
 logger = logging.getLogger(__name__)
 
 # What was written is made safe after so long, and the cursor moved on.
 FLUSH_SECS = 10.0
-# Fewer pages may go whatever their share.
-FEW = 5
+# More of a crawl's documents are deleted only if somebody says so, but for a few.
+MAX_GONE_SHARE, FEW = 0.3, 5
 MAX_NAMED = 3
+
+
+def no_tell(done: int, total: int) -> None:
+    """Say nothing of how far a sync is."""
 
 
 class GuardError(ContentSpiderError):
@@ -41,12 +48,11 @@ class GuardError(ContentSpiderError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long an engine that is down is asked again (seconds), and the largest share of a crawl's
-    documents that is deleted unless *force* says so.
+    """How long an engine that is down is asked again (*patience*, seconds), and whether documents
+    are deleted however many they are (*force*).
     """
 
     patience: float = 60.0
-    max_gone_share: float = 0.3
     force: bool = False
 
 
@@ -91,7 +97,7 @@ class Sync:
         identity: str,
         cursors: Cursors,
         limits: Limits,
-        tell: Callable[[int, int], object] = lambda done, total: None,
+        tell: Tell = no_tell,
     ) -> None:
         self._documents = documents
         self._engine = engine
@@ -155,13 +161,13 @@ class Sync:
     def _refuse(self, number: int) -> NoReturn:
         raise GuardError(
             f"{self._url}: {number} documents of {self._crawl} would be deleted, a larger share"
-            f" than {self._limits.max_gone_share:g}: none is. If they are to go, say --force"
+            f" than {MAX_GONE_SHARE:g}: none is. If they are to go, say --force"
         )
 
     def _may_delete(self, gone: int) -> bool:
         if self._limits.force or gone <= FEW:
             return True
-        return gone <= self._limits.max_gone_share * (gone + self._documents.live_count())
+        return gone <= MAX_GONE_SHARE * (gone + self._documents.live_count())
 
     def _keep(self, seq: int) -> None:
         """Make safe what is in, and move the cursor on."""
