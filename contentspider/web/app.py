@@ -186,7 +186,10 @@ class Pages:
         """Return the sites of the index with their counts, and what the last crawls found."""
         results = await self._asked(lambda engine: engine.search(Query("", limit=1)))
         crawls = await run_in_threadpool(lambda: [last_crawl(path) for path in self._histories])
-        found = {"sites": results.facets["site"], "crawls": list(filter(None, crawls))}
+        found: dict[str, Any] = {
+            "sites": results.facets["site"],
+            "crawls": list(filter(None, crawls)),
+        }
         return JSONResponse(found) if is_api(request) else self._html("sites.html", **found)
 
     async def failed(self, request: Request, error: Exception) -> Response:
