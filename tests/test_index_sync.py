@@ -12,7 +12,7 @@ from contentspider.index.engine import connect, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.retries import LONGEST_WAIT, Retries
 from contentspider.index.schema import Manifest, SchemaMismatchError
-from contentspider.index.sync import GuardError
+from contentspider.index.sync import GuardError, Report
 from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
@@ -51,6 +51,14 @@ def test_only_what_changed_goes_in_and_what_is_gone_goes_out(
     engine.calls.clear()
     report = crawls.sync(engine).run()
     assert (report.upserted, report.deleted, set(engine.calls)) == (0, 0, {"flush"})
+
+
+def test_how_far_a_run_is_is_told(crawls: Crawls) -> None:
+    told: list[tuple[int, int]] = []
+    sync = crawls.sync(Memory())
+    sync._tell = lambda done, total: told.append((done, total))
+    sync.run()
+    assert told == [(done, 20) for done in range(4, 21, 4)]
 
 
 def test_an_index_that_was_down_for_weeks_catches_up(crawls: Crawls, engine: Memory) -> None:
@@ -238,6 +246,14 @@ def test_what_somebody_else_did_to_an_index_is_mended(crawls: Crawls, engine: Me
     assert found.same == 18
     sync.mend(found)
     crawls.assert_in(engine)
+
+
+def test_a_report_says_what_was_not_put_in() -> None:
+    assert str(Report(3, 2, left=9)) == "3 documents in, 2 out"
+    assert str(Report(newer=1, refused={"a": "no"})).endswith(
+        "1 are newer than the history and left alone, 1 refused by the engine"
+    )
+    assert str(Report(foreign=4)).endswith(", 4 are of another crawl and left alone")
 
 
 def test_an_engine_that_is_down_is_asked_again() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from typing import TYPE_CHECKING
 
@@ -227,21 +228,21 @@ def _search(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from contentspider.index.operations import opened
     from contentspider.state.crawls.export import histories
-    from contentspider.web.app import make_app
-    from contentspider.web.server import listening, run
+    from contentspider.web.app import make_app, run
 
     url = _chosen_index(options)
     with opened(url, is_writer=False):
         pass  # what is wrong with it is said now
     app = make_app(url, histories(options.state_dir), [options.host, *LOOPBACK[:2], *options.name])
     try:
-        sockets = listening(options.host, options.port)
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        listener = socket.create_server((options.host, options.port), family=family)
     except OSError as error:
         raise ContentSpiderError(
             f"{options.host}:{options.port} cannot be listened at ({error.strerror or error}): give"
             " another --port or --host"
         ) from error
-    host, port = sockets.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     print(printable(f"http://{shown}:{port}/ (Ctrl-C ends it)"), file=sys.stderr, flush=True)
     if options.host not in LOOPBACK:
@@ -250,5 +251,5 @@ def _serve(options: argparse.Namespace) -> int:
             " they are",
             file=sys.stderr,
         )
-    run(app, sockets)
+    run(app, listener)
     return 0

@@ -195,7 +195,8 @@ class Sync:
             elif there is not None and (there.version, there.hash) == (entry.seq, entry.hash):
                 self.report.left += 1
             else:
-                wanted.append(self._document(entry))
+                fields = document_fields(entry.item)
+                wanted.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
                 if there is not None and there.version > entry.seq:
                     newer.append(entry.id)
         if newer or unwanted:
@@ -206,11 +207,6 @@ class Sync:
             self._cursor.refused.pop(page_id, None)
         if wanted:
             self._upsert(wanted)
-
-    def _document(self, entry: Entry) -> Document:
-        return Document(
-            entry.id, self._crawl, entry.seq, entry.hash, document_fields(entry.item or {})
-        )
 
     def _upsert(self, wanted: Sequence[Document]) -> None:
         refused = put(lambda part: self._ask(lambda: self._engine.upsert(part)), wanted)
@@ -231,10 +227,8 @@ class Sync:
     def differences(self) -> Differences:
         """Compare the index with the history, document by document."""
         self._ask(self._engine.flush)
-        there = {
-            stored.id: (stored.version, stored.hash)
-            for stored in self._engine.documents(self._crawl)
-        }
+        documents = self._engine.documents(self._crawl)
+        there = {stored.id: (stored.version, stored.hash) for stored in documents}
         found = Differences()
         for page_id, seq, item_hash in self._documents.live():
             state = there.pop(page_id, None)

@@ -16,6 +16,7 @@ from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
 
 try:
+    import uvicorn
     from jinja2 import Environment, PackageLoader
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
@@ -33,6 +34,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+    from socket import socket
 
     from starlette.middleware.base import RequestResponseEndpoint
     from starlette.requests import Request
@@ -111,6 +113,12 @@ def make_app(url: str, histories: Sequence[Path], hosts: Sequence[str]) -> Starl
         ],
         exception_handlers={HTTPException: pages.failed, EngineError: pages.failed},
     )
+
+
+def run(app: Starlette, listener: socket) -> None:
+    """Answer what comes to a socket until the process is asked to end."""
+    config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 async def with_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
