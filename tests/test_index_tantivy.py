@@ -259,6 +259,16 @@ def test_an_index_of_another_schema_is_made_anew_only_when_asked(path: Path) -> 
     assert found(engine_at(path, is_writer=False), "tea") == ["one"]
 
 
+def test_a_writer_that_cannot_open_lets_go_of_the_folder(path: Path) -> None:
+    engine_at(path).close()
+    manifest = path / MANIFEST
+    manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 99'))
+    engines = [TantivyEngine(f"tantivy:{path}") for _ in range(2)]
+    for engine in engines:
+        with pytest.raises(SchemaMismatchError, match="99"):
+            engine.open(is_writer=True)
+
+
 def test_a_folder_of_something_else_is_left_alone(path: Path) -> None:
     path.mkdir()
     (path / "letter.txt").write_text("Dear reader")

@@ -78,15 +78,16 @@ def words(text: str, language: str = "") -> list[str]:
     found: list[str] = []
     stems: list[str] = []
     single: set[str] = set()
+    name = stemmer_of(language)
     for word in split(text):
-        if LETTER.match(word):
+        if not word.isascii() and LETTER.match(word):
             units = UNIT.findall(word)
             found += map("".join, pairwise(units))
             single.update(units)
         else:
-            plain, *others = _forms(word, stemmer_of(language))
-            found.append(plain)
-            stems += others
+            forms = _forms(word, name)
+            found.append(forms[0])
+            stems += forms[1:]
     return found + stems + sorted(single)
 
 
