@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from contentspider.index.engine import connect, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.retries import LONGEST_WAIT, Retries
 from contentspider.index.schema import Manifest, SchemaMismatchError
-from contentspider.index.sync import GuardError, Report
+from contentspider.index.sync import GuardError, Report, batches
 from tests.indexes import Crawls, Memory
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ def test_only_what_changed_goes_in_and_what_is_gone_goes_out(
     engine.calls.clear()
     report = crawls.sync(engine).run()
     assert (report.upserted, report.deleted, set(engine.calls)) == (0, 0, {"flush"})
+
+
+def test_batches_are_as_large_as_an_engine_takes() -> None:
+    engine: Any = SimpleNamespace(max_documents=3, max_bytes=100)
+
+    def lengths(*sizes: int) -> list[int]:
+        entries: Any = [SimpleNamespace(item={"content": "x" * size}) for size in sizes]
+        return [len(batch) for batch in batches(entries, engine)]
+
+    assert lengths(50, 50, 50, 50, 1) == [2, 2, 1]
+    assert lengths(1, 1, 1, 1) == [3, 1]
+    assert lengths(1, 999, 1) == [1, 1, 1]
+    assert lengths() == []
 
 
 def test_how_far_a_run_is_is_told(crawls: Crawls) -> None:

@@ -93,14 +93,7 @@ def test_words_of_any_script_are_found(
 @pytest.mark.parametrize(
     "words",
     [
-        'tea "',
-        "tea (",
-        "tea)",
-        "tea a:b",
-        "title:tea",
-        "-tea",
-        "+tea",
-        "tea AND",
+        *('tea "', "tea (", "tea)", "tea a:b", "title:tea", "-tea", "+tea", "tea AND"),
         "tea OR NOT",
         "tea*",
         "te?a tea",
