@@ -9,6 +9,8 @@ import nox
 
 nox.options.sessions = ["minimum", "newest"]
 ROOT = Path(__file__).parent
+OURS = ("-e", ".[all]", "-e", "research", "-e", "engines[all]")
+TOOLS = ("pytest", "pytest-xdist", "markdown-it-py")
 # What shows whether a library is old or new enough: the core, and crawls over real HTTP. Speed,
 # quality and kills do not hang on versions.
 TESTS = [
@@ -47,23 +49,23 @@ def minimum(session: nox.Session) -> None:
     """
     session.install(*lowest(session))
     # Compiled fast: speed is not what is tested. (-O0 keeps calls of libxml2 that nobody makes.)
-    session.install("--no-deps", "-e", ".", "-e", "research", env={"CFLAGS": "-O1"})
+    session.install(
+        "--no-deps", "-e", ".", "-e", "research", "-e", "engines", env={"CFLAGS": "-O1"}
+    )
     test(session)
 
 
 @nox.session
 def newest(session: nox.Session) -> None:
     """Run the tests with the newest version of every dependency."""
-    session.install(
-        "--upgrade", "-e", ".[all]", "-e", "research", "pytest", "pytest-xdist", "markdown-it-py"
-    )
+    session.install("--upgrade", *OURS, *TOOLS)
     test(session)
 
 
 @nox.session
 def unreleased(session: nox.Session) -> None:
     """Run the tests with Scrapy as its repository has it today."""
-    session.install("-e", ".[all]", "-e", "research", "pytest", "pytest-xdist", "markdown-it-py")
+    session.install(*OURS, *TOOLS)
     session.install("--upgrade", "git+https://github.com/scrapy/scrapy")
     test(session)
 
@@ -78,7 +80,5 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def mutation(session: nox.Session) -> None:
     """Change what learns a site bit by bit, and see which changes the tests notice (an hour)."""
-    session.install(
-        "-e", ".[all]", "-e", "research", "pytest", "pytest-xdist", "markdown-it-py", "mutmut>=3.8"
-    )
+    session.install(*OURS, *TOOLS, "mutmut>=3.8")
     session.run("python", "benchmarks/mutations.py", *session.posargs)

@@ -4,7 +4,7 @@
 
 TEXTS is the folder that `benchmarks/search_quality.py --texts` keeps. Its pages' clean texts are
 taken again and again, each with an id and a number of its own in front of its text, until there are
-N documents (20,000). *bulk* adds them to a plain writer of the same schema, analyzer, heap and one
+N documents (20,000). *bulk* adds them to a plain writer of the same schema, heap and one
 thread, and commits once; *upsert* is what `contentspider index` does: in batches as large as the
 engine takes, each asked for its documents first (`Engine.find`), one flush at the end; *again* is
 an upsert of all documents, changed, into the index that *upsert* left; *sync* is `contentspider
@@ -33,7 +33,7 @@ from memory import high_water
 from contentspider.cli import main as contentspider
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engines.tantivy import HEAP_BYTES, TantivyEngine
-from contentspider.index.engines.tantivy_terms import ANALYZER, SCHEMA, WORDS, to_tantivy
+from contentspider.index.engines.tantivy_terms import SCHEMA, to_tantivy
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, Seen, Visit
@@ -70,7 +70,6 @@ def documents(texts: Path, count: int, version: int) -> Iterator[Document]:
 def bulk(folder: Path, texts: Path, count: int) -> None:
     """Fill an index with a plain writer."""
     index = tantivy.Index(SCHEMA, str(folder))
-    index.register_tokenizer(WORDS, ANALYZER)
     writer = index.writer(HEAP_BYTES, num_threads=1)
     for document in documents(texts, count, 1):
         writer.add_document(to_tantivy(document))

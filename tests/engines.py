@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import pytest
 
 from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import connect
-from tests.elasticsearch_proxy import as_elasticsearch
-from tests.meilisearch_server import fake_meilisearch
-from tests.servers import KEY, index_url, opensearch_server, postgresql_server, typesense_server
+from tests.servers import index_url, postgresql_server, typesense_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,28 +40,6 @@ def typesense(folder: Path) -> Iterator[str]:
         yield made
 
 
-def opensearch(folder: Path) -> Iterator[str]:
-    """Give the URL of an index that is not there yet, on a server that speaks as OpenSearch."""
-    with index_url(opensearch_server) as made:
-        yield made
-
-
-def elasticsearch(folder: Path) -> Iterator[str]:
-    """Give the URL of an index that is not there yet, on a server that speaks as Elasticsearch."""
-    with index_url(opensearch_server) as made:
-        parts = urlsplit(made)
-        assert parts.port
-        with as_elasticsearch(parts.port) as server:
-            yield f"{server}{parts.path}"
-
-
-def meilisearch(folder: Path) -> Iterator[str]:
-    """Give the URL of an index that is not there yet, on a server that is no Meilisearch."""
-    with fake_meilisearch() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MEILISEARCH_API_KEY", KEY)
-        yield f"{server.url}/pages"
-
-
 # By scheme: the package that it needs, and what gives the URL of a new index (and may start a
 # server, or skip the test with a reason).
 AT_HAND: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
@@ -72,9 +47,6 @@ AT_HAND: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
     "sqlite": ("sqlite3", sqlite),
     "postgresql": ("psycopg", postgresql),
     "typesense": ("typesense", typesense),
-    "opensearch": ("opensearchpy", opensearch),
-    "elasticsearch": ("elasticsearch", elasticsearch),
-    "meilisearch": ("meilisearch", meilisearch),
 }
 
 

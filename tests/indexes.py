@@ -55,7 +55,10 @@ class Memory:
         if titles & self.failing:
             raise EngineError("HTTP 400")
         refused = [one for one in documents if one.fields["title"] in self.refusing]
-        self.there |= {one.id: one for one in documents if one not in refused}
+        for one in documents:
+            old = self.there.get(one.id, one)
+            if one not in refused and old.version <= one.version:
+                self.there[one.id] = one
         return [Refused(one.id, "no such title") for one in refused]
 
     def delete(self, ids: Sequence[str]) -> None:

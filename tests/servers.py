@@ -95,11 +95,7 @@ def index_url(server: Callable[[], AbstractContextManager[Server]]) -> Iterator[
     """Give the URL of an index that is not there yet, on a server that lets in for now."""
     running = shared(server)
     with pytest.MonkeyPatch.context() as patch:
-        for name in [
-            name
-            for name in os.environ
-            if name.startswith(("PG", "TYPESENSE", "MEILI", "OPENSEARCH", "ELASTIC"))
-        ]:
+        for name in [name for name in os.environ if name.startswith(OURS)]:
             patch.delenv(name)
         for name, value in running.environment.items():
             patch.setenv(name, value)
@@ -178,21 +174,4 @@ def typesense_server() -> Iterator[Server]:
     with running(
         Server(url, {"TYPESENSE_API_KEY": KEY}, command, {"cwd": folder}, is_ready)
     ) as server:
-        yield server
-
-
-@contextmanager
-def opensearch_server() -> Iterator[Server]:
-    """What speaks as OpenSearch does, of the package osmem-server: it keeps all in memory."""
-    osmem = pytest.importorskip("osmem_server")
-    folder = Path(tempfile.mkdtemp(prefix="contentspider-opensearch-"))
-    port = free_port()
-    command = [osmem.resolve_binary(), "-no-stdin-watch", "-no-ja", "-addr", f"127.0.0.1:{port}"]
-
-    def is_ready() -> bool:
-        with closing(socket.socket()) as made:
-            return made.connect_ex(("127.0.0.1", port)) == 0
-
-    url = f"opensearch://127.0.0.1:{port}"
-    with running(Server(url, {}, command, {"cwd": folder}, is_ready)) as server:
         yield server

@@ -7,7 +7,9 @@ import pytest
 from contentspider.index.engine import Engine, Query, connect
 from contentspider.index.errors import EngineError
 from contentspider.index.schema import FACETS
+from contentspider.index.sync import put
 from tests.engines import document, engine, url
+from tests.outside import ASK
 
 __all__ = ["engine", "url"]
 
@@ -116,6 +118,52 @@ def test_letters_are_found_without_their_accents(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "content", "words"),
+    [
+        ("en-GB", "We walk along ponies", "walking pony"),
+        ("en", "He walked past the ferries", "walk ferry"),
+        ("de", "Die alten Häuser", "haus"),
+        ("cs", "Naše zahrada", "zahrady"),
+    ],
+)
+def test_other_forms_of_a_word_are_found(
+    engine: Engine, language: str, content: str, words: str
+) -> None:
+    other = document(2, content="東京都 niente", language="ja")
+    engine.upsert([document(1, title="A", content=content, language=language), other])
+    engine.flush()
+    assert ids(engine, words) == ids(engine, words, language=language) == [1]
+    assert ids(engine, content) == [1]
+    assert ids(engine, "niente") == [2]
+    assert not ids(engine, words, language="ja")
+
+
+def test_a_word_is_found_in_pages_of_all_languages(engine: Engine) -> None:
+    for number, language in enumerate(["en", "de", "fr", "ja", ""], 1):
+        engine.upsert([document(number, content="Wikipedia Kinder news", language=language)])
+    engine.flush()
+    for words in ("kinder", "news", "wikipedia news", "kinder nowhere"):
+        assert sorted(ids(engine, words)) == [1, 2, 3, 4, 5]
+    found = engine.search(Query("news", limit=2, offset=2))
+    assert (found.total, len(found.hits), found.facets["site"]) == (5, 2, {"e.org": 5})
+    assert found.facets["language"] == {"en": 1, "de": 1, "fr": 1, "ja": 1}
+
+
+def test_other_clients_search_fields_and_dates(engine: Engine, url: str) -> None:
+    ferry, old = document(1, title="The ferry"), document(2, title="The ferry")
+    for number, day in enumerate(["2026-03-01T10:00+02:00", "2025-03-01", "2026-03-01"], 1):
+        title = "The ferry" if number < 3 else "Another"
+        engine.upsert([document(number, title=title, published_at=day)])
+    engine.flush()
+    ask = ASK[url.partition(":")[0]]
+    assert list(ask(url, "ferry", "2026-01-01")) == [ferry.id]
+    assert sorted(ask(url, "ferry", "2025-01-01")) == [ferry.id, old.id]
+    found = engine.get(ferry.id)
+    assert found is not None
+    assert found["published_at"] == "2026-03-01T08:00:00+00:00"
+
+
+@pytest.mark.parametrize(
     ("content", "found", "other"),
     [
         ("東京都で検索エンジンを作る。", "検索", "索検"),
@@ -168,7 +216,7 @@ def test_results_are_counted_and_narrowed(engine: Engine) -> None:
 
 def test_a_bad_document_never_fails_its_batch(engine: Engine) -> None:
     hostile = document(2, title="\x00\x01 nul \ud800 half", content="x" * 3_000_000 + " \x00 end")
-    refused = engine.upsert([document(1), hostile, document(3)])
+    refused = put(engine.upsert, [document(1), hostile, document(3)])
     engine.flush()
     assert {entry.id for entry in refused} <= {hostile.id}
     assert all(entry.reason for entry in refused)
@@ -243,6 +291,6 @@ def test_an_index_of_another_schema_is_refused(
     monkeypatch.setattr("contentspider.index.schema.VERSION", 99)
     for is_writer in (False, True):
         again = connect(url)
-        with pytest.raises(EngineError, match=r"schema 1[^0-9].*schema 99"):
+        with pytest.raises(EngineError, match=r"schema 2[^0-9].*schema 99"):
             again.open(is_writer=is_writer)
         again.close()

@@ -9,6 +9,7 @@ import pytest
 from contentspider.index.document import Document
 from contentspider.index.engine import Query, connect
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.sync import put
 from tests.servers import KEY, index_url, postgresql_server, shared
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def test_what_postgresql_does_not_take_is_named_and_the_others_are_in(engine: En
     documents = [document(str(number)) for number in range(7)]
     documents[2] = document("2", content="a\0b")
     documents[5] = document("5", content=many)
-    refused = {entry.id: entry.reason for entry in engine.upsert(documents)}
+    refused = {entry.id: entry.reason for entry in put(engine.upsert, documents)}
     assert sorted(engine.find([str(number) for number in range(7)])) == ["0", "1", "3", "4", "6"]
     assert "NUL" in refused["2"]
     assert "too long for tsvector" in refused["5"]

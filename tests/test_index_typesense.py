@@ -71,6 +71,15 @@ def test_sites_that_differ_in_signs_are_two(engine: Engine) -> None:
     assert engine.search(Query("", {"site": "` || site:=`ab.org"})).total == 0
 
 
+def test_slips_and_beginnings_are_found_as_typesense_finds_them(engine: Engine) -> None:
+    engine.upsert([document("a", title="A harbour", language="en"), document("b", title="東京都")])
+    for words in ("harbor", "habrour", "harb", "a har"):
+        assert [hit.record["id"] for hit in engine.search(Query(words)).hits] == ["a"]
+    for words in ("東京", "京"):
+        assert [hit.record["id"] for hit in engine.search(Query(words)).hits] == ["b"]
+    assert not engine.search(Query("京東")).hits
+
+
 def test_results_beyond_a_page_of_typesenses(engine: Engine) -> None:
     engine.upsert([document(f"n{number:03}", title="word") for number in range(300)])
     pages = [engine.search(Query("word", limit=7, offset=offset)) for offset in range(0, 300, 7)]

@@ -99,7 +99,7 @@ def test_a_search_shows_pages_snippets_and_facets(client: TestClient) -> None:
     page = client.get("/", params={"q": "wide sea"}).text
     assert "25 pages for “wide sea”" in page
     assert "<mark>sea</mark> is <mark>wide</mark>" in page
-    assert '<time datetime="2024-05-06">2024-05-06</time>' in page
+    assert '<time datetime="2024-05-06T00:00:00+00:00">2024-05-06</time>' in page
     assert page.count("<li>\n<h2 ") == 10
     assert 'href="/?q=wide+sea&amp;from=10" rel="next"' in page
     last = client.get("/", params={"q": "wide sea", "from": 20}).text

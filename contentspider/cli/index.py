@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,8 @@ from contentspider.state.crawls.default_index import DEFAULT, has_default, index
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
 
     from contentspider.cli.arguments import Commands
-    from contentspider.index.sync import Limits
 
 # Which index is searched if none is named.
 INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
@@ -44,42 +43,32 @@ def _add_index(commands: Commands) -> None:
         description="Bring search indexes up to date with what was crawled.",
     )
     actions = index.add_subparsers(metavar="ACTION", dest="action", required=True)
-    sync = actions.add_parser(
-        "sync",
-        help="bring in what changed, and take out what is gone",
-        description=(
-            "Bring in what changed on a site since the last time, and take out what is gone. An"
-            " index that is new gets all pages; nothing is crawled."
+    for name, run, text, more in (
+        (
+            *("sync", _sync, "bring in what changed, and take out what is gone"),
+            "An index that is new gets all pages; nothing is crawled.",
         ),
-    )
-    sync.add_argument("crawl", metavar="SITE", help=CRAWL_HELP)
-    sync.set_defaults(run=_sync)
-    verify = actions.add_parser(
-        "verify",
-        help="compare an index with the history, document by document",
-        description=(
-            "Compare an index with the history of a site, document by document, and print what"
-            " differs as JSON lines. Exit code 0: nothing does, or all was mended."
+        (
+            *("verify", _verify, "compare an index with the history, document by document"),
+            "What differs is printed as JSON lines. Exit code 0: nothing does, or all was mended.",
         ),
-    )
-    verify.add_argument("crawl", metavar="SITE", help=CRAWL_HELP)
-    verify.add_argument("--mend", action="store_true", help="put right what differs")
-    verify.set_defaults(run=_verify)
-    rebuild = actions.add_parser(
-        "rebuild",
-        help="make an index anew, and put it in the place of the old one",
-        description=(
-            "Make an index anew from the histories of all sites, beside the old one, which is"
-            " searched until the new one takes its place."
+        (
+            *("rebuild", _rebuild, "make an index anew, and put it in the place of the old one"),
+            "All sites are in it; the old one is searched until the new one takes its place.",
         ),
-    )
-    rebuild.set_defaults(run=_rebuild)
-    for action in (sync, verify, rebuild):
+    ):
+        description = f"{text.capitalize()}. {more}"
+        action = actions.add_parser(name, help=text, description=description)
+        if name != "rebuild":
+            action.add_argument("crawl", metavar="SITE", help=CRAWL_HELP)
+        if name == "verify":
+            action.add_argument("--mend", action="store_true", help="put right what differs")
         action.add_argument("engine", metavar="ENGINE_URL", help=ENGINE_HELP)
         action.add_argument(
             "--force", action="store_true", help="delete documents, however many are gone"
         )
         add_state_dir(action)
+        action.set_defaults(run=run)
 
 
 def _add_search(commands: Commands) -> None:
@@ -133,22 +122,6 @@ def _add_serve(commands: Commands) -> None:
     serve.set_defaults(run=_serve)
 
 
-def _limits(options: argparse.Namespace) -> Limits:
-    from contentspider.index.sync import Limits
-
-    return Limits(force=options.force)
-
-
-def _url(options: argparse.Namespace) -> str:
-    return index_url(options.engine, options.state_dir)
-
-
-def _history(options: argparse.Namespace) -> Path:
-    from contentspider.state.crawls.export import find_history
-
-    return find_history(options.crawl, options.state_dir)
-
-
 def _tell(done: int, total: int) -> None:
     if sys.stderr.isatty():
         end = "\n" if done == total else ""
@@ -157,16 +130,24 @@ def _tell(done: int, total: int) -> None:
 
 def _sync(options: argparse.Namespace) -> int:
     from contentspider.index.operations import sync
+    from contentspider.index.sync import Limits
+    from contentspider.state.crawls.export import find_history
 
-    report = sync(_history(options), _url(options), _limits(options), _tell)
-    print(printable(f"{shown(_url(options))}: {report}"), file=sys.stderr)
+    history = find_history(options.crawl, options.state_dir)
+    url = index_url(options.engine, options.state_dir)
+    report = sync(history, url, Limits(force=options.force), _tell)
+    print(printable(f"{shown(url)}: {report}"), file=sys.stderr)
     return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
     from contentspider.index.operations import verify
+    from contentspider.index.sync import Limits
+    from contentspider.state.crawls.export import find_history
 
-    found = verify(_history(options), _url(options), _limits(options), options.mend)
+    history = find_history(options.crawl, options.state_dir)
+    url = index_url(options.engine, options.state_dir)
+    found = verify(history, url, Limits(force=options.force), options.mend)
     for name in ("missing", "stale", "extra", "refused"):
         for document_id in getattr(found, name):
             print(json.dumps({"id": document_id, "is": name}))
@@ -181,10 +162,12 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _rebuild(options: argparse.Namespace) -> int:
     from contentspider.index.operations import rebuild
+    from contentspider.index.sync import Limits
     from contentspider.state.crawls.export import histories
 
     paths = histories(options.state_dir)
-    reports = rebuild(paths, _url(options), _limits(options), _tell)
+    url = index_url(options.engine, options.state_dir)
+    reports = rebuild(paths, url, Limits(force=options.force), _tell)
     for path, report in zip(paths, reports, strict=True):
         print(printable(f"{path.stem}: {report}"), file=sys.stderr)
     return 0
@@ -245,21 +228,21 @@ def _search(options: argparse.Namespace) -> int:
 def _serve(options: argparse.Namespace) -> int:
     from contentspider.index.operations import opened
     from contentspider.state.crawls.export import histories
-    from contentspider.web.app import make_app
-    from contentspider.web.server import listening, run
+    from contentspider.web.app import make_app, run
 
     url = _chosen_index(options)
     with opened(url, is_writer=False):
         pass  # what is wrong with it is said now
     app = make_app(url, histories(options.state_dir), [options.host, *LOOPBACK[:2], *options.name])
     try:
-        sockets = listening(options.host, options.port)
+        family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+        listener = socket.create_server((options.host, options.port), family=family)
     except OSError as error:
         raise ContentSpiderError(
             f"{options.host}:{options.port} cannot be listened at ({error.strerror or error}): give"
             " another --port or --host"
         ) from error
-    host, port = sockets.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     print(printable(f"http://{shown}:{port}/ (Ctrl-C ends it)"), file=sys.stderr, flush=True)
     if options.host not in LOOPBACK:
@@ -268,5 +251,5 @@ def _serve(options: argparse.Namespace) -> int:
             " they are",
             file=sys.stderr,
         )
-    run(app, sockets)
+    run(app, listener)
     return 0

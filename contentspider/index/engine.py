@@ -6,18 +6,26 @@ those below, or one that another package adds with an entry point.
 
 from __future__ import annotations
 
+import heapq
 import re
+from abc import ABC, abstractmethod
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.plugins import PlugIns
 from contentspider.index.errors import EngineError
+from contentspider.index.schema import FACETS, Manifest
+from contentspider.index.words import stemmer_of, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from contentspider.index.document import Document
+    from contentspider.index.words import Term
+
+Written = TypeVar("Written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,67 +78,143 @@ class Results:
     facets: Mapping[str, Mapping[str, int]]
 
 
-class Engine(Protocol):
+class Engine(ABC):
     """An index in a search engine; *url* says where. Nothing is asked before `open`.
 
     Every method may raise `EngineDownError` or `EngineError`. One thread at a time uses it.
-    *max_documents* and *max_bytes* bound what `upsert` is given at a time.
+    *max_documents* and *max_bytes* bound what `upsert` is given at a time; *_shown* is the URL as
+    it may be shown.
     """
 
-    max_documents: int
-    max_bytes: int
+    max_documents = 500
+    max_bytes = 8_000_000
+    _shown: str
 
+    @abstractmethod
     def __init__(self, url: str) -> None: ...
 
+    @abstractmethod
     def open(self, is_writer: bool) -> str:
         """Connect, and return the identity of the index (`Manifest.identity`). A writer makes it if
         it is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`. An
         engine that is open is closed before.
         """
-        ...
 
+    @abstractmethod
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """Put documents into the index, each in the place of the one with its id unless that has a
-        larger version; return those that the engine does not take: the others are in.
+        larger version; return those that the engine does not take: the others are in. An
+        `EngineError` is of the whole batch, of which the bad ones are searched for by halves.
         """
-        ...
 
+    @abstractmethod
     def delete(self, ids: Sequence[str]) -> None:
         """Take documents out of the index; those that are not there are none."""
-        ...
 
-    def flush(self) -> None:
+    def flush(self) -> None:  # noqa: B027 - many have nothing to do
         """Make what was written so far safe, and found by searches."""
-        ...
 
+    @abstractmethod
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
         """Return the state of the documents with these ids that are there, as written last."""
-        ...
 
+    @abstractmethod
     def documents(self, crawl: str = "") -> Iterator[Stored]:
         """Yield the state of all documents, or of those of a *crawl*, as of the last `flush`."""
-        ...
 
+    @abstractmethod
     def get(self, document_id: str) -> Mapping[str, Any] | None:
         """Return the fields of a document as they were written (``more`` among them)."""
-        ...
 
-    def search(self, query: Query) -> Results:
-        """Return the documents that hold the words: best those that hold all; words of any
-        language, and nothing in them is a command.
-        """
-        ...
-
+    @abstractmethod
     def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
         """Return a new, empty index to fill, opened, and its identity. It takes the place of this
         one at once, under the same name, when the context ends without an exception; until then
         this one is searched.
         """
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """End the connection."""
-        ...
+
+    def search(self, query: Query) -> Results:
+        """Return the documents that hold all words, or else some of them: words of any language,
+        and nothing in them is a command.
+        """
+        if unknown := query.filters.keys() - set(FACETS):
+            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
+        found = terms(query.words, self._languages(query)) if query.words.strip() else []
+        if query.words.strip() and not found:
+            return merged([], query)
+        results = self._found(query, found, is_all=True)
+        if not results.total and len(found) > 1:
+            results = self._found(query, found, is_all=False)
+        return results
+
+    @abstractmethod
+    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
+        """Return the documents that have all of the terms *wanted*, or some."""
+
+    @abstractmethod
+    def _present_languages(self) -> Iterable[str]:
+        """Return the languages of the index's documents."""
+
+    def _languages(self, query: Query) -> list[str]:
+        """Return the languages of the documents that are searched, as far as they have stems."""
+        named = query.filters.get("language")
+        return list(filter(stemmer_of, [named] if named else self._present_languages()))
+
+    def _by_language(
+        self, query: Query, ask: Callable[[Sequence[str]], str]
+    ) -> tuple[dict[str, str], str]:
+        """Return what is asked in documents of each language, as *ask* says it for languages, where
+        that differs from what is asked in all others; and that.
+        """
+        plain = ask(())
+        asked = {language: ask([language]) for language in self._languages(query)}
+        return {language: words for language, words in asked.items() if words != plain}, plain
+
+    def _identity_of(self, manifest: str) -> str:
+        """Return the identity that the manifest of an index says; see `Manifest.load`."""
+        return Manifest.load(manifest, self._shown).identity
+
+    def _absent(self) -> EngineError:
+        return EngineError(
+            f"{self._shown}: there is no index; 'contentspider index sync' fills one"
+        )
+
+    def _newest(
+        self, documents: Sequence[Document], write: Callable[[Document], Written]
+    ) -> tuple[dict[str, Written], list[Refused]]:
+        """Return those documents by id, as *write* makes them, that an engine without versions has
+        to put in: neither the index nor the batch has newer ones; and those that cannot be written.
+        """
+        there = self.find([document.id for document in documents])
+        versions = {name: stored.version for name, stored in there.items()}
+        written: dict[str, Written] = {}
+        refused: list[Refused] = []
+        for document in documents:
+            if versions.get(document.id, document.version) <= document.version:
+                try:
+                    written[document.id] = write(document)
+                    versions[document.id] = document.version
+                except (TypeError, ValueError, OverflowError) as error:
+                    refused.append(Refused(document.id, f"it cannot be written: {error}"))
+        return written, refused
+
+
+def merged(results: Sequence[Results], query: Query) -> Results:
+    """Return the results of several searches of different documents as those of one."""
+    hits = list(heapq.merge(*(one.hits for one in results), key=lambda hit: -hit.score))
+    facets = {name: Counter[str]() for name in FACETS}
+    for one in results:
+        for name, counts in one.facets.items():
+            facets[name].update(counts)
+    return Results(
+        hits[query.offset : query.offset + query.limit],
+        sum(one.total for one in results),
+        {name: dict(counts.most_common()) for name, counts in facets.items()},
+    )
 
 
 ENGINES: PlugIns[type[Engine]] = PlugIns(
@@ -141,14 +225,10 @@ ENGINES: PlugIns[type[Engine]] = PlugIns(
         "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
         "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
         "typesense+https": "contentspider.index.engines.typesense:TypesenseEngine",
-        "meilisearch": "contentspider.index.engines.meilisearch:MeilisearchEngine",
-        "meilisearch+https": "contentspider.index.engines.meilisearch:MeilisearchEngine",
-        "opensearch": "contentspider.index.engines.opensearch:OpenSearchEngine",
-        "opensearch+https": "contentspider.index.engines.opensearch:OpenSearchEngine",
-        "elasticsearch": "contentspider.index.engines.opensearch:OpenSearchEngine",
-        "elasticsearch+https": "contentspider.index.engines.opensearch:OpenSearchEngine",
     },
 )
+# Those of the distribution contentspider-engines.
+OTHERS = {"opensearch", "elasticsearch", "meilisearch"}
 
 
 def connect(url: str) -> Engine:
@@ -171,6 +251,8 @@ def connect(url: str) -> Engine:
     try:
         return ENGINES.load(scheme)(url)
     except LookupError as error:
+        if (engine := scheme.removesuffix("+https")) in OTHERS:
+            raise missing(engine, "contentspider-engines", "contentspider-engines") from error
         raise EngineError(f"{shown(url)}: {error}") from error
 
 
@@ -184,10 +266,13 @@ def shown(url: str) -> str:
     return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", bare)
 
 
-def missing(scheme: str, package: str) -> EngineError:
-    """Return the error for an engine whose *package* is not installed.
+def missing(scheme: str, package: str, distribution: str = "contentspider") -> EngineError:
+    """Return the error for an engine whose *package* is not installed; a *distribution* has it as
+    an extra.
 
     >>> print(missing("tantivy", "tantivy"))
-    a tantivy index needs tantivy: pip install 'contentspider[tantivy]'
+    the tantivy index needs tantivy: pip install 'contentspider[tantivy]'
     """
-    return EngineError(f"a {scheme} index needs {package}: pip install 'contentspider[{scheme}]'")
+    return EngineError(
+        f"the {scheme} index needs {package}: pip install '{distribution}[{scheme}]'"
+    )

@@ -14,14 +14,15 @@ from contentspider.index.engine import connect, shown
 from contentspider.index.errors import EngineError
 from contentspider.index.retries import Retries
 from contentspider.index.schema import SchemaMismatchError
-from contentspider.index.sync import Sync
+from contentspider.index.sync import Sync, no_tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from contentspider.index.engine import Engine
-    from contentspider.index.sync import Differences, Limits, Report
+    from contentspider.index.sync import Differences, Limits, Report, Tell
+    from contentspider.state.history.entries import Entries
 
 logger = logging.getLogger(__name__)
 
@@ -39,47 +40,34 @@ def opened(url: str, is_writer: bool, patience: float = 0.0) -> Iterator[tuple[E
 
 
 @contextmanager
-def _syncing(
-    history: Path, url: str, limits: Limits, tell: Callable[[int, int], object]
-) -> Iterator[Sync]:
+def _alone(history: Path) -> Iterator[Entries]:
+    """Give the pages of a history; keep other processes from bringing it into indexes."""
     from contentspider.state.history.entries import Entries  # searches do without
 
-    with _alone(history), opened(url, True, limits.patience) as (engine, identity):
-        documents = Entries(history)
-        try:
-            yield Sync(documents, engine, url, identity, Cursors(history), limits, tell)
-        finally:
-            documents.close()
-
-
-@contextmanager
-def _alone(history: Path) -> Iterator[None]:
-    """Keep other processes from bringing the same history into indexes."""
     try:
-        with FileLock(history.with_suffix(".indexes.lock"), blocking=False):
-            yield
+        with (
+            FileLock(history.with_suffix(".indexes.lock"), blocking=False),
+            closing(Entries(history)) as entries,
+        ):
+            yield entries
     except Timeout:
         raise ContentSpiderError(
             f"{history.stem} is being indexed by another process: wait for it"
         ) from None
 
 
-def sync(
-    history: Path,
-    url: str,
-    limits: Limits,
-    tell: Callable[[int, int], object] = lambda done, total: None,
-) -> Report:
+def sync(history: Path, url: str, limits: Limits, tell: Tell = no_tell) -> Report:
     """Bring the index at *url* to what a history has; see `Sync.run`."""
-    with _syncing(history, url, limits, tell) as syncing:
-        return syncing.run()
+    with _alone(history) as entries, opened(url, True, limits.patience) as (engine, identity):
+        return Sync(entries, engine, url, identity, Cursors(history), limits, tell).run()
 
 
 def verify(history: Path, url: str, limits: Limits, is_mending: bool) -> Differences:
     """Compare the index at *url* with a history, document by document, mend what differs if that is
     wanted, and return what differed.
     """
-    with _syncing(history, url, limits, lambda done, total: None) as syncing:
+    with _alone(history) as entries, opened(url, True, limits.patience) as (engine, identity):
+        syncing = Sync(entries, engine, url, identity, Cursors(history), limits)
         found = syncing.differences()
         if is_mending and (found or found.refused):
             syncing.mend(found)
@@ -87,10 +75,7 @@ def verify(history: Path, url: str, limits: Limits, is_mending: bool) -> Differe
 
 
 def rebuild(
-    histories: Sequence[Path],
-    url: str,
-    limits: Limits,
-    tell: Callable[[int, int], object] = lambda done, total: None,
+    histories: Sequence[Path], url: str, limits: Limits, tell: Tell = no_tell
 ) -> list[Report]:
     """Make the index at *url* anew from *histories*, beside the present one, which is searched
     until the new one takes its place.
@@ -98,11 +83,8 @@ def rebuild(
     Raises `EngineError` if the present one has documents of crawls that none of the histories is
     of: they would be lost (but not if `Limits.force` says so).
     """
-    from contentspider.state.history.entries import Entries
-
     reports = []
-    engine = connect(url)
-    with closing(engine):
+    with closing(connect(url)) as engine:
         lost = _crawls(engine, limits) - {history.stem for history in histories}
         if lost and not limits.force:
             raise EngineError(
@@ -111,13 +93,10 @@ def rebuild(
             )
         with engine.rebuild() as (fresh, identity):
             for history in histories:
-                with _alone(history):
-                    documents = Entries(history)
-                    try:
-                        new = Sync(documents, fresh, url, identity, Cursors(history), limits, tell)
-                        reports.append(new.run())
-                    finally:
-                        documents.close()
+                with _alone(history) as entries:
+                    cursors = Cursors(history)
+                    new = Sync(entries, fresh, url, identity, cursors, limits, tell)
+                    reports.append(new.run())
     return reports
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 # A larger one is another mapping: what was indexed under the one before has to be indexed anew.
-VERSION = 1
+VERSION = 2
 
 
 class SchemaMismatchError(EngineError):
@@ -70,27 +70,29 @@ FIELDS = (
     Field("more", Kind.STORED),
 )
 BY_NAME = {field.name: field for field in FIELDS}
+# What the index itself keeps of a document; the others are the page's.
+OWN = ("id", "crawl", "version", "hash")
 TEXTS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
 # A listing repeats what other pages say: they are found before it. Measured: research/NOTES.md,
 # Search.
 LISTING, LISTING_WEIGHT = "listing", 0.6
 FACETS = tuple(field.name for field in FIELDS if field.is_facet)
+DATES = tuple(field.name for field in FIELDS if field.kind is Kind.DATE)
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index says of itself: the *version* and *fields* (name: kind) of its schema, and its
-    own *identity*: an index that is made anew at the same place is another one.
+    """What an index says of itself: the *version* of its schema, and its own *identity*: an index
+    that is made anew at the same place is another one.
     """
 
     version: int
-    fields: dict[str, str]
     identity: str
 
     @classmethod
     def new(cls) -> Self:
         """Return the manifest of an index that is made now."""
-        return cls(VERSION, {field.name: field.kind.value for field in FIELDS}, uuid.uuid4().hex)
+        return cls(VERSION, uuid.uuid4().hex)
 
     def dump(self) -> str:
         """Return it as JSON."""
@@ -103,23 +105,15 @@ class Manifest:
         """
         try:
             record = json.loads(text)
-            found = cls(int(record["version"]), dict(record["fields"]), str(record["identity"]))
+            found = cls(int(record["version"]), str(record["identity"]))
         except (ValueError, TypeError, KeyError) as error:
             raise EngineError(
                 f"{shown} is there, but contentspider has not made it: name another index"
             ) from error
-        wanted = {field.name: field.kind.value for field in FIELDS}
-        differing = [
-            f"{name} is {found.fields.get(name, 'missing')} there, {wanted.get(name, 'no field')}"
-            " here"
-            for name in {**wanted, **found.fields}
-            if found.fields.get(name) != wanted.get(name)
-        ]
-        if found.version != VERSION or differing:
+        if found.version != VERSION:
             raise SchemaMismatchError(
                 f"{shown} has schema {found.version}, and this version of contentspider writes"
-                f" schema {VERSION}"
-                + (f" ({'; '.join(differing)})" if differing else "")
-                + ": make it anew with 'contentspider index rebuild', or name another index"
+                f" schema {VERSION}: make it anew with 'contentspider index rebuild', or name"
+                " another index"
             )
         return found

@@ -26,13 +26,20 @@ if TYPE_CHECKING:
     from contentspider.index.engine import Engine
     from contentspider.state.history.entries import Entries, Entry
 
+    # Hears how many of how many changes are through.
+    Tell = Callable[[int, int], object]
+
 logger = logging.getLogger(__name__)
 
 # What was written is made safe after so long, and the cursor moved on.
 FLUSH_SECS = 10.0
-# Fewer pages may go whatever their share.
-FEW = 5
+# More of a crawl's documents are deleted only if somebody says so, but for a few.
+MAX_GONE_SHARE, FEW = 0.3, 5
 MAX_NAMED = 3
+
+
+def no_tell(done: int, total: int) -> None:
+    """Say nothing of how far a sync is."""
 
 
 class GuardError(ContentSpiderError):
@@ -41,12 +48,11 @@ class GuardError(ContentSpiderError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long an engine that is down is asked again (seconds), and the largest share of a crawl's
-    documents that is deleted unless *force* says so.
+    """How long an engine that is down is asked again (*patience*, seconds), and whether documents
+    are deleted however many they are (*force*).
     """
 
     patience: float = 60.0
-    max_gone_share: float = 0.3
     force: bool = False
 
 
@@ -91,7 +97,7 @@ class Sync:
         identity: str,
         cursors: Cursors,
         limits: Limits,
-        tell: Callable[[int, int], object] = lambda done, total: None,
+        tell: Tell = no_tell,
     ) -> None:
         self._documents = documents
         self._engine = engine
@@ -155,13 +161,13 @@ class Sync:
     def _refuse(self, number: int) -> NoReturn:
         raise GuardError(
             f"{self._url}: {number} documents of {self._crawl} would be deleted, a larger share"
-            f" than {self._limits.max_gone_share:g}: none is. If they are to go, say --force"
+            f" than {MAX_GONE_SHARE:g}: none is. If they are to go, say --force"
         )
 
     def _may_delete(self, gone: int) -> bool:
         if self._limits.force or gone <= FEW:
             return True
-        return gone <= self._limits.max_gone_share * (gone + self._documents.live_count())
+        return gone <= MAX_GONE_SHARE * (gone + self._documents.live_count())
 
     def _keep(self, seq: int) -> None:
         """Make safe what is in, and move the cursor on."""
@@ -189,7 +195,8 @@ class Sync:
             elif there is not None and (there.version, there.hash) == (entry.seq, entry.hash):
                 self.report.left += 1
             else:
-                wanted.append(self._document(entry))
+                fields = document_fields(entry.item)
+                wanted.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
                 if there is not None and there.version > entry.seq:
                     newer.append(entry.id)
         if newer or unwanted:
@@ -201,14 +208,8 @@ class Sync:
         if wanted:
             self._upsert(wanted)
 
-    def _document(self, entry: Entry) -> Document:
-        fields = document_fields(entry.item or {})
-        for name in ("id", "crawl", "version", "hash"):
-            fields.pop(name, None)
-        return Document(entry.id, self._crawl, entry.seq, entry.hash, fields)
-
     def _upsert(self, wanted: Sequence[Document]) -> None:
-        refused = self._put(wanted)
+        refused = put(lambda part: self._ask(lambda: self._engine.upsert(part)), wanted)
         if len(refused) == len(wanted) > 1 and len({entry.reason for entry in refused}) == 1:
             # Not the documents: a key without rights, a disk that is full.
             raise EngineError(f"{self._url} takes no document: {refused[0].reason}")
@@ -223,25 +224,11 @@ class Sync:
         self._cursor.refused |= reasons
         self.report.upserted += len(wanted) - len(reasons)
 
-    def _put(self, wanted: Sequence[Document]) -> Sequence[Refused]:
-        """Put documents in; of a batch that fails as a whole those that are to blame are found."""
-        try:
-            return self._ask(lambda: self._engine.upsert(wanted))
-        except EngineDownError:
-            raise
-        except EngineError as error:
-            if len(wanted) == 1:
-                return [Refused(wanted[0].id, str(error))]
-        half = len(wanted) // 2
-        return [*self._put(wanted[:half]), *self._put(wanted[half:])]
-
     def differences(self) -> Differences:
         """Compare the index with the history, document by document."""
         self._ask(self._engine.flush)
-        there = {
-            stored.id: (stored.version, stored.hash)
-            for stored in self._engine.documents(self._crawl)
-        }
+        documents = self._engine.documents(self._crawl)
+        there = {stored.id: (stored.version, stored.hash) for stored in documents}
         found = Differences()
         for page_id, seq, item_hash in self._documents.live():
             state = there.pop(page_id, None)
@@ -288,6 +275,23 @@ class Differences:
 
     def __bool__(self) -> bool:
         return bool(self.missing or self.stale or self.extra)
+
+
+def put(
+    upsert: Callable[[Sequence[Document]], Sequence[Refused]], documents: Sequence[Document]
+) -> list[Refused]:
+    """Put documents in by an engine's *upsert*, and return those that it does not take: of a batch
+    that fails as a whole those that are to blame are found.
+    """
+    try:
+        return list(upsert(documents))
+    except EngineDownError:
+        raise
+    except EngineError as error:
+        if len(documents) == 1:
+            return [Refused(documents[0].id, str(error))]
+    half = len(documents) // 2
+    return put(upsert, documents[:half]) + put(upsert, documents[half:])
 
 
 def batches(entries: Iterable[Entry], engine: Engine) -> Iterator[list[Entry]]:

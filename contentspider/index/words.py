@@ -1,280 +1,211 @@
-"""Words for engines that know of none in texts without spaces, and snippets that show them.
+"""Words and stems for engines that have no analyser of their own for a language.
 
-Chinese, Japanese, Thai, Lao, Khmer and Burmese are written without spaces, and Korean words carry
-their particles: an engine that cuts at spaces finds nothing in them. So runs of these scripts are
-cut into overlapping pairs of characters (bigrams), each a word to the engine: a query of two
-characters is one of its words, and longer ones are several that stand together. Single characters
-would find 京東 for 東京; words out of a dictionary would miss the words that are not in it.
+Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese words are not told apart by spaces: runs of
+their characters become overlapping pairs, each a word to the engine. Single characters would find
+京東 for 東京; words out of a dictionary would miss those that are not in it. Words of other scripts
+are there as they are and, behind the text, by their stems (Snowball), so that a text is found
+whether its language was told right or not.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
+from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# Snippets: what is looked for, and where, is bounded, however long a page or a query is.
-MAX_TERMS = 32
-MAX_TRIES = 20_000
-# A cut that would go through a longer word (an address, a hash) goes through it.
-MAX_WORD_CHARS = 40
-# "walk" is marked in "walking" as well: engines that stem find it by that.
-MIN_STEM_CHARS, MAX_ENDING_CHARS = 4, 3
+    # The forms of a word, each a word or several that stand in a row.
+    Term = tuple[tuple[str, ...], ...]
 
 HAN_KANA_HANGUL = (
     "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u312f\u3131-\u318e"
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97c\uac00-\ud7fb\uf900-\ufaff"
     "\U0001b000-\U0001b16f\U00020000-\U000323af"
 )
-# Thai, Lao, Khmer, and Burmese with its extensions.
+# Thai, Lao, Khmer, and Burmese with its extensions: letters, and the marks above and below them.
 SOUTH_EAST = (
-    (0x0E00, 0x0EFF),
-    (0x1780, 0x17FF),
-    (0x1000, 0x109F),
-    (0xA9E0, 0xA9FF),
-    (0xAA60, 0xAA7F),
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf\u0f00"
+    "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070\u1075-\u1081\u108e"
+    "\u1780-\u17b3\u17d7\u17dc\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e\uaa7f"
 )
-
-
-def _of_category(category: str) -> str:
-    return "".join(
-        chr(code)
-        for first, last in SOUTH_EAST
-        for code in range(first, last + 1)
-        if unicodedata.category(chr(code))[0] == category
-    )
-
-
-LETTERS = HAN_KANA_HANGUL + _of_category("L")
-MARKS = "\u3099\u309a" + _of_category("M")
+MARKS = (
+    "\u3099\u309a\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e"
+    "\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d"
+    "\u17b4-\u17d3\u17dd\ua9e5\uaa7b-\uaa7d"
+)
+LETTERS = HAN_KANA_HANGUL + SOUTH_EAST
 # A character with its vowels, tones and what stands below it (Khmer, Burmese) is one to a reader.
 JOINERS = "\u17d2\u1039\u200d"
 UNIT = re.compile(f"[{LETTERS}](?:[{MARKS}]|(?<=[{JOINERS}])[{LETTERS}])*")
-RUN = re.compile(f"[{LETTERS}][{LETTERS}{MARKS}]*")
 LETTER = re.compile(f"[{LETTERS}]")
+SOUTH_EAST_LETTER = re.compile(f"[{SOUTH_EAST}]")
+WORD = re.compile(rf"[{LETTERS}][{LETTERS}{MARKS}]*|[^\W_{LETTERS}]+")
 # Where a line may break, and which form of a character is meant: not part of a word.
 UNSEEN = re.compile("[\u00ad\u200b\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
-HALF_WIDTH = re.compile("[\uff66-\uffdc]+")
-SPACES = re.compile(r"\s+")
+ACCENT = re.compile("[\u0300-\u036f]")
+# Nobody writes longer words.
+MAX_CHARS = 100
+# What is searched of a query: beyond this each word costs time, and tells nothing more.
+MAX_TERMS = 64
+# Words of two characters are words mostly; in Thai, where vowels are characters, those of four.
+ROW, SOUTH_EAST_ROW = 2, 4
+MIN_ROOT_CHARS = 3
+# What Snowball's stemmers, and PostgreSQL's configurations, are called, by the language's tag.
+STEMMERS = dict(
+    entry.split(":")
+    for entry in (
+        "ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english es:spanish"
+        " et:estonian eu:basque fi:finnish fr:french ga:irish hi:hindi hu:hungarian hy:armenian"
+        " id:indonesian it:italian lt:lithuanian nb:norwegian ne:nepali nl:dutch nn:norwegian"
+        " no:norwegian pl:polish pt:portuguese ro:romanian ru:russian sr:serbian sv:swedish"
+        " ta:tamil tr:turkish"
+    ).split()
+)
 
 
-def is_cjk(text: str) -> bool:
-    """Tell whether there is anything in *text* that is cut into pairs of characters.
+def words(text: str, language: str = "") -> list[str]:
+    """Return what is searched of a *text* in a *language* (a tag of BCP 47): its words in their
+    order, in small letters and without accents, of scripts without spaces pairs of characters; then
+    the stems that are other words; then the single characters.
 
-    >>> is_cjk("Tokyo 東京"), is_cjk("ราคา"), is_cjk("Москва")
-    (True, True, False)
+    >>> words("Les étés à 東京都", "fr")
+    ['les', 'etes', 'a', '東京', '京都', 'le', 'ete', '京', '東', '都']
     """
-    return not text.isascii() and bool(LETTER.search(text))
+    found: list[str] = []
+    stems: list[str] = []
+    single: set[str] = set()
+    name = stemmer_of(language)
+    for word in split(text):
+        if not word.isascii() and LETTER.match(word):
+            units = UNIT.findall(word)
+            found += map("".join, pairwise(units))
+            single.update(units)
+        else:
+            forms = _forms(word, name)
+            found.append(forms[0])
+            stems += forms[1:]
+    return found + stems + sorted(single)
 
 
-def segmented(text: str) -> str:
-    """Return *text* with runs of Han, Kana, Hangul, Thai, Lao, Khmer and Burmese cut into pairs of
-    characters, as an engine has to be given it; other words are kept as they are.
+def root_words(text: str, language: str) -> Iterator[str]:
+    """Yield what engines that know neither stems nor scripts without spaces need of a *text* beside
+    it: the roots of words that have stems, and pairs of characters and the single ones.
 
-    A run's last character is there alone, too: so each character begins a word, and a query of one
-    finds it as a prefix. Text comes back in the compatibility form (NFKC), so that full-width
-    letters are letters. The engine's tokenizer must take marks (Unicode's M categories) to be part
-    of words: unicode61 of SQLite does if told to.
-
-    >>> segmented("ＡＢＣ株式会社 2026年")
-    'ABC 株式 式会 会社 社 2026 年'
+    >>> list(root_words("Two ferries à 東京", "en"))
+    ['two', 'ferr', 'a', '東京', '京', '東']
     """
-    if text.isascii():
-        return text
-    text = _normal(text)
-    parts: list[str] = []
-    end = 0
-    for run in RUN.finditer(text):
-        units = UNIT.findall(run[0])
-        parts += (text[end : run.start()], *_pairs(units), units[-1])
-        end = run.end()
-    parts.append(text[end:])
-    return " ".join(filter(None, map(str.strip, parts)))
+    name = stemmer_of(language)
+    for word in split(text):
+        if LETTER.match(word):
+            yield from words(word)
+        elif name:
+            yield root(_forms(word, name))
 
 
-def query_terms(text: str) -> list[str]:
-    """Return the terms of a query, each once, cut like `segmented` text; a term of one CJK
-    character is to be asked for as a prefix (`is_prefix`).
+def terms(query: str, languages: Iterable[str] = ()) -> list[Term]:
+    """Return what is searched in texts of these *languages*: of each term the forms of which one
+    does, each a word, or several that stand in a row.
 
-    A term may have punctuation inside ("node.js", "don't"), which the engine cuts as it did in the
-    text, but it begins and ends with a letter or a number.
-
-    >>> query_terms('東京都 "node.js" (Zürich')
-    ['東京', '京都', 'node.js', 'Zürich']
+    >>> terms("Walking 東京都", ["en-GB"])
+    [(('walking',), ('walk',)), (('東京',),), (('京都',),)]
     """
-    terms: dict[str, None] = {}
-    text = _normal(text)
-    end = 0
-    for run in RUN.finditer(text):
-        units = UNIT.findall(run[0])
-        terms.update(dict.fromkeys(_spaced(text[end : run.start()])))
-        terms.update(dict.fromkeys(_pairs(units) if len(units) > 1 else units))
-        end = run.end()
-    terms.update(dict.fromkeys(_spaced(text[end:])))
-    return list(terms)
+    names = {stemmer_of(language): None for language in ("", *languages)}
+    found: dict[Term, None] = {}
+    for word in split(query):
+        if LETTER.match(word):
+            found |= dict.fromkeys((row,) for row in rows(word))
+        else:
+            forms = dict.fromkeys(form for name in names for form in _forms(word, name))
+            found[tuple((form,) for form in forms)] = None
+    return list(found)[:MAX_TERMS]
 
 
-def is_prefix(term: str) -> bool:
-    """Tell whether a query's term is one CJK character: words of the text only begin with it.
+def roots(query: str, languages: Iterable[str] = ()) -> list[str]:
+    """Return what the words of a query and their other forms in these *languages* begin with; runs
+    of scripts without spaces as they are.
 
-    >>> [is_prefix(term) for term in ("東", "東京", "a")]
-    [True, False, False]
+    >>> roots("Zahrady 東京都", ["cs"])
+    ['zahrad', '東京都']
     """
-    return bool(UNIT.fullmatch(term))
+    names = {stemmer_of(language): None for language in ("", *languages)}
+    return [
+        word
+        if LETTER.match(word)
+        else root([form for name in names for form in _forms(word, name)])
+        for word in split(query)
+    ]
 
 
-def snippet(text: str, terms: Sequence[str], chars: int = 240) -> list[tuple[str, bool]]:
-    """Return the part of *text* that shows most of the *terms* of a query, at most about *chars*
-    characters of it, as pieces of which those that are terms are marked (True).
+def root(forms: Sequence[str]) -> str:
+    """Return what the forms of a word begin with.
 
-    Upper case and accents make no difference. Where nothing is found, it is the text's beginning.
-    What was left out before or behind is shown as "…"; white space is one space.
-
-    >>> snippet("Das Café in Köln, wo wir waren.", ["cafe", "koln"], 19)
-    [('…', False), ('Café', True), (' in ', False), ('Köln', True), (', wo…', False)]
+    >>> root(["walking", "walk"]), root(["ferries", "ferri"]), root(["goes", "went"])
+    ('walk', 'ferr', 'goes')
     """
-    text = UNSEEN.sub("", SPACES.sub(" ", unicodedata.normalize("NFC", text.strip())))
-    text = HALF_WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run[0]), text)
-    folded = _fold(text)
-    marks = sorted(
-        (start, end, number)
-        for number, term in enumerate(terms[:MAX_TERMS])
-        for start, end in _matches(folded, _fold(term))
-    )
-    start, end = _window(text, marks, chars)
-    pieces = [("…", False)] if start else []
-    at = start
-    for first, last, _ in marks:
-        if last > end:
-            continue
-        if first > at:
-            pieces.append((text[at:first], False))
-        if last > at and first >= start:
-            pieces.append((text[max(first, at) : last], True))
-            at = last
-    pieces += [(text[at:end], False), ("…" if end < len(text) else "", False)]
-    return _joined(pieces)
+    found = min(forms, key=len)
+    while not all(form.startswith(found) for form in forms):
+        found = found[:-1]
+    if len(found) < MIN_ROOT_CHARS:
+        return forms[0]
+    # A stem's last "i" may be a "y" in the text: ferry, ferries.
+    is_open = found != forms[0] and len(found) > MIN_ROOT_CHARS and found[-1] in "iy"
+    return found[:-1] if is_open else found
 
 
-def _normal(text: str) -> str:
-    # The compatibility form takes Thai's and Lao's AM apart, which nobody types so.
-    text = unicodedata.normalize("NFKC", UNSEEN.sub("", text))
-    return text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
+def stemmer_of(language: str) -> str:
+    """Return what the stemmer of a language is called, "" if there is none.
 
-
-def _pairs(units: Sequence[str]) -> list[str]:
-    return [first + second for first, second in pairwise(units)]
-
-
-def _spaced(text: str) -> Iterator[str]:
-    """Yield the words between spaces, without the punctuation around them."""
-    for word in text.split():
-        inside = [at for at, char in enumerate(word) if unicodedata.category(char)[0] in "LNM"]
-        if inside:
-            yield word[inside[0] : inside[-1] + 1]
-
-
-class _Folding(dict[int, int]):
-    """Characters in lower case and without accents, each as one: what is found in the folded text
-    is at the same place in the text.
+    >>> stemmer_of("cs-CZ"), stemmer_of("ja")
+    ('czech', '')
     """
-
-    def __missing__(self, code: int) -> int:
-        char = chr(code)
-        bare = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFKD", char)).casefold()
-        # Kana and Hangul are no letters with accents.
-        composed = unicodedata.normalize("NFKC", bare)
-        self[code] = ord(composed) if len(composed) == 1 else code
-        return self[code]
+    return STEMMERS.get(language.partition("-")[0].lower(), "")
 
 
-FOLDING = _Folding()
-
-
-def _fold(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(FOLDING)
-
-
-def _matches(text: str, term: str) -> Iterator[tuple[int, int]]:
-    """Yield where *term* stands as a word of *text*, in any place where words are not told apart,
-    or with an ending.
+def split(text: str) -> list[str]:
+    """Return the words of a text in small letters, with their accents; runs of scripts without
+    spaces are one.
     """
-    anywhere = LETTER.match(term)
-    spare = MAX_ENDING_CHARS if len(term) >= MIN_STEM_CHARS else 0
-    start = text.find(term) if term else -1
-    for _ in range(MAX_TRIES):
-        if start < 0:
-            return
-        end = start + len(term)
-        if anywhere:
-            yield start, end
-        elif not (start and text[start - 1].isalnum()):
-            word_end = end
-            while word_end <= end + spare and _goes_on(text, word_end):
-                word_end += 1
-            if word_end <= end + spare:
-                yield start, word_end
-        start = text.find(term, start + 1)
+    if not text.isascii():
+        # The compatibility form takes Thai's and Lao's AM apart, which nobody types so.
+        text = normalize("NFKC", UNSEEN.sub("", text))
+        text = text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
+    return WORD.findall(text.casefold())
 
 
-def _goes_on(text: str, at: int) -> bool:
-    """Tell whether the word before *at* has a further letter there."""
-    return at < len(text) and text[at].isalnum() and not LETTER.match(text[at])
+def rows(run: str) -> Iterator[tuple[str, ...]]:
+    """Yield the pairs of a run that have to stand in a row: nobody says where its words end."""
+    units = UNIT.findall(run)
+    pairs = tuple(map("".join, pairwise(units))) or tuple(units)
+    length = (SOUTH_EAST_ROW if is_south_east(run) else ROW) - 1
+    for start in range(max(len(pairs) - length, 0) + 1):
+        yield pairs[start : start + length]
 
 
-def _window(text: str, marks: list[tuple[int, int, int]], chars: int) -> tuple[int, int]:
-    """Return the beginning and the end of the part with the most different terms, of those the one
-    with most marks, of those the first.
-    """
-    if len(text) <= chars:
-        return 0, len(text)
-    best, span = (0, 0), (0, 0)
-    counts: dict[int, int] = {}
-    last = 0
-    for first, (start, _, number) in enumerate(marks):
-        while last < len(marks) and (marks[last][1] <= start + chars or last <= first):
-            counts[marks[last][2]] = counts.get(marks[last][2], 0) + 1
-            last += 1
-        if (len(counts), last - first) > best:
-            best, span = (len(counts), last - first), (start, marks[last - 1][1])
-        counts[number] -= 1
-        if not counts[number]:
-            del counts[number]
-    # What is left of the room is put around the terms, less before them than behind.
-    start = max(0, min(span[0] - max(chars - (span[1] - span[0]), 0) // 3, len(text) - chars))
-    end = max(min(start + chars, len(text)), span[1])
-    start = _break(text, start, range(start, min(start + MAX_WORD_CHARS, span[0] + 1)))
-    end = _break(text, end, range(end, max(end - MAX_WORD_CHARS, span[1] - 1), -1))
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
+@lru_cache(maxsize=50_000)
+def _forms(word: str, name: str) -> tuple[str, ...]:
+    """Return a word without accents, and its stem by the stemmer with this *name* if it differs."""
+    forms = [bare(word)[:MAX_CHARS]]
+    if name and len(word) <= MAX_CHARS:
+        forms.append(bare(_stemmer(name).stemWord(word)) or forms[0])
+    return tuple(dict.fromkeys(forms))
 
 
-def _break(text: str, default: int, places: Iterable[int]) -> int:
-    """Return the first of *places* where *text* can be cut without cutting a word."""
-    for at in places:
-        if at in (0, len(text)):
-            return at
-        before, behind = text[at - 1], text[at]
-        if unicodedata.category(behind)[0] == "M" or before in JOINERS or behind in JOINERS:
-            continue
-        if not (before.isalnum() and behind.isalnum()) or LETTER.match(before):
-            return at
-    return default
+def is_south_east(run: str) -> bool:
+    """Tell whether a run is Thai, Lao, Khmer or Burmese."""
+    return bool(SOUTH_EAST_LETTER.match(run))
 
 
-def _joined(pieces: Iterable[tuple[str, bool]]) -> list[tuple[str, bool]]:
-    """Return the pieces without empty ones, neighbours of a kind as one."""
-    joined: list[tuple[str, bool]] = []
-    for text, is_marked in pieces:
-        if joined and joined[-1][1] == is_marked:
-            text = joined.pop()[0] + text
-        if text:
-            joined.append((text, is_marked))
-    return joined
+def bare(text: str) -> str:
+    """Return *text* without accents."""
+    return text if text.isascii() else normalize("NFC", ACCENT.sub("", normalize("NFD", text)))
+
+
+@cache
+def _stemmer(name: str) -> Any:
+    from snowballstemmer import stemmer  # all of them: some 20 ms
+
+    return stemmer(name)

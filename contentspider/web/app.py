@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -14,12 +16,13 @@ from contentspider.index.schema import FACETS
 from contentspider.state.history.entries import Entries
 
 try:
+    import uvicorn
     from jinja2 import Environment, PackageLoader
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.datastructures import MutableHeaders
     from starlette.exceptions import HTTPException
     from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.responses import HTMLResponse, JSONResponse, Response
     from starlette.routing import Route
@@ -31,12 +34,12 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+    from socket import socket
 
+    from starlette.middleware.base import RequestResponseEndpoint
     from starlette.requests import Request
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from contentspider.index.engine import Engine, Results
-    from contentspider.index.found import Shown
+    from contentspider.index.engine import Engine
 
 PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
 # Nobody reads on so far, and engines grow slow there.
@@ -100,33 +103,29 @@ def make_app(url: str, histories: Sequence[Path], hosts: Sequence[str]) -> Starl
             Route("/page/{id}", pages.page),
             Route("/sites", pages.sites),
             Route("/style.css", pages.style),
-            Route("/api/search", pages.api_search),
-            Route("/api/page/{id}", pages.api_page),
-            Route("/api/sites", pages.api_sites),
+            Route("/api/search", pages.search),
+            Route("/api/page/{id}", pages.page),
+            Route("/api/sites", pages.sites),
         ],
         middleware=[
-            Middleware(SecurityHeaders),
+            Middleware(BaseHTTPMiddleware, dispatch=with_headers),
             Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False),
         ],
         exception_handlers={HTTPException: pages.failed, EngineError: pages.failed},
     )
 
 
-class SecurityHeaders:
-    """Adds `HEADERS` to every answer."""
+def run(app: Starlette, listener: socket) -> None:
+    """Answer what comes to a socket until the process is asked to end."""
+    config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
+    uvicorn.Server(config).run(sockets=[listener])
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
-
-        await self._app(scope, receive, sent)
+async def with_headers(request: Request, call_next: RequestResponseEndpoint) -> Response:
+    """Answer a request with `HEADERS`."""
+    response = await call_next(request)
+    response.headers.update(HEADERS)
+    return response
 
 
 class Pages:
@@ -153,72 +152,53 @@ class Pages:
         return HTMLResponse(self._template(template).render(**values), code)
 
     async def search(self, request: Request) -> Response:
-        """Return the page with the search box, and what was found if words are given."""
+        """Return the page with the search box, and what was found if words are given; as JSON
+        ``total``, ``facets``, and ``results`` as ``contentspider search --json`` has them.
+        """
         query = query_of(request)
-        if not query.words and not query.filters:
-            return self._html("search.html", query=query, results=None, shown=(), more=Links(query))
-        results, shown = await self._found(query)
+        if not query.words and not query.filters and not is_api(request):
+            return self._html("search.html", query=query, results=None)
+        results = await self._asked(lambda engine: engine.search(query))
+        shown = await run_in_threadpool(shown_results, query, results)
+        if is_api(request):
+            found = [one.to_dict() for one in shown]
+            return JSONResponse(
+                {"total": results.total, "facets": results.facets, "results": found}
+            )
         return self._html(
             "search.html",
             query=query,
             results=results,
             shown=shown,
-            more=Links(query, results.total),
+            address=partial(address, query),
+            last=min(results.total, MAX_OFFSET + query.limit),
             names=FACET_NAMES,
         )
-
-    async def api_search(self, request: Request) -> Response:
-        """Return what was found as JSON: ``total``, ``facets``, and ``results`` as
-        ``contentspider search --json`` has them.
-        """
-        results, shown = await self._found(query_of(request))
-        return JSONResponse(
-            {
-                "total": results.total,
-                "facets": results.facets,
-                "results": [one.to_dict() for one in shown],
-            }
-        )
-
-    async def _found(self, query: Query) -> tuple[Results, list[Shown]]:
-        results = await self._asked(lambda engine: engine.search(query))
-        return results, await run_in_threadpool(shown_results, query, results)
 
     async def _asked(self, question: Callable[[Engine], Answer]) -> Answer:
         return await run_in_threadpool(self._index.ask, question)
 
     async def page(self, request: Request) -> Response:
-        """Return a page's clean text, beside a link to the original."""
-        record = await self._record(request)
-        address = str(record.get("url", ""))
-        link = address if urlsplit(address).scheme in ("http", "https") else ""
-        return self._html("page.html", record=record, link=link, words=words_of(request))
-
-    async def api_page(self, request: Request) -> Response:
-        """Return a document as JSON."""
-        return JSONResponse(dict(await self._record(request)))
-
-    async def _record(self, request: Request) -> dict[str, Any]:
+        """Return a page's clean text, beside a link to the original; its document as JSON."""
         document_id = str(request.path_params["id"])
         record = await self._asked(lambda engine: engine.get(document_id))
         if record is None:
             raise HTTPException(404, "There is no such page in the index.")
-        return dict(record)
+        if is_api(request):
+            return JSONResponse(dict(record))
+        place = str(record.get("url", ""))
+        link = place if urlsplit(place).scheme in ("http", "https") else ""
+        return self._html("page.html", record=record, link=link, words=words_of(request))
 
     async def sites(self, request: Request) -> Response:
         """Return the sites of the index with their counts, and what the last crawls found."""
-        sites, crawls = await self._sites()
-        return self._html("sites.html", sites=sites, crawls=crawls)
-
-    async def api_sites(self, request: Request) -> Response:
-        """Return the same as JSON."""
-        sites, crawls = await self._sites()
-        return JSONResponse({"sites": sites, "crawls": crawls})
-
-    async def _sites(self) -> tuple[dict[str, int], list[dict[str, Any]]]:
         results = await self._asked(lambda engine: engine.search(Query("", limit=1)))
         crawls = await run_in_threadpool(lambda: [last_crawl(path) for path in self._histories])
-        return dict(results.facets["site"]), [crawl for crawl in crawls if crawl]
+        found: dict[str, Any] = {
+            "sites": results.facets["site"],
+            "crawls": list(filter(None, crawls)),
+        }
+        return JSONResponse(found) if is_api(request) else self._html("sites.html", **found)
 
     async def failed(self, request: Request, error: Exception) -> Response:
         """Say what was wrong, on a page or as JSON."""
@@ -227,37 +207,23 @@ class Pages:
             status, message = error.status_code, error.detail
         elif isinstance(error, EngineDownError):
             status = 503
-        if request.url.path.startswith("/api/"):
+        if is_api(request):
             return JSONResponse({"error": message}, status)
         return self._html("error.html", status, is_missing=status == 404, message=message)
 
 
-class Links:
-    """The addresses of other results of a *query* of which there are *total*."""
+def is_api(request: Request) -> bool:
+    """Tell whether JSON is asked for."""
+    return request.url.path.startswith("/api/")
 
-    def __init__(self, query: Query, total: int = 0) -> None:
-        self._query = query
-        self._total = min(total, MAX_OFFSET + query.limit)
 
-    def at(self, offset: int, **filters: str) -> str:
-        """Return the address of the results from *offset* on with other *filters* ("": without)."""
-        whole = {**self._query.filters, **filters}
-        values = {"q": self._query.words, **{name: value for name, value in whole.items() if value}}
-        if offset:
-            values["from"] = str(offset)
-        return "/?" + urlencode(values, errors="replace")
-
-    @property
-    def before(self) -> str:
-        """Return the address of the results before these, empty if there are none."""
-        start = self._query.offset - self._query.limit
-        return self.at(max(start, 0)) if self._query.offset else ""
-
-    @property
-    def after(self) -> str:
-        """Return the address of the results after these, empty if there are none."""
-        start = self._query.offset + self._query.limit
-        return self.at(start) if start < self._total else ""
+def address(query: Query, offset: int, **filters: str) -> str:
+    """Return the address of the results of a query from *offset* on, with other *filters* ("":
+    without).
+    """
+    values = {"q": query.words, **query.filters, **filters, "from": str(max(offset, 0) or "")}
+    kept = {name: value for name, value in values.items() if value or name == "q"}
+    return "/?" + urlencode(kept, errors="replace")
 
 
 def query_of(request: Request) -> Query:
@@ -288,11 +254,11 @@ def last_crawl(history: Path) -> dict[str, Any] | None:
     read.
     """
     try:
-        documents = Entries(history)
+        with closing(Entries(history)) as documents:
+            found = documents.last_crawl()
+            return (
+                {"name": history.stem, "pages": documents.live_count(), **found} if found else None
+            )
     except ContentSpiderError:
-        return None
-    try:
-        found = documents.last_crawl()
-        return {"name": history.stem, "pages": documents.live_count(), **found} if found else None
-    finally:
-        documents.close()
+        pass
+    return None

@@ -35,12 +35,11 @@ def place(url: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}", name
 
 
-def key(url: str, *names: str) -> str:
-    """Return the first environment variable of *names* that is set; raises `EngineError`."""
-    for name in names:
-        if value := os.environ.get(name):
-            return value
-    raise EngineError(f"{shown(url)} needs a key: set {' or '.join(names)} in the environment")
+def key(url: str, name: str) -> str:
+    """Return the environment variable of this *name*; raises `EngineError` if it is not set."""
+    if value := os.environ.get(name):
+        return value
+    raise EngineError(f"{shown(url)} needs a key: set {name} in the environment")
 
 
 def seconds(header: str | None) -> float:

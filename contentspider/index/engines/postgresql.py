@@ -1,4 +1,5 @@
-"""An index in PostgreSQL: a table, whose column ``words`` holds what is searched.
+"""An index in PostgreSQL: a table, whose column ``words`` holds what is searched: what PostgreSQL
+makes of the texts in their language, and our words, which do not depend on the database's locale.
 
 The table's comment is the manifest, so that both get their name at once.
 """
@@ -8,22 +9,27 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager, suppress
 from copy import copy
+from datetime import timezone
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from contentspider.index.engine import Hit, Refused, Results, Stored, missing, shown
-from contentspider.index.engines.pairs import terms, words
+from contentspider.index.document import joined
+from contentspider.index.engine import Engine, Hit, Results, Stored, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
+    BY_NAME,
+    DATES,
     FACETS,
     FIELDS,
     LISTING,
     LISTING_WEIGHT,
+    OWN,
     TEXTS,
     Kind,
     Manifest,
     SchemaMismatchError,
 )
+from contentspider.index.words import stemmer_of, words
 
 try:
     import psycopg
@@ -35,13 +41,13 @@ except ImportError as error:
     raise missing("postgresql", "psycopg") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from typing_extensions import LiteralString
 
     from contentspider.index.document import Document
-    from contentspider.index.engine import Query
-    from contentspider.index.schema import Field
+    from contentspider.index.engine import Query, Refused
+    from contentspider.index.words import Term
 
     Connection = psycopg.Connection[dict[str, Any]]
 
@@ -61,19 +67,30 @@ WEIGHTS = [
     next((weight / max(LETTERS) for weight, letter in LETTERS.items() if letter == wanted), 0.0)
     for wanted in "DCBA"
 ]
-COLUMNS = sql.SQL(", ").join(sql.Identifier(field.name) for field in FIELDS)
+COLUMNS = sql.SQL(", ").join(map(sql.Identifier, BY_NAME))
+STATE = sql.SQL(", ").join(map(sql.Identifier, OWN))
+TYPES = {Kind.NUMBER: "bigint", Kind.STORED: "json", Kind.DATE: "timestamptz"}
+# A document's words: ours, which may stand in a row, then PostgreSQL's of each text.
+VECTOR = sql.SQL(" || ").join(
+    [
+        sql.SQL("%(words)s::tsvector"),
+        *(
+            sql.SQL("setweight(to_tsvector(%(configuration)s::regconfig, {}), {})").format(
+                sql.Placeholder(f"{field.name} text"), LETTERS[field.weight]
+            )
+            for field in TEXTS
+        ),
+    ]
+)
 BAD_DOCUMENT = (errors.DataError, errors.ProgramLimitExceeded, ValueError, TypeError)
 # To connect fails without a code; these words of it are of what does not pass by itself.
 LASTING = re.compile("authentication|password|does not exist|pg_hba|permission|certificate")
 
 
-class PostgreSQLEngine:
+class PostgreSQLEngine(Engine):
     """The table that ``postgresql://host:port/database/table`` names. Who connects, and how, is
     read from the environment by libpq: ``PGUSER``, ``PGPASSWORD``, ``PGSSLMODE``.
     """
-
-    max_documents = 500
-    max_bytes = 8 << 20
 
     def __init__(self, url: str) -> None:
         self._shown = shown(url)
@@ -94,18 +111,19 @@ class PostgreSQLEngine:
             )
         self._table = sql.Identifier(self._name)
         self._open: Connection | None = None
+        # The languages whose words PostgreSQL can stem.
+        self._configurations: set[str] = set()
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         with self._asked() as connection:
             # Of two writers at once one makes it.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._name])
+            rows = connection.execute("SELECT cfgname AS name FROM pg_ts_config").fetchall()
+            self._configurations = {row["name"] for row in rows}
             if (comment := self._comment(connection)) is not None:
-                return Manifest.load(comment, self._shown).identity
+                return self._identity_of(comment)
             if not is_writer:
-                raise EngineError(
-                    f"{self._shown}: there is no index; 'contentspider index sync' fills one"
-                )
+                raise self._absent()
             return self._make(connection)
 
     def _comment(self, connection: Connection) -> str | None:
@@ -119,13 +137,18 @@ class PostgreSQLEngine:
 
     def _make(self, connection: Connection) -> str:
         columns = [
-            sql.SQL("{} {}").format(sql.Identifier(field.name), sql.SQL(_type(field)))
+            sql.SQL("{} " + TYPES.get(field.kind, "text") + "[]" * field.is_list).format(
+                sql.Identifier(field.name)
+            )
             for field in FIELDS
         ]
         # Without names of their own: those of an index that is made anew would be taken.
         for statement in (
             "CREATE TABLE {} ({}, words tsvector NOT NULL, PRIMARY KEY (id))",
+            # Read page by page in this order.
+            'ALTER TABLE {} ALTER id TYPE text COLLATE "C"',
             "CREATE INDEX ON {} (crawl, id)",
+            "CREATE INDEX ON {} (language)",
             "CREATE INDEX ON {} USING gin (words)",
         ):
             connection.execute(sql.SQL(statement).format(self._table, sql.SQL(", ").join(columns)))
@@ -136,51 +159,49 @@ class PostgreSQLEngine:
         return manifest.identity
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`."""
+        """See `Engine.upsert`; a document that is bad fails its batch, of which none is in then."""
         statement = sql.SQL(
-            "INSERT INTO {table} AS old ({columns}, words) VALUES ({values}, %s::tsvector)"
+            "INSERT INTO {table} AS old ({columns}, words) VALUES ({values}, {vector})"
             " ON CONFLICT (id) DO UPDATE SET ({columns}, words) = ROW ({new}, excluded.words)"
             " WHERE old.version <= excluded.version"
         ).format(
             table=self._table,
             columns=COLUMNS,
-            values=sql.SQL(", ").join(sql.Placeholder() * len(FIELDS)),
-            new=sql.SQL(", ").join(sql.Identifier("excluded", field.name) for field in FIELDS),
+            values=sql.SQL(", ").join(map(sql.Placeholder, BY_NAME)),
+            vector=VECTOR,
+            new=sql.SQL(", ").join(sql.Identifier("excluded", name) for name in BY_NAME),
         )
-        try:
-            with self._asked() as connection, connection.cursor() as cursor:
-                cursor.executemany(statement, [_row(document) for document in documents])
-        except EngineError as error:
-            if not isinstance(error.__cause__, BAD_DOCUMENT):
-                raise
-            if len(documents) == 1:
-                return [Refused(documents[0].id, _line(error.__cause__))]
-        else:
-            return []
-        half = len(documents) // 2
-        return [*self.upsert(documents[:half]), *self.upsert(documents[half:])]
+        with self._asked() as connection, connection.cursor() as cursor:
+            cursor.executemany(statement, [self._values(document) for document in documents])
+        return []
+
+    def _values(self, document: Document) -> dict[str, object]:
+        record = document.record()
+        language = record.get("language", "")
+        config = stemmer_of(language)
+        texts = {f"{field.name} text": joined(record.get(field.name)) for field in TEXTS}
+        return {
+            **dict.fromkeys(BY_NAME),
+            **record,
+            "more": Json(record["more"]) if "more" in record else None,
+            "words": _vector(record, language),
+            "configuration": config if config in self._configurations else "simple",
+            **texts,
+        }
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         self._ask("DELETE FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids))
 
-    def flush(self) -> None:
-        """See `Engine.flush`: all that was written is."""
-
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
-        rows = self._ask(
-            "SELECT id, crawl, version, hash FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids)
-        )
+        rows = self._ask("SELECT {state} FROM {table} WHERE id = ANY(%(ids)s)", ids=list(ids))
         return {row["id"]: Stored(**row) for row in rows}
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
         last = ""
         while True:
             # Page by page: a cursor would hold what is written meanwhile in one transaction.
             rows = self._ask(
-                "SELECT id, crawl, version, hash FROM {table} WHERE id > %(last)s"
+                "SELECT {state} FROM {table} WHERE id > %(last)s"
                 " AND (crawl = %(crawl)s OR %(crawl)s = '') ORDER BY id LIMIT %(page)s",
                 last=last,
                 crawl=crawl,
@@ -192,25 +213,17 @@ class PostgreSQLEngine:
             last = rows[-1]["id"]
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         rows = self._ask("SELECT {columns} FROM {table} WHERE id = %(id)s", id=document_id)
         return _record(rows[0]) if rows else None
 
-    def search(self, query: Query) -> Results:
-        """See `Engine.search`; if none holds all words, those that hold some are found."""
-        if unknown := query.filters.keys() - set(FACETS):
-            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
-        found = [f"({' <-> '.join(map(_lexeme, term))})" for term in terms(query.words)]
-        results = self._found(query, " & ".join(found))
-        if not results.total and len(found) > 1:
-            results = self._found(query, " | ".join(found))
-        return results
+    def _present_languages(self) -> Iterable[str]:
+        rows = self._ask("SELECT DISTINCT language FROM {table} WHERE language IS NOT NULL")
+        return [row["language"] for row in rows]
 
-    def _found(self, query: Query, words: str) -> Results:
-        is_all = not query.words.strip()
-        tests: list[sql.Composable] = [
-            sql.SQL("true") if is_all else sql.SQL("words @@ %(words)s::tsquery")
-        ]
+    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
+        forms = (" | ".join(" <-> ".join(map(_lexeme, row)) for row in term) for term in wanted)
+        words = (" & " if is_all else " | ").join(f"({form})" for form in forms)
+        tests: list[sql.Composable] = [sql.SQL("words @@ %(words)s::tsquery" if words else "true")]
         tests += [
             sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name))
             for name in query.filters
@@ -252,7 +265,7 @@ class PostgreSQLEngine:
         # One of ours, of whatever schema: nobody else's table is dropped.
         with suppress(SchemaMismatchError):
             if comment is not None:
-                Manifest.load(comment, self._shown)
+                self._identity_of(comment)
         new = copy(self)
         new._name = f"{self._name}__new"
         new._table = sql.Identifier(new._name)
@@ -270,7 +283,6 @@ class PostgreSQLEngine:
             new.close()
 
     def close(self) -> None:
-        """See `Engine.close`."""
         if self._open is not None:
             self._open.close()
 
@@ -281,7 +293,8 @@ class PostgreSQLEngine:
         **values: object,
     ) -> list[dict[str, Any]]:
         """Return the rows of a *statement* about ``{table}``, with its *parts* and *values*."""
-        asked = sql.SQL(statement).format(table=self._table, columns=COLUMNS, **(parts or {}))
+        names = {"table": self._table, "columns": COLUMNS, "state": STATE}
+        asked = sql.SQL(statement).format(**names, **(parts or {}))
         with self._asked() as connection:
             cursor = connection.execute(asked, values)
             return cursor.fetchall() if cursor.description else []
@@ -304,35 +317,20 @@ class PostgreSQLEngine:
             raise EngineError(f"{self._shown}: {_line(error)}") from error
 
 
-def _type(field: Field) -> str:
-    if field.name == "id":
-        return 'text COLLATE "C"'  # read page by page in this order
-    name = {Kind.NUMBER: "bigint", Kind.STORED: "json"}.get(field.kind, "text")
-    return f"{name}[]" if field.is_list else name
-
-
-def _row(document: Document) -> list[object]:
-    record = document.record()
-    values = [
-        Json(record[field.name])
-        if field.kind is Kind.STORED and field.name in record
-        else record.get(field.name)
-        for field in FIELDS
-    ]
-    return [*values, _vector(record)]
-
-
 def _record(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {field.name: row[field.name] for field in FIELDS if row[field.name] is not None}
+    record = {name: row[name] for name in BY_NAME if row[name] is not None}
+    for name in DATES:
+        if name in record:
+            record[name] = record[name].astimezone(timezone.utc).isoformat(timespec="seconds")
+    return record
 
 
-def _vector(record: Mapping[str, Any]) -> str:
+def _vector(record: Mapping[str, Any], language: str) -> str:
     """Return a document's words as a tsvector: each with its places, and how it counts there."""
     places: dict[str, list[str]] = {}
     place = 0
     for field in TEXTS:
-        value = record.get(field.name, "")
-        for word in words("\n".join(value) if field.is_list else value):
+        for word in words(joined(record.get(field.name)), language):
             # Beyond the last one it begins again: words in a row are in a row there, too.
             place = place % LAST_PLACE + 1
             places.setdefault(word, []).append(f"{place}{LETTERS[field.weight]}")

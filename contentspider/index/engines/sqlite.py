@@ -1,4 +1,7 @@
-"""An index in an SQLite file, ``sqlite:pages.db``: full text by FTS5, which Python brings along."""
+"""An index in an SQLite file, ``sqlite:pages.db``: full text by FTS5, which Python brings along.
+
+The table ``documents`` has a column for each field of the schema, ``pages`` the words of its texts.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,46 @@ import json
 import os
 import re
 import sqlite3
-import zlib
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import Hit, Results, Stored
-from contentspider.index.engines.pairs import terms, words
+from contentspider.index.document import joined
+from contentspider.index.engine import Engine, Hit, Results, Stored
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import FACETS, LISTING, LISTING_WEIGHT, TEXTS, Manifest
+from contentspider.index.schema import (
+    BY_NAME,
+    FACETS,
+    FIELDS,
+    LISTING,
+    LISTING_WEIGHT,
+    OWN,
+    TEXTS,
+    Kind,
+    Manifest,
+)
+from contentspider.index.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
+    from contentspider.index.words import Term
 
-# What is searched are words as `contentspider.index.engines.pairs` makes them.
+COLUMNS = ", ".join(BY_NAME)
+TEXT_COLUMNS = ", ".join(field.name for field in TEXTS)
+# The words are those of `contentspider.index.words`, from the number's document.
 TABLES = f"""
 CREATE TABLE manifest (manifest TEXT NOT NULL);
 CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, crawl TEXT NOT NULL,
-    version INTEGER NOT NULL, hash TEXT NOT NULL, {" TEXT, ".join(FACETS)} TEXT,
-    record BLOB NOT NULL);
+    version INTEGER NOT NULL, {", ".join(name for name in BY_NAME if name not in OWN[:3])});
 CREATE INDEX documents_by_crawl ON documents (crawl);
-CREATE VIRTUAL TABLE words USING fts5({", ".join(field.name for field in TEXTS)},
-    tokenize = "unicode61 remove_diacritics 2");
+CREATE INDEX documents_by_language ON documents (language);
+CREATE VIRTUAL TABLE pages USING fts5({TEXT_COLUMNS}, tokenize = "unicode61 remove_diacritics 2");
 """
+STATES = "SELECT id, crawl, version, hash FROM documents"
+JSON = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXTS)
 TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
 BUSY_SECS = 10.0
@@ -39,210 +56,159 @@ BUSY_SECS = 10.0
 PASSING = re.compile(r"locked|busy|full|disk I/O", re.IGNORECASE)
 
 
-class SQLiteEngine:
+class SQLiteEngine(Engine):
     """The index in the SQLite file of the URL ``sqlite:FILE``.
 
     One writer at a time, many readers; what was written is seen by readers after `flush`.
     """
 
-    max_documents = 500
-    max_bytes = 8_000_000
-
     def __init__(self, url: str) -> None:
         self._path = Path(url.partition(":")[2].removeprefix("//"))
+        self._shown = f"sqlite:{self._path}"
         self._connection: sqlite3.Connection | None = None
 
     def open(self, is_writer: bool) -> str:
-        """Open the file, and return the identity of the index in it."""
         self.close()
         if not is_writer and not self._path.is_file():
-            raise EngineError(
-                f"sqlite:{self._path}: there is no index; 'contentspider crawl --index' makes one"
-            )
+            raise self._absent()
         address = self._path.absolute().as_uri() + ("" if is_writer else "?mode=ro")
-        with self._telling():
+        with self._asked():
             if is_writer:
                 self._path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 address, BUSY_SECS, uri=True, isolation_level=None, check_same_thread=False
             )
-            tables = {
-                str(name) for (name,) in self._do("SELECT name FROM sqlite_master").fetchall()
-            }
+            self._connection.row_factory = sqlite3.Row
+            tables = {row["name"] for row in self._do("SELECT name FROM sqlite_master")}
             if is_writer:
                 self._do("PRAGMA journal_mode = WAL")
                 if not tables:
                     self._make()
-            if tables and "manifest" not in tables:
-                raise EngineError(
-                    f"sqlite:{self._path} is there, but contentspider has not made it: name another"
-                    " file"
-                )
-            (text,) = self._do("SELECT manifest FROM manifest").fetchone()
-        manifest = Manifest.load(str(text), f"sqlite:{self._path}")
+            manifest = ""
+            if not tables or "manifest" in tables:
+                (manifest,) = self._do("SELECT manifest FROM manifest").fetchone()
+        identity = self._identity_of(manifest)
         if is_writer:
             self._do("BEGIN IMMEDIATE")
-        return manifest.identity
+        return identity
 
     def _make(self) -> None:
         self._do("BEGIN IMMEDIATE")
         for statement in TABLES.strip().split(";")[:-1]:
             self._do(statement)
-        self._do("INSERT INTO manifest VALUES (?)", (Manifest.new().dump(),))
+        self._do("INSERT INTO manifest VALUES (?)", [Manifest.new().dump()])
         self._do("COMMIT")
 
     def _do(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         if self._connection is None:
-            raise EngineError(f"sqlite:{self._path} is not open")
-        with self._telling():
+            raise EngineError(f"{self._shown} is not open")
+        with self._asked():
             return self._connection.execute(statement, values)
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _asked(self) -> Iterator[None]:
         """Say what SQLite cannot do as an error of an engine's."""
         try:
             yield
         except sqlite3.OperationalError as error:
             kind = EngineDownError if PASSING.search(str(error)) else EngineError
-            raise kind(f"sqlite:{self._path}: {error}") from error
-        except sqlite3.DataError as error:
-            raise EngineError(f"sqlite:{self._path}: {error}") from error
+            raise kind(f"{self._shown}: {error}") from error
+        except (sqlite3.DataError, OverflowError) as error:
+            raise EngineError(f"{self._shown}: {error}") from error
         except sqlite3.DatabaseError as error:
             raise EngineError(
-                f"sqlite:{self._path} is damaged, or no index ({error}): delete it, and"
+                f"{self._shown} is damaged, or no index ({error}): delete it, and"
                 " 'contentspider index sync' fills a new one"
             ) from error
         except OSError as error:
-            raise EngineError(f"sqlite:{self._path}: {error.strerror or error}") from error
+            raise EngineError(f"{self._shown}: {error.strerror or error}") from error
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """Put documents in; one that is too large (1 GB) fails its batch, half of which is in."""
-        for document in documents:
-            self._put(document)
-        return []
-
-    def _put(self, document: Document) -> None:
-        record = document.record()
-        there = self._do(
-            "SELECT number, version FROM documents WHERE id = ?", (document.id,)
-        ).fetchone()
-        if there is not None and there[1] > document.version:
-            return
-        number = there[0] if there is not None else None
-        added = self._do(
-            f"INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, {'?, ' * len(FACETS)} ?)",  # noqa: S608
-            (
-                number,
-                document.id,
-                document.crawl,
-                document.version,
-                document.hash,
-                *(record.get(name) for name in FACETS),
-                zlib.compress(json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")),
-            ),
-        )
-        if number is not None:
-            self._do("DELETE FROM words WHERE rowid = ?", (number,))
-        names = ", ".join(field.name for field in TEXTS)
-        self._do(
-            f"INSERT INTO words (rowid, {names}) VALUES (?{', ?' * len(TEXTS)})",  # noqa: S608
-            (added.lastrowid, *(_words(record.get(field.name)) for field in TEXTS)),
-        )
+        """See `Engine.upsert`; one that is too large (1 GB) fails its batch."""
+        written, refused = self._newest(documents, _row)
+        self.delete(list(written))
+        for values, texts in written.values():
+            added = self._do(
+                f"INSERT INTO documents ({COLUMNS}) VALUES (?{', ?' * (len(FIELDS) - 1)})",  # noqa: S608
+                values,
+            )
+            self._do(
+                f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len(TEXTS)})",  # noqa: S608
+                [added.lastrowid, *texts],
+            )
+        return refused
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Take documents out."""
-        for document_id in ids:
+        for name in ids:
             self._do(
-                "DELETE FROM words WHERE rowid = (SELECT number FROM documents WHERE id = ?)",
-                (document_id,),
+                "DELETE FROM pages WHERE rowid = (SELECT number FROM documents WHERE id = ?)",
+                [name],
             )
-            self._do("DELETE FROM documents WHERE id = ?", (document_id,))
+            self._do("DELETE FROM documents WHERE id = ?", [name])
 
     def flush(self) -> None:
-        """Keep what was written."""
         self._do("COMMIT")
         self._do("BEGIN IMMEDIATE")
 
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """Return the state of documents."""
-        found = {}
-        for document_id in ids:
-            row = self._do(f"{STATES} WHERE id = ?", (document_id,)).fetchone()
-            if row is not None:
-                found[document_id] = Stored(*row)
-        return found
+        rows = (self._do(f"{STATES} WHERE id = ?", [name]).fetchone() for name in ids)
+        return {row["id"]: Stored(*row) for row in rows if row}
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """Yield the state of all documents, or of those of a crawl."""
-        if crawl:
-            rows = self._do(f"{STATES} WHERE crawl = ?", (crawl,))
-        else:
-            rows = self._do(STATES)
-        for row in rows:
+        condition, values = (" WHERE crawl = ?", [crawl]) if crawl else ("", [])
+        for row in self._do(STATES + condition, values):
             yield Stored(*row)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """Return the fields of a document."""
-        row = self._do("SELECT record FROM documents WHERE id = ?", (document_id,)).fetchone()
-        return _record(row[0]) if row is not None else None
+        row = self._do("SELECT * FROM documents WHERE id = ?", [document_id]).fetchone()
+        return _record(row) if row else None
 
-    def search(self, query: Query) -> Results:
-        """Return the documents that hold all of the words; if none does, those that hold some."""
-        wanted = [f'"{" ".join(term)}"' for term in terms(query.words)]
-        if not wanted:
-            if query.words.strip():
-                return Results([], 0, {name: {} for name in FACETS})
-            return self._found("", query)
-        results = self._found(" AND ".join(wanted), query)
-        if not results.total and len(wanted) > 1:
-            results = self._found(" OR ".join(wanted), query)
-        return results
+    def _present_languages(self) -> Iterable[str]:
+        rows = self._do("SELECT DISTINCT language FROM documents WHERE language != ''")
+        return [row["language"] for row in rows]
 
-    def _found(self, match: str, query: Query) -> Results:
-        conditions = [f"{name} = ?" for name in query.filters if name in FACETS]
-        values: list[object] = [query.filters[name] for name in query.filters if name in FACETS]
-        if match:
-            source = "words JOIN documents ON documents.number = words.rowid"
-            conditions.insert(0, "words MATCH ?")
-            values.insert(0, match)
-            score = f"-bm25(words, {WEIGHTS}) * {TYPE_WEIGHT}"
-        else:
-            source, score = "documents", "0.0"
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
+        forms = [" OR ".join(f'"{" ".join(row)}"' for row in term) for term in wanted]
+        match = (" AND " if is_all else " OR ").join(f"({form})" for form in forms)
+        # Without words the table of words is left out: its score would be none.
+        conditions = [f"{name} = ?" for name in query.filters] + ["pages MATCH ?"] * bool(match)
+        values = [*query.filters.values(), *[match] * bool(match)]
+        source = "documents" + " JOIN pages ON number = pages.rowid" * bool(match)
+        source += f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        score = f"-bm25(pages, {WEIGHTS}) * {TYPE_WEIGHT}" if match else "0.0"
+        columns = ", ".join(f"documents.{name}" for name in BY_NAME)
         rows = self._do(
-            f"SELECT record, {score} AS score FROM {source}{where}"  # noqa: S608 - our own names
+            f"SELECT {columns}, {score} AS score FROM {source}"  # noqa: S608 - our own names
             " ORDER BY score DESC, documents.id LIMIT ? OFFSET ?",
-            (*values, query.limit, query.offset),
-        ).fetchall()
-        total = self._do(f"SELECT count(*) FROM {source}{where}", values).fetchone()[0]  # noqa: S608
+            [*values, query.limit, query.offset],
+        )
+        hits = [Hit(_record(row), row["score"]) for row in rows]
+        (total,) = self._do(f"SELECT count(*) FROM {source}", values).fetchone()  # noqa: S608
         facets = {
-            name: {
-                str(value): int(count)
-                for value, count in self._do(
-                    f"SELECT {name}, count(*) FROM {source}{where}"  # noqa: S608 - our own names
-                    f" GROUP BY {name} ORDER BY count(*) DESC, {name}",
+            name: dict(
+                self._do(
+                    f"SELECT * FROM (SELECT {name} AS value, count(*) AS pages FROM {source}"  # noqa: S608
+                    " GROUP BY value) WHERE value != '' ORDER BY pages DESC, value",
                     values,
-                )
-                if value
-            }
+                ).fetchall()
+            )
             for name in FACETS
         }
-        return Results([Hit(_record(record), score) for record, score in rows], total, facets)
+        return Results(hits, total, facets)
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[SQLiteEngine, str]]:
-        """Give a new index to fill, in a file beside, which takes the place of this one."""
+        """See `Engine.rebuild`: it is a file beside this one until then."""
         beside = self._path.with_name(f".{self._path.name}.{os.getpid()}.rebuilding")
         fresh = SQLiteEngine(f"sqlite:{beside}")
         try:
             yield fresh, fresh.open(is_writer=True)
-            fresh.flush()
             fresh._do("COMMIT")
             # All in one file: only that can take another one's place at once.
             fresh._do("PRAGMA journal_mode = DELETE")
             fresh.close()
             self.close()
-            with self._telling():
+            with self._asked():
                 for suffix in ("-wal", "-shm"):
                     self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
                 beside.replace(self._path)
@@ -253,20 +219,27 @@ class SQLiteEngine:
                     beside.with_name(beside.name + suffix).unlink()
 
     def close(self) -> None:
-        """Close the file; what was not flushed is forgotten."""
+        """See `Engine.close`; what was not flushed is forgotten."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
-STATES = "SELECT id, crawl, version, hash FROM documents"
+def _row(document: Document) -> tuple[list[object], list[str]]:
+    """Return the columns of a document, and the words of its texts."""
+    record = document.record()
+    texts = [
+        " ".join(words(joined(record.get(field.name)), record.get("language", "")))
+        for field in TEXTS
+    ]
+    # A half emoji in ``more`` is escaped as JSON has it.
+    record |= {name: json.dumps(record[name]) for name in JSON if name in record}
+    return [record.get(name) for name in BY_NAME], texts
 
 
-def _words(value: object) -> str:
-    text = "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
-    return " ".join(words(text))
-
-
-def _record(packed: bytes) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(zlib.decompress(packed))
-    return record
+def _record(row: sqlite3.Row) -> dict[str, Any]:
+    return {
+        name: json.loads(row[name]) if name in JSON else row[name]
+        for name in BY_NAME
+        if row[name] is not None
+    }

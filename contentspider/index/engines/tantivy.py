@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from contentspider.index.engine import Hit, Query, Refused, Results, Stored, missing, shown
+from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import FACETS, Manifest
 
@@ -25,9 +25,8 @@ except ImportError as error:
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.index.engines.tantivy_terms import (
-    ANALYZER,
     SCHEMA,
-    WORDS,
+    equal,
     to_query,
     to_record,
     to_stored,
@@ -35,9 +34,11 @@ from contentspider.index.engines.tantivy_terms import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.document import Document
+    from contentspider.index.engine import Query
+    from contentspider.index.words import Term
 
 MANIFEST = "contentspider.json"
 LOCK = ".lock"
@@ -50,14 +51,14 @@ PAGE = 5_000
 MAX_FACETS = 1_000
 
 
-class TantivyEngine:
+class TantivyEngine(Engine):
     """See `contentspider.index.engine.Engine`."""
 
     max_documents = 1_000
     max_bytes = 16_000_000
 
     def __init__(self, url: str) -> None:
-        self._url = shown(url)
+        self._shown = shown(url)
         self._path = Path(url.partition(":")[2])
         self._lock = FileLock(self._path / LOCK, thread_local=False, blocking=False)
         self._identity = ""
@@ -91,24 +92,15 @@ class TantivyEngine:
         return self._identity
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """Put documents into the index; refused is what is no JSON."""
-        known = dict(self.find([document.id for document in documents]))
-        refused = []
-        for document in documents:
-            old = known.get(document.id)
-            if old and old.version > document.version:
-                continue
-            try:
-                written = to_tantivy(document)
-            except (TypeError, ValueError, OverflowError) as error:
-                refused.append(Refused(document.id, f"it cannot be written: {error}"))
-                continue
+        """See `Engine.upsert`; refused is what is no JSON."""
+        written, refused = self._newest(documents, lambda one: (one, to_tantivy(one)))
+        there = self.find(list(written))
+        for name, (document, made) in written.items():
             with self._writing() as writer:
-                if old:
-                    writer.delete_documents_by_term("id", document.id)
-                writer.add_document(written)
-            state = Stored(document.id, document.crawl, document.version, document.hash)
-            known[document.id] = self._pending[document.id] = state
+                if name in there:
+                    writer.delete_documents_by_term("id", name)
+                writer.add_document(made)
+            self._pending[name] = Stored(name, document.crawl, document.version, document.hash)
         return refused
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -143,11 +135,7 @@ class TantivyEngine:
         """Yield the state of all documents, or of a crawl's, of one moment."""
         with self._reading() as index:
             searcher = index.searcher()
-            query = (
-                tantivy.Query.term_query(SCHEMA, "crawl", crawl, "basic")
-                if crawl
-                else tantivy.Query.all_query()
-            )
+            query = equal("crawl", crawl) if crawl else tantivy.Query.all_query()
         for start in range(0, searcher.num_docs, PAGE):
             with self._reading():
                 found = searcher.search(query, PAGE, count=False, offset=start).hits
@@ -157,39 +145,31 @@ class TantivyEngine:
             yield from states
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """Return the fields of a document, as of the last flush."""
+        """See `Engine.get`; as of the last flush."""
         with self._reading() as index:
             searcher = index.searcher()
-            query = tantivy.Query.term_query(SCHEMA, "id", document_id, "basic")
-            hits = searcher.search(query, 1, count=False).hits
+            hits = searcher.search(equal("id", document_id), 1, count=False).hits
             return to_record(searcher.doc(hits[0][1])) if hits else None
 
-    def search(self, query: Query) -> Results:
-        """Return the documents that hold all words, if there are any, else those that hold some."""
+    def _present_languages(self) -> Iterable[str]:
+        with self._reading() as index:
+            return _counts(index.searcher(), tantivy.Query.all_query(), ["language"])["language"]
+
+    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
+        asked = to_query(query, wanted, is_all)
         with self._reading() as index:
             searcher = index.searcher()
-            for occur in (tantivy.Occur.Must, tantivy.Occur.Should):
-                asked = to_query(query, occur)
-                found = searcher.search(asked, max(query.limit, 1), offset=query.offset)
-                if found.count:  # type: ignore[attr-defined]
-                    break
-            total: int = found.count  # type: ignore[attr-defined] # it is not in the stubs
+            found = searcher.search(asked, max(query.limit, 1), offset=query.offset)
             hits = [Hit(to_record(searcher.doc(at)), float(score)) for score, at in found.hits]
-            counts = searcher.aggregate(
-                asked, {name: {"terms": {"field": name, "size": MAX_FACETS}} for name in FACETS}
-            )
-        facets = {
-            name: {bucket["key"]: bucket["doc_count"] for bucket in counts[name]["buckets"]}
-            for name in FACETS
-        }
-        return Results(hits[: query.limit], total, facets)
+            total: int = found.count  # type: ignore[attr-defined] # it is not in the stubs
+            return Results(hits[: query.limit], total, _counts(searcher, asked, FACETS))
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[TantivyEngine, str]]:
         """Return an empty index in a folder beside this one's; at the end the manifest names it."""
         if not self._lock.is_locked:
             self._claim()
-        manifest, fresh = Manifest.new(), TantivyEngine(self._url)
+        manifest, fresh = Manifest.new(), TantivyEngine(self._shown)
         fresh._is_writer = True
         fresh._attach(manifest, is_new=True)
         try:
@@ -233,29 +213,27 @@ class TantivyEngine:
             self._is_writer = True
         except Timeout as error:
             raise EngineDownError(
-                f"{self._url} is written by another process: wait until it has ended"
+                f"{self._shown} is written by another process: wait until it has ended"
             ) from error
         except OSError as error:
             raise EngineError(
-                f"{self._url} cannot be written: {self._path}: {error.strerror}"
+                f"{self._shown} cannot be written: {self._path}: {error.strerror}"
             ) from error
 
     def _manifest(self) -> Manifest:
         try:
             text = self._manifest_path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError as error:
-            raise EngineError(
-                f"there is no index at {self._url}: fill it with 'contentspider index sync'"
-            ) from error
+            raise self._absent() from error
         except OSError as error:
-            raise EngineError(f"{self._url} cannot be read: {error.strerror}") from error
-        return Manifest.load(text, self._url)
+            raise EngineError(f"{self._shown} cannot be read: {error.strerror}") from error
+        return Manifest.load(text, self._shown)
 
     def _publish(self, manifest: Manifest) -> None:
         try:
             write_atomically(self._manifest_path, manifest.dump().encode())
         except OSError as error:
-            raise EngineDownError(f"{self._url} cannot be written: {error.strerror}") from error
+            raise EngineDownError(f"{self._shown} cannot be written: {error.strerror}") from error
 
     def _tidy(self) -> None:
         """Delete indexes that are in use no more: who still reads one has its files open."""
@@ -271,13 +249,12 @@ class TantivyEngine:
                 index = tantivy.Index(SCHEMA, str(folder), reuse=False)
             else:
                 index = tantivy.Index.open(str(folder))
-            index.register_tokenizer(WORDS, ANALYZER)
             index.config_reader("manual")
             self._identity = manifest.identity
             self._seen = self._meta()
             index.reload()
         except OSError as error:
-            raise EngineError(f"{self._url} cannot be opened: {error.strerror}") from error
+            raise EngineError(f"{self._shown} cannot be opened: {error.strerror}") from error
         except ValueError as error:
             raise self._damaged(error) from error
         self._index = index
@@ -293,43 +270,39 @@ class TantivyEngine:
 
     def _damaged(self, error: Exception) -> EngineError:
         return EngineError(
-            f"{self._url} is damaged: make it anew with 'contentspider index rebuild' ({error})"
+            f"{self._shown} is damaged: make it anew with 'contentspider index rebuild' ({error})"
         )
 
     def _attach_present(self) -> None:
-        """Open the index that the manifest names; between the two it may have been made anew."""
+        """Open the index that the manifest names, or its newest commit; meanwhile it may be made
+        anew.
+        """
         while True:
             manifest = self._manifest()
             try:
-                return self._attach(manifest)
-            except EngineError:
+                if self._index is None or manifest.identity != self._identity:
+                    self._attach(manifest)
+                elif (meta := self._meta()) != self._seen:
+                    # Opens every segment: not for each search.
+                    self._index.reload()
+                    self._seen = meta
+            except (EngineError, OSError, ValueError):
                 if self._manifest().identity == manifest.identity:
                     raise
+            else:
+                return
 
     @contextmanager
     def _reading(self) -> Iterator[tantivy.Index]:
         """Return the index as it is now: others may have written to it, or made it anew."""
         if self._index is None:
-            raise EngineError(f"{self._url} is not open")
+            raise EngineError(f"{self._shown} is not open")
         try:
             if not self._is_writer:
-                self._refresh(self._index)
+                self._attach_present()
             yield self._index
         except (ValueError, RuntimeError, OSError) as error:
             raise self._damaged(error) from error
-
-    def _refresh(self, index: tantivy.Index) -> None:
-        if self._manifest().identity == self._identity:
-            try:
-                if (meta := self._meta()) != self._seen:
-                    # Opens every segment: not for each search.
-                    index.reload()
-                    self._seen = meta
-            except (OSError, ValueError):
-                # Its files go when it is made anew: another one then, else damaged.
-                self._attach_present()
-        else:
-            self._attach_present()
 
     def _meta(self) -> tuple[int, int]:
         """Return what is another after each commit, which replaces this file."""
@@ -339,7 +312,7 @@ class TantivyEngine:
     @contextmanager
     def _writing(self) -> Iterator[tantivy.IndexWriter]:
         if self._index is None or not self._is_writer:
-            raise EngineError(f"{self._url} is not open for writing")
+            raise EngineError(f"{self._shown} is not open for writing")
         if self._failure:
             raise EngineDownError(self._failure)
         try:
@@ -353,6 +326,18 @@ class TantivyEngine:
         except (ValueError, RuntimeError, OSError) as error:
             # The writer is of no more use. What it had not committed is lost: who goes on as if it
             # were there would never write it again.
-            message = f"{self._url} cannot be written: {error}"
+            message = f"{self._shown} cannot be written: {error}"
             self._writer, self._failure = None, message if self._pending else ""
             raise EngineDownError(message) from error
+
+
+def _counts(
+    searcher: tantivy.Searcher, query: tantivy.Query, names: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """Return how many of the documents that a query finds have each value of these fields."""
+    asked = {name: {"terms": {"field": name, "size": MAX_FACETS}} for name in names}
+    counts = searcher.aggregate(query, asked)
+    return {
+        name: {bucket["key"]: bucket["doc_count"] for bucket in counts[name]["buckets"]}
+        for name in names
+    }

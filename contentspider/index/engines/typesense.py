@@ -1,44 +1,70 @@
-"""An index in Typesense: an alias of a collection, and a manifest of it in a collection beside."""
+"""An index in Typesense: an alias of a collection, whose name has its schema and its identity."""
 
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import Hit, Refused, Results, Stored, missing, shown
+from contentspider.index.document import from_seconds, in_seconds, joined
+from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, merged, missing, shown
 from contentspider.index.engines.http import key, place, seconds
-from contentspider.index.engines.pairs import terms, words
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import FACETS, LISTING, TEXTS, Manifest, SchemaMismatchError
+from contentspider.index.schema import (
+    DATES,
+    FACETS,
+    LISTING,
+    OWN,
+    TEXTS,
+    Manifest,
+    SchemaMismatchError,
+)
+from contentspider.index.words import LETTER, root, root_words, terms
 
 try:
     import httpx
     from typesense.configuration import Configuration
-    from typesense.exceptions import ObjectAlreadyExists, ObjectNotFound, TypesenseClientError
+    from typesense.exceptions import ObjectNotFound, TypesenseClientError
     from typesense.sync.api_call import ApiCall
 except ImportError as error:
     raise missing("typesense", "typesense") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query
+    from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
-# Where manifests are: collections of Typesense have no place for them in all its versions.
-MANIFESTS = "contentspider-manifests"
-MANIFESTS_PATH = f"/collections/{MANIFESTS}/documents"
-STATE = "id,crawl,version,hash"
-# What is searched of a text; the text itself is only kept.
-WORDS = {field.name: f"{field.name}_words" for field in TEXTS}
+# Collections have no other place for a manifest in all versions of Typesense.
+COLLECTION = re.compile(r".+-(\d+)-([0-9a-f]{32})")
+STATE = ",".join(OWN)
+# What Typesense does not find in texts of any language by itself: the roots of their words, and
+# pairs of characters that are not told apart by spaces; those of titles by themselves.
+EXTRA = ("title_words", "words")
 FIELDS: list[dict[str, Any]] = [
     {"name": "crawl", "type": "string"},
     *({"name": name, "type": "string", "facet": True, "optional": True} for name in FACETS),
-    *({"name": name, "type": "string", "optional": True} for name in WORDS.values()),
+    # Seconds: what Typesense filters and sorts by.
+    *({"name": name, "type": "int64", "optional": True} for name in DATES),
+    *(
+        {"name": field.name, "type": "string" + "[]" * field.is_list, "optional": True}
+        for field in TEXTS
+    ),
+    *({"name": name, "type": "string", "optional": True} for name in EXTRA),
 ]
+# Similar words are found too, and those that begin with the query's last one.
+SEARCHED: dict[str, str] = {
+    "query_by": ",".join((*(field.name for field in TEXTS), *EXTRA)),
+    "query_by_weights": ",".join([str(round(field.weight)) for field in (*TEXTS, *TEXTS[:2])]),
+    "prefix": ",".join(["true"] * len(TEXTS) + ["false"] * len(EXTRA)),
+    "num_typos": ",".join(["2"] * len(TEXTS) + ["0"] * len(EXTRA)),
+    "text_match_type": "max_weight",
+}
 # Typesense drops signs from values: without these, a-b.org would be ab.org.
 SIGNS = [".", "-", "_", ":", "/", "@"]
 # Typesense gives no more at a time.
@@ -49,13 +75,10 @@ MAX_REASON_CHARS = 300
 BUCKETS = 10
 
 
-class TypesenseEngine:
+class TypesenseEngine(Engine):
     """The collection alias that ``typesense://host:port/alias`` names (``typesense+https://`` with
     TLS); the key is ``TYPESENSE_API_KEY`` of the environment.
     """
-
-    max_documents = 500
-    max_bytes = 8 << 20
 
     def __init__(self, url: str) -> None:
         self._shown = shown(url)
@@ -63,7 +86,6 @@ class TypesenseEngine:
         # What is asked: the alias, but of who writes the collection. After a crash Typesense does
         # again what was written, in order for each name only, and loses some that came by an alias.
         self._collection = self._name
-        self._is_named = True
         parts = urlsplit(base)
         self._http = httpx.Client(
             timeout=TIMEOUT_SECS, event_hooks={"response": [self._check_load]}
@@ -84,49 +106,37 @@ class TypesenseEngine:
             raise EngineDownError(f"{self._shown} has too much to do", wait)
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         with self._asked():
-            if collection := self._present():
-                identity = Manifest.load(self._manifest(collection), self._shown).identity
-                if is_writer:
-                    self._collection = collection
-                return identity
-            if not is_writer:
-                raise EngineError(
-                    f"{self._shown}: there is no index; 'contentspider index sync' fills one"
-                )
-            manifest, collection = self._make()
-            self._name_collection(collection)
-            self._collection = collection
-            return manifest.identity
+            collection = self._present()
+            if not collection and not is_writer:
+                raise self._absent()
+            if not collection:
+                collection = self._make()
+                self._name_collection(collection)
+            identity = self._identity_in(collection)
+            if is_writer:
+                self._collection = collection
+            return identity
 
     def _present(self) -> str:
         """Return the collection that is this index; "" if there is none."""
-        if not self._is_named:
-            return self._collection
         with suppress(ObjectNotFound):
             return str(self._api.get(f"/aliases/{self._name}", dict)["collection_name"])
         with suppress(ObjectNotFound):
             return str(self._api.get(f"/collections/{self._name}", dict)["name"])
         return ""
 
-    def _manifest(self, collection: str) -> str:
-        with suppress(ObjectNotFound):
-            return str(self._api.get(f"{MANIFESTS_PATH}/{collection}", dict)["manifest"])
-        return ""
+    def _identity_in(self, collection: str) -> str:
+        found = COLLECTION.fullmatch(collection)
+        return self._identity_of(Manifest(int(found[1]), found[2]).dump() if found else "")
 
-    def _make(self) -> tuple[Manifest, str]:
-        """Make a collection that no alias leads to yet."""
+    def _make(self) -> str:
+        """Make a collection that no alias leads to yet, and return its name."""
         manifest = Manifest.new()
-        collection = f"{self._name}-{manifest.identity}"
-        manifests = {"name": MANIFESTS, "fields": [{"name": "manifest", "type": "string"}]}
-        with suppress(ObjectAlreadyExists):
-            self._api.post("/collections", dict, body=manifests)
+        collection = f"{self._name}-{manifest.version}-{manifest.identity}"
         made = {"name": collection, "fields": FIELDS, "symbols_to_index": SIGNS}
         self._api.post("/collections", dict, body=made)
-        kept = {"id": collection, "manifest": manifest.dump()}
-        self._api.post(MANIFESTS_PATH, dict, params={"action": "upsert"}, body=kept)
-        return manifest, collection
+        return collection
 
     def _name_collection(self, collection: str) -> None:
         self._api.put(f"/aliases/{self._name}", dict, {"collection_name": collection})
@@ -134,28 +144,10 @@ class TypesenseEngine:
     def _remove(self, collection: str) -> None:
         with suppress(ObjectNotFound):
             self._api.delete(f"/collections/{collection}", dict)
-        with suppress(ObjectNotFound):
-            self._api.delete(f"{MANIFESTS_PATH}/{collection}", dict)
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
         """See `Engine.upsert`; Typesense has no versions: what is there is looked up before."""
-        versions = {
-            name: stored.version
-            for name, stored in self.find([document.id for document in documents]).items()
-        }
-        refused: list[Refused] = []
-        sent: list[str] = []
-        lines: list[str] = []
-        for document in documents:
-            if versions.get(document.id, document.version) > document.version:
-                continue
-            try:
-                lines.append(json.dumps(_record(document), allow_nan=False))
-            except (TypeError, ValueError) as error:
-                refused.append(Refused(document.id, f"it cannot be written: {error}"))
-                continue
-            versions[document.id] = document.version
-            sent.append(document.id)
+        lines, refused = self._newest(documents, _line)
         if not lines:
             return refused
         with self._asked():
@@ -164,31 +156,26 @@ class TypesenseEngine:
                 str,
                 as_json=False,
                 params={"action": "upsert"},
-                body="\n".join(lines),
+                body="\n".join(lines.values()),
             )
             outcomes = [json.loads(line) for line in answer.split("\n") if line]
-            if len(outcomes) != len(sent):
+            if len(outcomes) != len(lines):
                 raise EngineDownError(
-                    f"{self._shown} answered for {len(outcomes)} of {len(sent)} documents"
+                    f"{self._shown} answered for {len(outcomes)} of {len(lines)} documents"
                 )
         return refused + [
             Refused(name, str(outcome.get("error"))[:MAX_REASON_CHARS])
-            for name, outcome in zip(sent, outcomes, strict=True)
+            for name, outcome in zip(lines, outcomes, strict=True)
             if not outcome.get("success")
         ]
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         for start in range(0, len(ids), DELETED_AT_ONCE):
             with self._asked():
                 some = {"filter_by": _one_of(ids[start : start + DELETED_AT_ONCE])}
                 self._api.delete(self._path, dict, some)
 
-    def flush(self) -> None:
-        """See `Engine.flush`: Typesense answers when a document is in."""
-
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
         hits = [
             hit["document"]
             for start in range(0, len(ids), PAGE)
@@ -202,7 +189,6 @@ class TypesenseEngine:
         return {hit["id"]: Stored(**hit) for hit in hits}
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
         asked = {"include_fields": STATE}
         if crawl:
             asked["filter_by"] = f"crawl:={_literal(crawl)}"
@@ -215,54 +201,52 @@ class TypesenseEngine:
                 yield Stored(**state)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         hits = self._search(q="*", filter_by=_one_of([document_id]))["hits"]
-        return hits[0]["document"] if hits else None
+        return from_seconds(hits[0]["document"]) if hits else None
 
-    def search(self, query: Query) -> Results:
-        """See `Engine.search`; where no document has all words, Typesense drops some, the last
-        first.
-        """
-        if unknown := query.filters.keys() - set(FACETS):
-            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
-        asked = " ".join(
-            f'"{" ".join(term)}"' if len(term) > 1 else term[0] for term in terms(query.words)
-        )
-        if query.words.strip() and not asked:
-            return Results([], 0, {name: {} for name in FACETS})
-        # Typesense counts in pages: one that begins at the offset, or else large ones.
-        size = min(max(query.limit, 1), PAGE)
-        if query.offset % size or query.limit > PAGE:
-            size = PAGE
-        first = query.offset // size
-        hits: list[Hit] = []
-        for page in range(first, max(query.offset + query.limit - 1, 0) // size + 1):
-            found = self._search(
+    def _present_languages(self) -> Iterable[str]:
+        return _counts(self._search(q="*", facet_by="language", per_page=0))["language"]
+
+    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
+        narrowed = [f"{name}:={_literal(value)}" for name, value in query.filters.items()]
+        by_language, plain = self._by_language(query, partial(_query, query.words, is_all))
+        searches = {f":={_literal(name)}": asked for name, asked in by_language.items()}
+        if not searches or "language" not in query.filters:
+            # What is in another language, or in none that is known.
+            others = ",".join(map(_literal, by_language))
+            searches[f":!=[{others}]" if others else ""] = plain
+        results = [
+            self._first(
+                query.offset + query.limit,
                 q=asked or "*",
-                query_by=",".join(WORDS.values()),
-                query_by_weights=",".join(str(round(field.weight)) for field in TEXTS),
-                filter_by=" && ".join(
-                    f"{name}:={_literal(value)}" for name, value in query.filters.items()
-                ),
+                filter_by=" && ".join([*narrowed, *([f"language{where}"] if where else [])]),
+                drop_tokens_threshold=int(not is_all),
+            )
+            for where, asked in searches.items()
+        ]
+        return merged(results, query)
+
+    def _first(self, count: int, **asked: object) -> Results:
+        """Return the first hits of a search, and how many there are."""
+        hits: list[Hit] = []
+        size = min(count, PAGE)
+        for page in range(1, -(-count // PAGE) + 1):
+            found = self._search(
+                **SEARCHED,
+                **asked,
                 facet_by=",".join(FACETS),
                 max_facet_values=PAGE,
-                # As in every other engine: neither beginnings of words nor similar ones.
-                text_match_type="max_weight",
                 sort_by=f"_text_match(buckets: {BUCKETS}):desc,_eval(page_type:!={LISTING}):desc",
-                num_typos=0,
-                prefix=False,
-                page=page + 1,
+                page=page,
                 per_page=size,
             )
-            hits += [Hit(hit["document"], float(hit.get("text_match", 0))) for hit in found["hits"]]
+            hits += [
+                Hit(from_seconds(hit["document"]), float(hit.get("text_match", 0)))
+                for hit in found["hits"]
+            ]
             if len(found["hits"]) < size:
                 break
-        skipped = query.offset - first * size
-        facets = {
-            facet["field_name"]: {count["value"]: count["count"] for count in facet["counts"]}
-            for facet in found["facet_counts"]
-        }
-        return Results(hits[skipped : skipped + query.limit], found["found"], facets)
+        return Results(hits, found["found"], _counts(found))
 
     @contextmanager
     def rebuild(self) -> Iterator[tuple[TypesenseEngine, str]]:
@@ -272,12 +256,12 @@ class TypesenseEngine:
             # One of ours, of whatever schema: nobody else's collection is deleted.
             with suppress(SchemaMismatchError):
                 if old:
-                    Manifest.load(self._manifest(old), self._shown)
-            manifest, collection = self._make()
+                    self._identity_in(old)
+            collection = self._make()
         fresh = TypesenseEngine(self._shown)
-        fresh._collection, fresh._is_named = collection, False
+        fresh._collection = collection
         try:
-            yield fresh, manifest.identity
+            yield fresh, self._identity_in(collection)
             with self._asked():
                 self._name_collection(collection)
         except BaseException:
@@ -292,7 +276,6 @@ class TypesenseEngine:
                 self._remove(old)
 
     def close(self) -> None:
-        """See `Engine.close`."""
         self._http.close()
 
     @property
@@ -303,7 +286,7 @@ class TypesenseEngine:
         """Return the answer to one search; asked in the body, since addresses are bounded."""
         search = {
             "collection": self._collection,
-            "exclude_fields": ",".join(WORDS.values()),
+            "exclude_fields": ",".join(EXTRA),
             "highlight_fields": "none",
             **asked,
         }
@@ -333,14 +316,31 @@ class TypesenseEngine:
             raise EngineDownError(f"{self._shown} gave half an answer: {error!r}") from error
 
 
-def _record(document: Document) -> dict[str, Any]:
-    record = document.record()
-    for name, searched in WORDS.items():
-        if value := record.get(name):
-            record[searched] = " ".join(
-                words("\n".join(value) if isinstance(value, list) else value)
-            )
-    return record
+def _line(document: Document) -> str:
+    record = in_seconds(document.record())
+    texts = [joined(record.get(field.name)) for field in TEXTS]
+    for name, text in zip(EXTRA, (texts[0], "\n".join(texts[1:])), strict=True):
+        record[name] = " ".join(root_words(text, record.get("language", "")))
+    return json.dumps(record, allow_nan=False)
+
+
+def _counts(found: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    return {
+        facet["field_name"]: {count["value"]: count["count"] for count in facet["counts"]}
+        for facet in found["facet_counts"]
+    }
+
+
+def _query(words: str, is_all: bool, languages: Sequence[str]) -> str:
+    """Return what is asked for words: their roots, and pairs in their row. Quoted, other pairs are
+    no slips of these, and none is dropped.
+    """
+    return " ".join(
+        f'"{" ".join(term[0])}"'
+        if len(term[0]) > 1 or (is_all and LETTER.match(term[0][0]))
+        else root([form for (form,) in term])
+        for term in terms(words, languages)
+    )
 
 
 def _literal(value: str) -> str:

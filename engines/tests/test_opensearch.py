@@ -125,7 +125,7 @@ def test_an_answer_that_does_not_come(
     engine: Engine, server: Faults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for client in ("OpenSearchClient", "ElasticsearchClient"):
-        name = f"contentspider.index.engines.elastic_clients.{client}.__init__"
+        name = f"contentspider_engines.clients.{client}.__init__"
         monkeypatch.setattr(f"{name}.__defaults__", (0.2,))
     server.say("slow")
     with pytest.raises(EngineDownError, match="does not answer"):

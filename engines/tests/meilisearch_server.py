@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
+from unicodedata import combining, normalize
 
 from tests.servers import KEY
 
@@ -48,42 +50,45 @@ class Index:
 
     def matches(self, document: dict[str, Any], filters: Any) -> bool:
         for one in [filters] if isinstance(filters, str) else filters or []:
-            parsed = re.fullmatch(r'(\w+) = "((?:[^"\\]|\\.)*)"', one)
-            if parsed is None or parsed[1] not in self.settings["filterableAttributes"]:
+            parsed = re.fullmatch(r'(NOT )?(\w+) (=|>) ("?)((?:[^"\\]|\\.)*)\4', one)
+            if parsed is None or parsed[2] not in self.settings["filterableAttributes"]:
                 raise FaultError("invalid_search_filter")
-            wanted = parsed[2].replace('\\"', '"')
-            if str(document.get(parsed[1], "")).lower() != wanted.lower():
+            value, wanted = document.get(parsed[2], ""), parsed[5].replace('\\"', '"')
+            is_so = str(value).lower() == wanted.lower()
+            if parsed[3] == ">":
+                is_so = isinstance(value, int) and value > int(wanted)
+            if is_so == bool(parsed[1]):
                 return False
         return True
 
-    def place(self, document: dict[str, Any], term: str) -> int | None:
-        """Return the number of the first field that has a term's words in a row."""
+    def place(self, document: dict[str, Any], term: str, is_last: bool) -> int | None:
+        """Return the number of the first field that has a word; the last begins one."""
         for number, name in enumerate(self.settings["searchableAttributes"]):
-            if f" {term} " in f" {document.get(name, '')} ".lower():
+            value = document.get(name, "")
+            text = bare(" ".join(value) if isinstance(value, list) else value)
+            words = re.findall(r"\w+", text)
+            is_there = term in words or (is_last and any(one.startswith(term) for one in words))
+            # It has cutters of its own for scripts without spaces.
+            if is_there or (not term.isascii() and term in text):
                 return number
         return None
 
     def found(self, asked: dict[str, Any]) -> list[tuple[float, dict[str, Any]]]:
         """Return scores and documents, the best first."""
-        # Each: whether it is quoted, and the term.
-        terms = [
-            (bool(quoted), (quoted or bare).lower())
-            for quoted, bare in re.findall(r'"([^"]*)"|([^\s"]+)', asked.get("q", ""))
-        ][:10]
-        loose = [number for number, (is_quoted, _) in enumerate(terms) if not is_quoted and number]
-        is_last = asked.get("matchingStrategy", "last") == "last"
+        terms = bare(asked.get("q", "")).split()[:10]
+        is_strict = asked.get("matchingStrategy", "last") == "all"
         scored = []
         for document in self.documents.values():
             if not self.matches(document, asked.get("filter")):
                 continue
-            places = [self.place(document, term) for _, term in terms]
-            # The last are dropped first, never what is quoted, and never the first.
-            for dropped in range(len(loose) + 1 if is_last else 1):
-                gone = loose[len(loose) - dropped :]
-                kept = [place for number, place in enumerate(places) if number not in gone]
-                if None not in kept:
-                    scored.append((len(kept) - sum(place or 0 for place in kept) / 99, document))
-                    break
+            places = [
+                self.place(document, term, number == len(terms))
+                for number, term in enumerate(terms, 1)
+            ]
+            # The last are dropped first, and never the first.
+            kept = list(takewhile(lambda place: place is not None, places))
+            if kept == places or (kept and not is_strict):
+                scored.append((len(kept) - sum(place or 0 for place in kept) / 99, document))
         if "page_type:asc" in self.settings["rankingRules"]:
             scored.sort(key=lambda one: one[1].get("page_type", "~"))
         return sorted(scored, key=lambda one: -one[0])
@@ -129,6 +134,11 @@ class Index:
         start, size = asked.get("offset", 0), asked.get("limit", 20)
         some = [chosen(document, asked.get("fields")) for document in found[start : start + size]]
         return {"results": some, "offset": start, "limit": size, "total": len(found)}
+
+
+def bare(text: str) -> str:
+    """Return a text in small letters and without accents."""
+    return "".join(one for one in normalize("NFKD", text.lower()) if not combining(one))
 
 
 def chosen(document: dict[str, Any], names: list[str] | None) -> dict[str, Any]:

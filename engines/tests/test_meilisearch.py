@@ -1,4 +1,4 @@
-"""What is Meilisearch's own, on a server that is none (tests/meilisearch_server.py): what every
+"""What is Meilisearch's own, on a server that is none (meilisearch_server.py): what every
 engine does is in test_index_engines.py.
 """
 
@@ -10,8 +10,9 @@ import pytest
 
 from contentspider.index.engine import Query, connect
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.sync import put
+from meilisearch_server import FakeMeilisearch, FaultError, fake_meilisearch
 from tests.engines import document
-from tests.meilisearch_server import FakeMeilisearch, FaultError, fake_meilisearch
 from tests.servers import KEY
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def test_of_a_task_that_fails_later_the_documents_to_blame_are_named(
     server.fails = lambda kind, given: (
         FaultError("invalid_document_fields") if bad & {one["id"] for one in given} else None
     )
-    refused = engine.upsert([document(number) for number in range(20)])
+    refused = put(engine.upsert, [document(number) for number in range(20)])
     assert {entry.id for entry in refused} == bad
     assert all("invalid_document_fields" in entry.reason for entry in refused)
     assert len(list(engine.documents())) == 18
@@ -57,8 +58,8 @@ def test_of_a_task_that_fails_later_the_documents_to_blame_are_named(
 def test_what_is_refused_at_once_is_named_alone(engine: Engine, server: FakeMeilisearch) -> None:
     for body in ({"code": "payload_too_large", "type": "invalid_request"}, "<html>too large"):
         states = {"results": [], "offset": 0, "limit": 2, "total": 0}
-        server.answers = [(200, states, {}), (413, body, {}), (413, body, {})]
-        refused = engine.upsert([document(1), document(2)])
+        server.answers = [(200, states, {}), (413, body, {}), (200, states, {}), (413, body, {})]
+        refused = put(engine.upsert, [document(1), document(2)])
         assert [entry.id for entry in refused] == [document(1).id]
     assert list(engine.find([document(1).id, document(2).id])) == [document(2).id]
 
@@ -106,7 +107,7 @@ def test_a_fault_that_is_no_documents_is_not_searched_for_in_them(
 def test_a_task_that_does_not_end(
     engine: Engine, server: FakeMeilisearch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("contentspider.index.engines.meilisearch.TASK_SECS", 0.05)
+    monkeypatch.setattr("contentspider_engines.meilisearch.TASK_SECS", 0.05)
     monkeypatch.setattr(server, "task", lambda number: server.tasks[number])
     with pytest.raises(EngineDownError, match="not done in time"):
         engine.upsert([document(1)])
@@ -134,21 +135,21 @@ def test_an_index_is_made_with_what_the_contract_needs(
     engine: Engine, server: FakeMeilisearch
 ) -> None:
     made = server.indexes["pages"].settings
-    assert made["searchableAttributes"][:2] == ["title_words", "headings_words"]
+    assert made["searchableAttributes"][:3] == ["title", "title_words", "headings"]
     assert made["rankingRules"].index("attribute") < made["rankingRules"].index("proximity")
-    assert made["typoTolerance"] == {"enabled": False}
-    assert made["prefixSearch"] == "disabled"
+    assert "typo" in made["rankingRules"]
+    assert not made.keys() & {"typoTolerance", "prefixSearch"}, "they are on by default"
 
 
-def test_words_of_scripts_that_meilisearch_cuts_are_written_in_ascii(
+def test_roots_are_written_beside_texts_that_have_stems(
     engine: Engine, server: FakeMeilisearch
 ) -> None:
-    engine.upsert([document(1, title="東京都 und Zürich: " + "𠮷" * 300 + " Москва")])
-    (kept,) = server.indexes["pages"].documents.values()
-    assert kept["title_words"].isascii()
-    assert "zurich" in kept["title_words"].split()
-    assert max(map(len, kept["title_words"].split())) < 250
-    assert found(engine, "москва 東京都") == [1]
+    engine.upsert([document(1, title="東京都 and ferries"), document(2, language="ja")])
+    one, two = server.indexes["pages"].documents.values()
+    assert one["title"] == "東京都 and ferries"
+    assert "ferr" in one["title_words"].split()
+    assert "title_words" not in two
+    assert found(engine, "ferry 東京都") == [1]
 
 
 def test_crawls_that_differ_in_case_are_two(engine: Engine) -> None:

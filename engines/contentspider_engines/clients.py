@@ -77,7 +77,7 @@ class OpenSearchClient:
         try:
             import opensearchpy
         except ImportError as error:
-            raise missing("opensearch", "opensearch-py") from error
+            raise missing("opensearch", "opensearch-py", "contentspider-engines") from error
         self._shown, self._errors = shown(url), opensearchpy.exceptions
         where = self._shown
 
@@ -132,7 +132,7 @@ class ElasticsearchClient:
         try:
             import elasticsearch
         except ImportError as error:
-            raise missing("elasticsearch", "elasticsearch") from error
+            raise missing("elasticsearch", "elasticsearch", "contentspider-engines") from error
         self._shown, self._errors = shown(url), elasticsearch
         user, api_key = os.environ.get("ELASTIC_USERNAME"), os.environ.get("ELASTIC_API_KEY")
         password = os.environ.get("ELASTIC_PASSWORD", "")

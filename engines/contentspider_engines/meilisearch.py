@@ -11,11 +11,20 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.engine import Hit, Refused, Results, Stored, missing, shown
+from contentspider.index.document import from_seconds, in_seconds, joined
+from contentspider.index.engine import Engine, Hit, Results, Stored, merged, missing, shown
 from contentspider.index.engines.http import key, place, seconds
-from contentspider.index.engines.pairs import terms, words
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import BY_NAME, FACETS, TEXTS, Manifest, SchemaMismatchError
+from contentspider.index.schema import (
+    BY_NAME,
+    DATES,
+    FACETS,
+    OWN,
+    TEXTS,
+    Manifest,
+    SchemaMismatchError,
+)
+from contentspider.index.words import root_words, roots, stemmer_of
 
 try:
     from meilisearch import Client
@@ -27,62 +36,55 @@ try:
     from meilisearch.models.task import TaskInfo
     from requests import RequestException
 except ImportError as error:
-    raise missing("meilisearch", "meilisearch") from error
+    raise missing("meilisearch", "meilisearch", "contentspider-engines") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.document import Document
-    from contentspider.index.engine import Query
+    from contentspider.index.engine import Query, Refused
+    from contentspider.index.words import Term
 
 TIMEOUT_SECS = 60
 # A task waits for those of all other indexes of the server.
 TASK_SECS = 300
 POLL_MS = 20
 MANIFESTS = "contentspider-manifests"
-STATE = ["id", "crawl", "version", "hash"]
-# What is searched of a text; the text itself is only kept.
-WORDS = {field.name: f"{field.name}_words" for field in sorted(TEXTS, key=lambda one: -one.weight)}
-# Meilisearch looks at no more of a query, and cuts what is longer than 250 bytes from an index.
+# What is searched, the first counts most: the texts, and the roots of words that have stems, which
+# Meilisearch does not know, those of titles by themselves.
+TITLE_WORDS, WORDS = "title_words", "words"
+SEARCHED = [field.name for field in sorted(TEXTS, key=lambda one: -one.weight)]
+SEARCHED = [SEARCHED[0], TITLE_WORDS, *SEARCHED[1:], WORDS]
+# Meilisearch looks at no more of a query.
 MAX_TERMS = 10
-MAX_WORD_BYTES = 100
 MAX_RESULTS = 100_000
 MAX_FACETS = 1000
 PAGE = 1000
 MAX_REASON_CHARS = 300
 SETTINGS: dict[str, Any] = {
-    "searchableAttributes": list(WORDS.values()),
-    "filterableAttributes": ["crawl", *FACETS],
+    "searchableAttributes": SEARCHED,
+    "filterableAttributes": ["crawl", *FACETS, *DATES],
+    "sortableAttributes": list(DATES),
     # By default words that stand near each other count more than words of titles.
     # The last: an article comes before a listing that fits as well.
-    "rankingRules": ["words", "attribute", "proximity", "exactness", "page_type:asc"],
-    # As in every other engine: neither beginnings of words nor similar ones.
-    "typoTolerance": {"enabled": False},
-    "prefixSearch": "disabled",
+    "rankingRules": ["words", "typo", "attribute", "proximity", "exactness", "page_type:asc"],
     "pagination": {"maxTotalHits": MAX_RESULTS},
     "faceting": {"maxValuesPerFacet": MAX_FACETS, "sortFacetValuesBy": {"*": "count"}},
 }
 
 
 class _AnswerError(EngineError):
-    """Meilisearch refuses a request or fails a task, with this *code*; *is_data*: for what was
-    written, not for who asks or where.
-    """
+    """Meilisearch refuses a request or fails a task, with this *code*."""
 
-    def __init__(self, message: str, code: str, is_data: bool) -> None:
+    def __init__(self, message: str, code: str) -> None:
         super().__init__(message)
         self.code = code
-        # Codes of indexes: not there, not creatable, ...
-        self.is_data = is_data and not code.startswith("index_")
 
 
-class MeilisearchEngine:
+class MeilisearchEngine(Engine):
     """The index that ``meilisearch://host:port/index`` names (``meilisearch+https://`` with TLS);
     the key is ``MEILISEARCH_API_KEY`` of the environment.
     """
-
-    max_documents = 500
-    max_bytes = 8 << 20
 
     def __init__(self, url: str) -> None:
         self._shown = shown(url)
@@ -93,13 +95,10 @@ class MeilisearchEngine:
         self._index = self._client.index(self._name)
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         if self._is_there():
-            return Manifest.load(self._manifest(), self._shown).identity
+            return self._identity_of(self._manifest())
         if not is_writer:
-            raise EngineError(
-                f"{self._shown}: there is no index; 'contentspider index sync' fills one"
-            )
+            raise self._absent()
         manifest = Manifest.new()
         self._make(self._name, manifest)
         return manifest.identity
@@ -141,67 +140,35 @@ class MeilisearchEngine:
             self._wait(self._client.index(MANIFESTS).delete_document(name))
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`; Meilisearch has no versions: what is there is looked up before."""
-        versions = {
-            name: stored.version
-            for name, stored in self.find([document.id for document in documents]).items()
-        }
-        refused: list[Refused] = []
-        lines: dict[str, bytes] = {}
-        for document in documents:
-            if versions.get(document.id, document.version) > document.version:
-                continue
-            try:
-                lines[document.id] = _line(document)
-            except (TypeError, ValueError) as error:
-                refused.append(Refused(document.id, f"it cannot be written: {error}"))
-                continue
-            versions[document.id] = document.version
-        return refused + self._put(list(lines.items()))
-
-    def _put(self, lines: Sequence[tuple[str, bytes]]) -> list[Refused]:
-        """Write documents. One that is bad fails all of its task, and is named nowhere."""
-        if not lines:
-            return []
-        try:
+        """See `Engine.upsert`; Meilisearch has no versions: what is there is looked up before. A
+        document that is bad fails its batch, and is named nowhere.
+        """
+        lines, refused = self._newest(documents, _line)
+        if lines:
             with self._asked():
-                text = b"\n".join(line for _, line in lines)
+                text = b"\n".join(lines.values())
                 self._wait(self._index.add_documents_ndjson(text, "id"))
-        except _AnswerError as error:
-            if not error.is_data:
-                raise
-            if len(lines) == 1:
-                return [Refused(lines[0][0], str(error)[:MAX_REASON_CHARS])]
-        else:
-            return []
-        half = len(lines) // 2
-        return self._put(lines[:half]) + self._put(lines[half:])
+        return refused
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         if ids:
             with self._asked():
                 # The client's own method warns that it will be gone.
                 path = f"indexes/{self._name}/documents/delete-batch"
                 self._wait(TaskInfo(**self._client.http.post(path, list(ids))))
 
-    def flush(self) -> None:
-        """See `Engine.flush`: every task was waited for."""
-
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
         found = {}
         for start in range(0, len(ids), PAGE):
             some = list(ids[start : start + PAGE])
-            for state in self._fetch(ids=some, limit=len(some), fields=STATE):
+            for state in self._fetch(ids=some, limit=len(some), fields=list(OWN)):
                 found[state["id"]] = Stored(**state)
         return found
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
         asked = {"filter": _equal("crawl", crawl)} if crawl else {}
         offset = 0
-        while states := self._fetch(**asked, offset=offset, limit=PAGE, fields=STATE):
+        while states := self._fetch(**asked, offset=offset, limit=PAGE, fields=list(OWN)):
             for state in states:
                 # To filters upper and lower case are the same.
                 if crawl in ("", state["crawl"]):
@@ -209,53 +176,66 @@ class MeilisearchEngine:
             offset += len(states)
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         found = self._fetch(ids=[document_id], limit=1, fields=list(BY_NAME))
-        return found[0] if found else None
+        return from_seconds(found[0]) if found else None
 
     def _fetch(self, **asked: object) -> list[dict[str, Any]]:
         with self._asked():
             return [dict(one) for one in self._index.get_documents(asked).results]
 
-    def search(self, query: Query) -> Results:
-        """See `Engine.search`; where no document has all words, Meilisearch drops those that none
-        has, and then the last ones.
-        """
-        if unknown := query.filters.keys() - set(FACETS):
-            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
-        asked = [" ".join(map(_token, term)) for term in terms(query.words)[:MAX_TERMS]]
-        if query.words.strip() and not asked:
-            return Results([], 0, {name: {} for name in FACETS})
-        # Quoted, it is nothing but these words in this order.
-        found = self._results(query, " ".join(f'"{term}"' for term in asked), "all")
-        if found.total or len(asked) < 2:
-            return found
-        counts = self._searched(
-            *({"q": f'"{term}"', "hitsPerPage": 0, **_narrowed(query)} for term in asked)
-        )
-        there = [term for term, count in zip(asked, counts, strict=True) if int(count["totalHits"])]
-        if not there:
-            return found
-        # What is quoted is never dropped: not quoted are single words.
-        loose = " ".join(f'"{term}"' if " " in term else term for term in there)
-        some = self._results(query, loose, "last")
-        return some if some.total else self._results(query, f'"{there[0]}"', "all")
+    def _present_languages(self) -> Iterable[str]:
+        (found,) = self._searched({"q": "", "hitsPerPage": 0, "facets": ["language"]})
+        with self._asked():
+            return list(found["facetDistribution"].get("language", {}))
 
-    def _results(self, query: Query, words: str, strategy: str) -> Results:
-        asked = {"q": words, "matchingStrategy": strategy, **_narrowed(query)}
+    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
+        narrowed = [_equal(name, value) for name, value in query.filters.items()]
+        by_language, plain = self._by_language(
+            query, lambda languages: " ".join(roots(query.words, languages)[:MAX_TERMS])
+        )
+        searches = [
+            (asked, [*narrowed, _equal("language", name)]) for name, asked in by_language.items()
+        ]
+        if not searches or "language" not in query.filters:
+            # What is in another language, or in none that is known.
+            others = [f"NOT {_equal('language', name)}" for name in by_language]
+            searches.append((plain, [*narrowed, *others]))
+        if not is_all:
+            searches = [(self._there(asked, filters), filters) for asked, filters in searches]
+        strategy = "all" if is_all else "last"
+        results = [
+            self._results(query, {"q": asked, "filter": filters, "matchingStrategy": strategy})
+            for asked, filters in searches
+            if asked or not query.words.strip()
+        ]
+        return merged(results, query)
+
+    def _there(self, asked: str, filters: Sequence[str]) -> str:
+        """Return those of the words that some documents have: Meilisearch never drops the first."""
+        counts = self._searched(
+            *({"q": word, "filter": filters, "hitsPerPage": 0} for word in asked.split())
+        )
+        with self._asked():
+            found = zip(asked.split(), counts, strict=True)
+            return " ".join(word for word, count in found if int(count["totalHits"]))
+
+    def _results(self, query: Query, asked: Mapping[str, object]) -> Results:
+        """Return the first results of a search."""
         # Only who asks for pages is told how many there are, and not by estimate.
         whole, part = self._searched(
             {**asked, "hitsPerPage": 0, "facets": list(FACETS)},
             {
                 **asked,
-                "offset": query.offset,
-                "limit": query.limit,
+                "limit": query.offset + query.limit,
                 "attributesToRetrieve": list(BY_NAME),
                 "showRankingScore": True,
             },
         )
         with self._asked():
-            hits = [Hit(hit, float(hit.pop("_rankingScore"))) for hit in part["hits"]]
+            hits = [
+                Hit(score=float(hit.pop("_rankingScore")), record=from_seconds(hit))
+                for hit in part["hits"]
+            ]
             counts = whole["facetDistribution"]
             facets = {name: dict(counts.get(name, {})) for name in FACETS}
             return Results(hits, int(whole["totalHits"]), facets)
@@ -277,7 +257,7 @@ class MeilisearchEngine:
         if self._is_there():
             # One of ours, of whatever schema: nobody else's index is replaced.
             with suppress(SchemaMismatchError):
-                Manifest.load(self._manifest(), self._shown)
+                self._identity_of(self._manifest())
         else:
             self._make(self._name, Manifest.new())
         self._make(name, manifest)
@@ -312,7 +292,7 @@ class MeilisearchEngine:
         # Disk or memory that run out, and what somebody has stopped.
         if done.status != "failed" or kind in ("internal", "system"):
             raise EngineDownError(said)
-        raise _AnswerError(said, str(fault.get("code")), kind == "invalid_request")
+        raise _AnswerError(said, str(fault.get("code")))
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
@@ -326,8 +306,7 @@ class MeilisearchEngine:
                 answer = getattr(error.__cause__, "response", None)
                 wait = answer.headers.get("Retry-After") if answer is not None else None
                 raise EngineDownError(said, seconds(wait)) from error
-            is_data = error.status_code in (400, 413)
-            raise _AnswerError(said, str(error.code), is_data) from error
+            raise _AnswerError(said, str(error.code)) from error
         except MeilisearchTimeoutError as error:
             raise EngineDownError(f"{self._shown} is not done in time: {error}") from error
         except (MeilisearchCommunicationError, RequestException) as error:
@@ -337,28 +316,16 @@ class MeilisearchEngine:
 
 
 def _line(document: Document) -> bytes:
-    record = document.record()
-    for name, searched in WORDS.items():
-        if value := record.get(name):
-            text = "\n".join(value) if isinstance(value, list) else value
-            record[searched] = " ".join(map(_token, words(text)))
+    record = in_seconds(document.record())
+    title, *others = (joined(record.get(field.name)) for field in TEXTS)
+    language = record.get("language", "")
+    if stemmer_of(language):
+        record[TITLE_WORDS] = " ".join(root_words(title, language))
+        record[WORDS] = " ".join(root_words("\n".join(others), language))
     return json.dumps(record, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _token(word: str) -> str:
-    """Return a word as Meilisearch does not cut it again: it has cutters of its own for scripts.
-
-    >>> _token("word"), _token("東京")
-    ('word', 'xe69db1e4baac')
-    """
-    return word if word.isascii() else "x" + word.encode()[:MAX_WORD_BYTES].hex()
 
 
 def _equal(name: str, value: str) -> str:
     """Return a filter; in its value nothing is a command."""
     quoted = value.replace("\\", " ").replace('"', '\\"')
     return f'{name} = "{quoted}"'
-
-
-def _narrowed(query: Query) -> dict[str, list[str]]:
-    return {"filter": [_equal(name, value) for name, value in query.filters.items()]}

@@ -6,8 +6,23 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.engine import Hit, Refused, Results, Stored, shown
-from contentspider.index.engines.elastic_clients import (
+from contentspider.index.document import joined
+from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, shown
+from contentspider.index.engines.http import place
+from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.schema import (
+    FACETS,
+    FIELDS,
+    LISTING,
+    LISTING_WEIGHT,
+    OWN,
+    TEXTS,
+    Kind,
+    Manifest,
+    SchemaMismatchError,
+)
+from contentspider.index.words import MAX_TERMS, is_south_east, rows, split, words
+from contentspider_engines.clients import (
     ElasticsearchClient,
     NotFoundError,
     OpenSearchClient,
@@ -15,47 +30,78 @@ from contentspider.index.engines.elastic_clients import (
     reason_of,
     whole_answers,
 )
-from contentspider.index.engines.http import place
-from contentspider.index.engines.pairs import terms, words
-from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import (
-    FACETS,
-    LISTING,
-    LISTING_WEIGHT,
-    TEXTS,
-    Manifest,
-    SchemaMismatchError,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from contentspider.index.document import Document
     from contentspider.index.engine import Query
-    from contentspider.index.engines.elastic_clients import Client
+    from contentspider.index.words import Term
+    from contentspider_engines.clients import Client
 
 META = "contentspider"
-STATE = ["id", "crawl", "version", "hash"]
-# What is searched of a text: its words as we cut them, since servers differ in how they cut.
-WORDS = {field.name: f"{field.name}_words" for field in TEXTS}
-HIDDEN = list(WORDS.values())
-FIELDS: dict[str, dict[str, Any]] = {
-    **{name: {"type": "keyword"} for name in ("id", "crawl", *FACETS)},
-    **{name: {"type": "text", "analyzer": "whitespace"} for name in HIDDEN},
+# What a language's analyzer is called, by the language's tag.
+ANALYZERS = dict(
+    entry.split(":")
+    for entry in (
+        "ar:arabic bg:bulgarian bn:bengali ca:catalan ckb:sorani cs:czech da:danish de:german"
+        " el:greek en:english es:spanish et:estonian eu:basque fa:persian fi:finnish fr:french"
+        " ga:irish gl:galician hi:hindi hu:hungarian hy:armenian id:indonesian it:italian"
+        " lt:lithuanian lv:latvian nb:norwegian nl:dutch no:norwegian pt:portuguese ro:romanian"
+        " ru:russian sv:swedish tr:turkish"
+    ).split()
+)
+FILTERS = ["cjk_width", "lowercase", "cjk_bigram", "asciifolding"]
+ANALYSIS = {
+    "filter": {"all_cjk": {"type": "cjk_bigram", "output_unigrams": True}},
+    "analyzer": {
+        # Words in any language without accents; of Chinese, Japanese and Korean pairs.
+        "asked": {"type": "custom", "tokenizer": "standard", "filter": FILTERS},
+        "folded": {
+            "type": "custom",
+            "tokenizer": "standard",
+            "filter": ["all_cjk" if name == "cjk_bigram" else name for name in FILTERS],
+        },
+    },
 }
+# Beside the texts as they are: title and other texts by the document's language, for its analyzer;
+# and pairs of characters of Thai, Lao, Khmer and Burmese.
+TITLE_STEMS, STEMS, PAIRS = "title_stems", "stems", "pairs"
+HIDDEN = [TITLE_STEMS, STEMS, PAIRS]
+TEMPLATES = [
+    {
+        f"{name}_{tag}": {
+            "path_match": f"{name}.{tag}",
+            "mapping": {"type": "text", "analyzer": analyzer},
+        }
+    }
+    for name in (TITLE_STEMS, STEMS)
+    for tag, analyzer in ANALYZERS.items()
+]
+TYPES: dict[Kind, dict[str, Any]] = {
+    Kind.TEXT: {"type": "text", "analyzer": "folded", "search_analyzer": "asked"},
+    Kind.KEYWORD: {"type": "keyword", "ignore_above": 8000},
+    Kind.DATE: {"type": "date"},
+    Kind.NUMBER: {"type": "long"},
+    Kind.STORED: {"type": "object", "enabled": False},
+}
+PROPERTIES: dict[str, dict[str, Any]] = {
+    **{field.name: TYPES[field.kind] for field in FIELDS},
+    **{name: {"type": "object", "dynamic": True} for name in (TITLE_STEMS, STEMS)},
+    PAIRS: {"type": "text", "analyzer": "whitespace"},
+}
+SEARCHED = [f"{field.name}^{field.weight:g}" for field in TEXTS]
+SEARCHED += [f"{TITLE_STEMS}.*^{TEXTS[0].weight:g}", f"{STEMS}.*"]
 PAGE = 1000
 MAX_FACETS = 1000
 MAX_REASON_CHARS = 300
 CONFLICT = 409
 
 
-class OpenSearchEngine:
+class OpenSearchEngine(Engine):
     """The alias that ``opensearch://host:port/index`` or ``elasticsearch://host:port/index`` names
     (``opensearch+https://``, ``elasticsearch+https://`` with TLS).
     """
-
-    max_documents = 500
-    max_bytes = 8 << 20
 
     def __init__(self, url: str) -> None:
         self._url, self._shown = url, shown(url)
@@ -70,14 +116,11 @@ class OpenSearchEngine:
         self._client: Client | None = None
 
     def open(self, is_writer: bool) -> str:
-        """See `Engine.open`."""
         self.close()
         if present := self._present():
-            return Manifest.load(present[1], self._shown).identity
+            return self._identity_of(present[1])
         if not is_writer:
-            raise EngineError(
-                f"{self._shown}: there is no index; 'contentspider index sync' fills one"
-            )
+            raise self._absent()
         return self._make({self._name: {}})[0].identity
 
     def _present(self) -> tuple[str, str] | None:
@@ -95,12 +138,17 @@ class OpenSearchEngine:
     def _make(self, aliases: Mapping[str, object]) -> tuple[Manifest, str]:
         manifest = Manifest.new()
         name = f"{self._name}_{manifest.identity}"
-        mappings = {"dynamic": False, "_meta": {META: manifest.dump()}, "properties": FIELDS}
-        self._ask("PUT", f"/{name}", {"mappings": mappings, "aliases": aliases})
+        mappings = {
+            "dynamic": False,
+            "_meta": {META: manifest.dump()},
+            "properties": PROPERTIES,
+            "dynamic_templates": TEMPLATES,
+        }
+        made = {"settings": {"analysis": ANALYSIS}, "mappings": mappings, "aliases": aliases}
+        self._ask("PUT", f"/{name}", made)
         return manifest, name
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`."""
         refused: list[Refused] = []
         lines: dict[str, list[tuple[Document, str]]] = {}
         for document in documents:
@@ -153,7 +201,6 @@ class OpenSearchEngine:
         ]
 
     def delete(self, ids: Sequence[str]) -> None:
-        """See `Engine.delete`."""
         for start in range(0, len(ids), self.max_documents):
             some = ids[start : start + self.max_documents]
             for outcome in self._bulk([({"delete": {"_id": name}}, "") for name in some]):
@@ -185,11 +232,10 @@ class OpenSearchEngine:
         self._ask("POST", f"/{self._asked}/_refresh")
 
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """See `Engine.find`."""
         if not ids:
             return {}
         answer = self._ask(
-            "POST", f"/{self._asked}/_mget", {"ids": list(ids)}, _source_includes=",".join(STATE)
+            "POST", f"/{self._asked}/_mget", {"ids": list(ids)}, _source_includes=",".join(OWN)
         )
         with whole_answers(self._shown):
             for entry in answer["docs"]:
@@ -202,8 +248,7 @@ class OpenSearchEngine:
             }
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """See `Engine.documents`."""
-        asked: dict[str, Any] = {"size": PAGE, "sort": [{"id": "asc"}], "_source": STATE}
+        asked: dict[str, Any] = {"size": PAGE, "sort": [{"id": "asc"}], "_source": list(OWN)}
         asked["query"] = {"term": {"crawl": crawl}} if crawl else {"match_all": {}}
         while True:
             with whole_answers(self._shown):
@@ -215,7 +260,6 @@ class OpenSearchEngine:
             asked["search_after"] = [states[-1].id]
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`."""
         asked = {"ids": [document_id]}
         answer = self._ask(
             "POST", f"/{self._asked}/_mget", asked, _source_excludes=",".join(HIDDEN)
@@ -224,29 +268,15 @@ class OpenSearchEngine:
             entry = answer["docs"][0]
             return dict(entry["_source"]) if entry["found"] else None
 
-    def search(self, query: Query) -> Results:
-        """See `Engine.search`; if none holds all words, those that hold some are found."""
-        if unknown := query.filters.keys() - set(FACETS):
-            raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
-        found = terms(query.words)
-        if query.words.strip() and not found:
-            return Results([], 0, {name: {} for name in FACETS})
-        results = self._found(query, found, "must")
-        if not results.total and len(found) > 1:
-            results = self._found(query, found, "should")
-        return results
+    def _present_languages(self) -> Iterable[str]:
+        return ()  # each language's analyzer makes the stems of a query
 
-    def _found(self, query: Query, found: Sequence[tuple[str, ...]], wanted: str) -> Results:
-        fields = [f"{WORDS[field.name]}^{field.weight:g}" for field in TEXTS]
+    def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
         asked: dict[str, Any] = {
-            "filter": [{"term": {name: value}} for name, value in query.filters.items()]
+            "filter": [{"term": {name: value}} for name, value in query.filters.items()],
+            "must" if is_all else "should": _clauses(query.words) if wanted else [],
         }
-        if found:
-            asked[wanted] = [
-                {"multi_match": {"query": " ".join(term), "type": "phrase", "fields": fields}}
-                for term in found
-            ]
-        if wanted == "should":
+        if not is_all:
             asked["minimum_should_match"] = 1
         answer = self._search(
             {
@@ -288,7 +318,7 @@ class OpenSearchEngine:
         # One of ours, of whatever schema: nobody else's index is deleted.
         with suppress(SchemaMismatchError):
             if old:
-                Manifest.load(old[1], self._shown)
+                self._identity_of(old[1])
         manifest, name = self._make({})
         fresh = type(self)(self._url)
         fresh._asked = name
@@ -310,7 +340,6 @@ class OpenSearchEngine:
                 self._ask("DELETE", f"/{old[0]}")
 
     def close(self) -> None:
-        """See `Engine.close`."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -324,12 +353,27 @@ class OpenSearchEngine:
         return self._client.ask(method, path, body, **params)
 
 
+def _clauses(words: str) -> list[dict[str, Any]]:
+    """Return what is asked for each word, in any field."""
+    clauses: list[dict[str, Any]] = []
+    for word in dict.fromkeys(split(words)):
+        if is_south_east(word):
+            clauses += [{"match_phrase": {PAIRS: " ".join(row)}} for row in rows(word)]
+        else:
+            fields: dict[str, object] = {"type": "phrase", "fields": SEARCHED}
+            clauses.append({"multi_match": fields | {"query": word}})
+    return clauses[:MAX_TERMS]
+
+
 def _record(document: Document) -> dict[str, Any]:
     record = document.record()
-    for name, searched in WORDS.items():
-        if value := record.get(name):
-            text = "\n".join(value) if isinstance(value, list) else value
-            record[searched] = " ".join(words(text))
+    title, *others = (joined(record.get(field.name)) for field in TEXTS)
+    language = record.get("language", "").partition("-")[0].lower()
+    if language in ANALYZERS:
+        record |= {TITLE_STEMS: {language: title}, STEMS: {language: "\n".join(others)}}
+    runs = filter(is_south_east, split("\n".join([title, *others])))
+    if pairs := [word for run in runs for word in words(run)]:
+        record[PAIRS] = " ".join(pairs)
     return record
 
 

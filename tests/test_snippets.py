@@ -1,0 +1,107 @@
+"""Snippets: the part of a text that shows what was searched."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+
+import pytest
+
+from contentspider.index.found import snippet
+from contentspider.index.words import roots
+
+SCRIPTS = (
+    "東京都天気",
+    "ひらがなー",
+    "カタカナ",
+    "학교에서",
+    "กินข้าวน้ำ",
+    "ខ្ញុំ",
+    "abc é",
+    " ,.\n1２",
+    "\u200b\ufe00\u0301",
+)
+
+
+def random_text(source: random.Random, runs: int = 8) -> str:
+    parts = (source.choice(SCRIPTS) for _ in range(runs))
+    return "".join("".join(source.choices(part, k=source.randint(0, 6))) for part in parts)
+
+
+def marked(pieces: list[tuple[str, bool]]) -> list[str]:
+    return [text for text, is_marked in pieces if is_marked]
+
+
+def shown(pieces: list[tuple[str, bool]]) -> str:
+    return "".join(text for text, _ in pieces)
+
+
+def test_a_snippet_shows_most_terms() -> None:
+    text = "The fox sleeps. " * 40 + "A quick brown fox jumps over it. " + "The fox sleeps. " * 40
+    pieces = snippet(text, roots("fox quick jump"), 60)
+    assert set(marked(pieces)) == {"fox", "quick", "jumps"}
+    assert shown(pieces).startswith("…")
+    assert shown(pieces).endswith("…")
+    assert shown(pieces)[1:-1] in text
+    assert marked(snippet("concatenate a cat, cats, catalogues", ["cat"])) == ["cat", "cats"]
+    assert marked(snippet("walks walker walking; sleepwalk; walkie-talkies", ["walk"])) == [
+        "walks",
+        "walker",
+        "walking",
+        "walkie",
+    ]
+
+
+def test_a_snippet_takes_case_accents_and_width_for_the_same() -> None:
+    assert marked(
+        snippet("Cafe\u0301 CRÈME ＡＢＣ İstanbul", roots("café creme abc istanbul"))
+    ) == [
+        "Café",
+        "CRÈME",
+        "ＡＢＣ",
+        "İstanbul",
+    ]
+    # Voiced kana are other letters, and tones other words.
+    assert marked(snippet("ハハ バナナ", roots("ハナ"))) == []
+    assert marked(snippet("ﾊﾞﾅﾅを食べる", roots("バナナ"))) == ["バナナ"]
+
+
+def test_a_snippet_of_a_text_without_spaces() -> None:
+    text = "今日は雨です。" * 100 + "明日の東京都は晴れです。" + "今日は雨です。" * 100
+    pieces = snippet(text, roots("東京都 晴れ"), 20)
+    assert marked(pieces) == ["東京都", "晴れ"]
+    assert 12 <= len(shown(pieces)) <= 22
+    thai = "ที่กรุงเทพมีน้ำท่วม" * 50
+    assert marked(snippet(thai, roots("น้ำ"), 30))[0] == "น้ำ"
+
+
+def test_a_snippet_of_what_was_not_found_is_the_beginning() -> None:
+    assert snippet("One\n\n  two three", ["x"], 8) == [("One two…", False)]
+    assert snippet("One two", []) == [("One two", False)]
+    assert snippet("", ["x"]) == []
+    assert snippet("x" * 500, ["y"], 50) == [("x" * 50 + "…", False)]
+
+
+def test_snippets_are_parts_of_the_text_whatever_it_is() -> None:
+    source = random.Random(3)
+    for _ in range(500):
+        text, chars = random_text(source, 30), source.randint(1, 60)
+        terms = [*roots(random_text(source, 2)), text[5:8]]
+        pieces = snippet(text, terms, chars)
+        flat = " ".join(shown(snippet(text, [], 10_000)).split())
+        inside = shown(pieces).removeprefix("…").removesuffix("…")
+        longest = max(map(len, terms))
+        assert inside in flat
+        assert len(inside) <= chars + longest + 3
+        assert all(piece for piece, _ in pieces)
+        assert all(first[1] != second[1] for first, second in itertools.pairwise(pieces))
+
+
+@pytest.mark.parametrize("unit", ["the quick fox ", "東京都の天気は晴れ", "a", "กินข้าว", "ab-"])
+def test_a_long_text_takes_no_long_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    terms = roots("the fox a 東京 晴れ ข้าว " + " ".join(f"w{i}" for i in range(1_000)))
+    before = time.process_time()
+    snippet(text, terms)
+    assert time.process_time() - before < 3
