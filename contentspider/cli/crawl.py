@@ -65,7 +65,7 @@ def _crawl(options: argparse.Namespace) -> int:
 
 def _status(options: argparse.Namespace) -> int:
     from contentspider.state.crawls.export import find_crawl
-    from contentspider.state.crawls.status import crawl_status
+    from contentspider.state.crawls.ledgers import crawl_status
 
     print(printable(crawl_status(find_crawl(options.crawl, options.state_dir))))
     return 0

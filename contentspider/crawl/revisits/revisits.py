@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.hold.site_state import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.page.input.page import Page
-    from contentspider.state.crawls.ending import Ending
+    from contentspider.state.crawls.outcome import Ending
     from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.ledger import Ledger

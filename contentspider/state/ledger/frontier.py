@@ -63,35 +63,32 @@ class Frontier:
         killers: list[str] = []
         if died:
             self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
-            found = self._do(
-                "SELECT url FROM addresses WHERE state = 'taken' AND deaths >= ?", (MAX_DEATHS,)
-            )
+            which = "WHERE state = 'taken' AND deaths >= ?"
+            found = self._do(f"SELECT url FROM addresses {which}", (MAX_DEATHS,))  # noqa: S608 - our own words
             killers = [url for (url,) in found]
+            reason = f"{MAX_DEATHS} runs died with it in flight: it is set aside"
             self._do(
-                "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
-                " WHERE state = 'taken' AND deaths >= ?",
-                (f"{MAX_DEATHS} runs died with it in flight: it is set aside", MAX_DEATHS),
+                f"UPDATE addresses SET state = 'failed', request = NULL, reason = ? {which}",  # noqa: S608
+                (reason, MAX_DEATHS),
             )
         self._do(
             "DELETE FROM addresses WHERE state = 'remembered'"
             " OR (state = 'taken' AND request IS NULL)"
         )
-        self.queue.refill(
-            self._do("UPDATE addresses SET state = 'queued' WHERE state = 'taken'").rowcount
-        )
+        self._requeue("state = 'taken'")
         return killers
 
     def ask_again(self, rows: Iterable[int] | None = None) -> int:
         """Queue addresses again that failed for temporary reasons, all or those of *rows*, and
         return their number.
         """
-        statement = (
-            "UPDATE addresses SET state = 'queued' WHERE state = 'failed' AND request IS NOT NULL"
-        )
+        which = "state = 'failed' AND request IS NOT NULL"
         if rows is None:
-            added = self._do(statement).rowcount
-        else:
-            added = sum(self._do(statement + " AND number = ?", (row,)).rowcount for row in rows)
+            return self._requeue(which)
+        return sum(self._requeue(f"{which} AND number = ?", row) for row in rows)
+
+    def _requeue(self, which: str, *values: int) -> int:
+        added = self._do(f"UPDATE addresses SET state = 'queued' WHERE {which}", values).rowcount  # noqa: S608
         self.queue.refill(added)
         return added
 
@@ -110,65 +107,56 @@ class Frontier:
         Without a *request* the caller keeps it in memory. *source_row* is the row that the request
         comes from, as a retry does.
         """
-        state = QUEUED if request is not None else REMEMBERED
-        added = self._insert(fingerprint, url, priority, state, request)
+        added = self._insert(fingerprint, url, priority, request)
         if added or not again:
             return added
-        row, before = self._do(
+        row, before = self._database.row(
             "SELECT number, state FROM addresses WHERE fingerprint = ?", (fingerprint,)
-        ).fetchone()
+        )
         if row != source_row and before in (QUEUED, REMEMBERED, TAKEN):
             # Two requests for one address (with other cookies, or headers), both to be sent.
-            return self._insert(fingerprint + os.urandom(8), url, priority, state, request)
+            return self._insert(fingerprint + os.urandom(8), url, priority, request)
         self._do(
             "UPDATE addresses SET state = ?, priority = ?, request = ? WHERE number = ?",
-            (state, priority, request, row),
+            (_waiting(request), priority, request, row),
         )
-        if state == QUEUED:
+        if request is not None:
             self.queue.note(priority, row)
         return int(row)
 
-    def _insert(
-        self, fingerprint: bytes, url: str, priority: int, state: str, request: str | None
-    ) -> int:
+    def _insert(self, fingerprint: bytes, url: str, priority: int, request: str | None) -> int:
         added = self._do(
             "INSERT OR IGNORE INTO addresses (fingerprint, url, priority, state, request, host)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (fingerprint, url, priority, state, request, host_of(url)),
+            (fingerprint, url, priority, _waiting(request), request, host_of(url)),
         )
         if not added.rowcount:
             return 0
         row = added.lastrowid or 0
-        if state == QUEUED:
+        if request is not None:
             self.queue.note(priority, row)
         return row
 
     def knows(self, fingerprint: bytes) -> bool:
         """Tell whether an address has been queued, whatever its state."""
-        found = self._do("SELECT 1 FROM addresses WHERE fingerprint = ?", (fingerprint,))
-        return found.fetchone() is not None
+        query = "SELECT 1 FROM addresses WHERE fingerprint = ?"
+        return self._database.row(query, (fingerprint,)) is not None
 
     def find(self, url: str) -> Address | None:
         """Return the state of an address; if there were several requests, that of the last."""
         # Needed at the end of a crawl only: an index would slow down each new address.
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
-        row = self._do(
+        row = self._database.row(
             "SELECT number, url, state, coalesce(reason, ''), coalesce(target, ''),"
             " coalesce(canonical, ''), request IS NOT NULL FROM addresses WHERE url = ?"
             " ORDER BY number DESC LIMIT 1",
             (url,),
-        ).fetchone()
+        )
         return Address(*row) if row else None
 
     def put_back(self, row: int) -> None:
         """Queue again an address that was taken and not used."""
-        self.queue.refill(
-            self._do(
-                "UPDATE addresses SET state = 'queued'"
-                " WHERE number = ? AND state = 'taken' AND request IS NOT NULL",
-                (row,),
-            ).rowcount
-        )
+        self._requeue("number = ? AND state = 'taken' AND request IS NOT NULL", row)
 
     def finish(
         self,
@@ -185,8 +173,7 @@ class Frontier:
             self._outcomes[row] = (state, reason, target, may_pass)
             return
         self._do(
-            "UPDATE addresses"
-            " SET state = ?, reason = ?, target = coalesce(?, target),"
+            "UPDATE addresses SET state = ?, reason = ?, target = coalesce(?, target),"
             " request = iif(?, request, NULL)"
             " WHERE number = ? AND state IN ('taken', 'remembered')",
             (state, reason, target, may_pass, row),
@@ -223,12 +210,12 @@ class Frontier:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
         wanted = list(claims)
         for claim in wanted:
-            owner = self._do("SELECT address FROM claims WHERE claim = ?", (claim,)).fetchone()
-            if owner is not None and owner[0] != row:
+            other = self._database.value("SELECT address FROM claims WHERE claim = ?", (claim,))
+            if other not in (None, row):
                 self._do(
                     "UPDATE addresses SET target = (SELECT url FROM addresses WHERE number = ?)"
                     " WHERE number = ?",
-                    (owner[0], row),
+                    (other, row),
                 )
                 return False
         for claim in wanted:
@@ -236,17 +223,18 @@ class Frontier:
         return True
 
     def states(self) -> dict[str, int]:
-        """Return how many addresses are in each state."""
-        return dict(
-            self._do("SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC")
-        )
+        """Return how many addresses are in each state, the most frequent first."""
+        query = "SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC"
+        return dict(self._do(query))
 
     def reasons(self, state: str) -> list[tuple[str, int, str]]:
-        """Return the reasons of a state with their numbers and an example each, the most frequent
-        first.
-        """
+        """Return a state's reasons with their numbers and an example each, most frequent first."""
         return self._do(
             "SELECT reason, count(*), min(url) FROM addresses WHERE state = ?"
             " GROUP BY reason ORDER BY count(*) DESC",
             (state,),
         ).fetchall()
+
+
+def _waiting(request: str | None) -> str:
+    return QUEUED if request is not None else REMEMBERED

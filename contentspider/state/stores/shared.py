@@ -11,23 +11,24 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sqlite3
 import tempfile
 import uuid
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from fnmatch import fnmatch
 from hashlib import sha256
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.times import now
+from contentspider.state.ledger.database import PARTS
 from contentspider.state.stores.remote import RemoteError, ReplacedError, writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from contentspider.state.stores.remote import Objects
 
@@ -51,8 +52,8 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The pointer that was read last: its *id* ("": there was none), the *mark* of its version, its
-    *files*, and whether the local files are newer (*unsent*).
+    """The pointer that was read last: its *id* ("": none), the *mark* of its version, its *files*,
+    and whether the local files are newer (*unsent*).
     """
 
     url: str
@@ -64,9 +65,8 @@ class Note:
 
 class SharedFiles:
     """The files below *folder* that match *patterns* (in the order in which they are replaced; the
-    last is a name), shared by the object *pointer* of a store.
-
-    Files with the suffixes *beside* belong to a file and are not shared.
+    last is a name), shared by the object *pointer* of a store. Files beside them with the suffixes
+    *beside* are not.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class SharedFiles:
             pointer_id, files = self._parse(data)
             is_here = note.unsent or all((self.folder / name).is_file() for name in files)
             if pointer_id == note.id and is_here:
-                self._write_note(Note(note.url, note.id, mark, note.files, note.unsent))
+                self._write_note(replace(note, mark=mark))
                 return
             with tempfile.TemporaryDirectory(dir=self._made_folder(), prefix=".pull-") as name:
                 partial = self.folder / PurePosixPath(name).name
@@ -132,8 +132,7 @@ class SharedFiles:
 
     def begin_change(self) -> None:
         """Record that the local files are about to become newer than the store's."""
-        note = self._note()
-        self._write_note(Note(note.url, note.id, note.mark, note.files, unsent=True))
+        self._write_note(replace(self._note(), unsent=True))
 
     def push(self, files: Mapping[str, Path]) -> bool:
         """Upload *files* if the local ones are unsent, and tell whether they were.
@@ -151,10 +150,8 @@ class SharedFiles:
             if known and known.sha256 == digest:
                 entries[name] = known
                 continue
-            suffix = PurePosixPath(name).suffix
-            entries[name] = Entry(
-                f"{OBJECTS}/{uuid.uuid4().hex}{suffix}", digest, path.stat().st_size
-            )
+            new_object = f"{OBJECTS}/{uuid.uuid4().hex}{PurePosixPath(name).suffix}"
+            entries[name] = Entry(new_object, digest, path.stat().st_size)
             self._objects.upload(path, self._of_store(entries[name]))
             uploaded.append(self._of_store(entries[name]))
         pointer_id = uuid.uuid4().hex
@@ -172,10 +169,8 @@ class SharedFiles:
                 ) from None
             mark = found[1]
         self._write_note(Note(self._objects.url, pointer_id, mark, entries))
-        outdated = {entry.object: entry for entry in note.files.values()}
-        for entry in entries.values():
-            outdated.pop(entry.object, None)
-        self._objects.delete(self._of_store(entry) for entry in outdated.values())
+        outdated = set(note.files.values()) - set(entries.values())
+        self._objects.delete(map(self._of_store, outdated))
         return True
 
     def _of_store(self, entry: Entry) -> str:
@@ -219,12 +214,11 @@ class SharedFiles:
                 if path.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     path.replace(target)
-        logger.warning(
+        message = (
             "%s: another writer was first: what was found here and never came into the store is set"
-            " aside in %s, and the store's is used",
-            self.name,
-            aside,
+            " aside in %s, and the store's is used"
         )
+        logger.warning(message, self.name, aside)
 
     def _place(self, files: Mapping[str, Entry], partial: Path) -> None:
         for name in files:
@@ -266,6 +260,46 @@ class SharedFiles:
     def _write_note(self, note: Note) -> None:
         self._made_folder()
         write_atomically(self._note_path, json.dumps(asdict(note)).encode())
+
+
+class SharedHistory:
+    """A crawl's history in the file *path*, in the store *objects* as ``NAME/history.json`` and
+    what that lists. Other processes may only read the file in the meantime.
+    """
+
+    def __init__(self, objects: Objects, path: Path) -> None:
+        self.path = path
+        pointer = f"{path.stem}/history.json"
+        self._shared = SharedFiles(objects, pointer, path.parent, (path.name,), PARTS[1:])
+        self.begin_change = self._shared.begin_change
+
+    def pull(self) -> None:
+        """Download the history; one that is unsent from an earlier run is uploaded.
+
+        Raises `RemoteError` if the store cannot be read, or its history is damaged.
+        """
+        try:
+            self._shared.pull()
+        except OSError as error:
+            raise RemoteError(f"{self.path} cannot be written: {error}") from error
+        self.push()
+
+    def push(self) -> None:
+        """Upload the history if it is newer; raises as `SharedFiles.push` does."""
+        if not self._shared.is_unsent:
+            return
+        try:
+            with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".push-") as folder:
+                # A complete copy without a log, even while another process reads it.
+                copy = Path(folder, "history.sqlite")
+                with (
+                    closing(sqlite3.connect(self.path)) as source,
+                    closing(sqlite3.connect(copy)) as target,
+                ):
+                    source.backup(target)
+                self._shared.push({self.path.name: copy})
+        except (OSError, sqlite3.Error) as error:
+            raise RemoteError(f"{self.path} cannot be copied: {error}") from error
 
 
 def _digest(path: Path) -> str:

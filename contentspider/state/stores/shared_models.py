@@ -8,8 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import Timeout
-
 from contentspider.ground.atomic import write_atomically
 from contentspider.site.models.folder import GENERATIONS, MANIFEST
 from contentspider.site.models.generations import KEPT_GENERATIONS
@@ -45,8 +43,8 @@ def open_models(models: str, state_dir: str = "") -> ModelStore:
 
 
 class SharedModels(ModelStore):
-    """Models in the store *objects*: ``SITE/model.json`` and the files that it lists, and people's
-    corrections beside it. *folder* is this machine's copy.
+    """Models in the store *objects*: ``SITE/model.json``, what it lists, and people's corrections.
+    *folder* is this machine's copy.
 
     A site is downloaded when it is first used; `send` uploads what was saved.
     """
@@ -62,15 +60,13 @@ class SharedModels(ModelStore):
         return self.objects.folders_with(POINTER)
 
     def generations(self, site: str) -> Generations:
-        """Return the generations of a site's model; raises `RemoteError` if the store cannot be
-        read.
-        """
+        """Return the generations of a site's model; raises `RemoteError`."""
         self._pull(site)
         return self._local.generations(site)
 
     def load(self, site: str) -> SiteModel | None:
-        """Return the model of a site, None if there is none, as `ModelStore.load` does; if the
-        store cannot be read, an error says so, and the local copy is used.
+        """Return the model of a site as `ModelStore.load` does; if the store cannot be read, an
+        error says so, and the local copy is used.
         """
         try:
             self._pull(site)
@@ -97,9 +93,7 @@ class SharedModels(ModelStore):
         return super().rollback(site, generation)
 
     def send(self) -> list[RemoteError]:
-        """Upload the saved models of the sites that were used, and return the errors: those models
-        stay here, and the next run sends them.
-        """
+        """Upload the saved models, and return the errors: the next run sends those again."""
         return [error for site in self._pulled if (error := self._send(site))]
 
     def _send(self, site: str) -> RemoteError | None:
@@ -111,7 +105,7 @@ class SharedModels(ModelStore):
                 shared.push(shared.files())
         except RemoteError as error:
             return error
-        except (OSError, Timeout) as error:
+        except OSError as error:
             return RemoteError(f"{self.folder / site} cannot be read: {error}")
         return None
 
@@ -130,9 +124,9 @@ class SharedModels(ModelStore):
                     self._pull_overrides(site)
             except RemoteError as error:
                 self._pulled[site] = error
-            except (OSError, Timeout) as error:
-                failed = RemoteError(f"{self.folder / site} cannot be written: {error}")
-                self._pulled[site] = failed
+            except OSError as error:
+                text = f"{self.folder / site} cannot be written: {error}"
+                self._pulled[site] = RemoteError(text)
         if failed_before := self._pulled[site]:
             raise failed_before
 
