@@ -68,9 +68,7 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
 
 
 def export_items(crawl: Path, outputs: list[Output]) -> int:
-    """Write all released items of a ledger to *outputs*, each when it is whole, and return their
-    number. Without items nothing is written, but where only changes were asked for.
-    """
+    """Write all released items of a ledger to *outputs*, and return their number."""
     with closing(Ledger(crawl, read_only=True)) as ledger:
         written = ledger.items.count()
         if written or ledger.items.count(UNCHANGED):

@@ -1,6 +1,4 @@
-"""Where the ledgers of crawls are, how they stand, and what happens to damaged, abandoned and older
-ones.
-"""
+"""Where the ledgers of crawls are, and how they stand; what happens to damaged and older ones."""
 
 from __future__ import annotations
 
@@ -49,10 +47,7 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
 
 
 def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledger, bool]:
-    """Return the ledger of a crawl, and whether it resumes an unfinished one.
-
-    The ledger of an earlier crawl that is not resumed is archived.
-    """
+    """Return a crawl's ledger, and whether it resumes an unfinished one; others are archived."""
     old = open_ledger(path)
     if old is None:
         return Ledger(path), False
@@ -157,9 +152,7 @@ def open_history(path: Path, max_bytes: int) -> History:
 
 
 def open_temporary(path: Path) -> Ledger:
-    """Return a ledger for this process alone, for a crawl whose ledger would be *path*; those that
-    killed processes left are deleted.
-    """
+    """Return a ledger for this process alone; those that killed processes left are deleted."""
     folder = path.parent / TEMPORARY
     for left in folder.glob("*.sqlite"):
         if not is_in_use(left):

@@ -99,9 +99,8 @@ class Ending:
         return self.reason.startswith(LIMIT_PREFIX)
 
     def may_replace(self, is_there: bool) -> bool:
-        """Tell whether the crawl's items may become an output; *is_there*: in place of an earlier
-        one. Then the crawl must have come to its end and lost few pages, or its user have limited
-        or interrupted it: a site that was down replaces nothing.
+        """Tell whether the crawl's items may become an output; if one *is_there*, only those of a
+        crawl that lost few pages, or that its user limited or interrupted.
         """
         read = self.items + self.unchanged
         if not read:

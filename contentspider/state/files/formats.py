@@ -77,9 +77,7 @@ class Output:
         return cls(path, page_kind if is_folder else kind, is_folder)
 
     def write(self, records: Records) -> int:
-        """Write all items and return their number; until then what was there stays. Raises
-        `ContentSpiderError` if they cannot be written.
-        """
+        """Write all items and return their number; if that fails, what was there stays."""
         if self.is_folder:
             return self._write_pages(records)
         with replacing(self.path) as file:

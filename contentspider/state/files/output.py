@@ -81,9 +81,7 @@ class JsonLinesWriter(LockedFile):
         self._file.write(line + b"\n")
 
     def mark(self) -> tuple[int, str]:
-        """Hand all lines to the system and return the mark to go on from; raises OSError if the
-        disk is full.
-        """
+        """Hand all lines to the system and return the mark to go on from; raises OSError."""
         self._file.flush()
         offset = self._file.tell()
         mark = offset, self._digest(offset)
@@ -95,9 +93,7 @@ class JsonLinesWriter(LockedFile):
         os.fsync(self._file.fileno())
 
     def publish(self) -> None:
-        """Put the whole partial file in the place of the output; raises OSError if the disk is
-        full.
-        """
+        """Put the whole partial file in the place of the output; raises OSError."""
         self._file.flush()
         self.sync()
         self.partial.replace(self.path)

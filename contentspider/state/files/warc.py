@@ -67,9 +67,7 @@ class WarcFile(LockedFile):
             raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
 
     def write(self, exchange: Exchange) -> None:
-        """Append the records of a request and its answer; raises OSError, and leaves the file as it
-        was, if the disk is full.
-        """
+        """Append a request and its answer; raises OSError, and leaves the file as it was."""
         self._append(_records(exchange))
 
     def _append(self, records: bytes) -> None:

@@ -1,6 +1,4 @@
-"""The pages of a history for search indexes: the item of each live page, with a number that grows
-with each change, and which pages are gone.
-"""
+"""The pages of a history for search indexes: their items, numbered by their last changes."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page for an index: *seq* is the number of its last record in the change log, *hash* that of
-    its item. Without an *item* it belongs in no index.
-    """
+    """A page for an index: *seq* is the number of its last change. Without an *item* it is gone."""
 
     id: str
     seq: int
@@ -34,10 +30,7 @@ class Entry:
 
 
 class Entries:
-    """The pages in the history at *path*, after its last crawl; nothing is written.
-
-    Raises as `Database` does.
-    """
+    """The pages in the history at *path*, read only; raises as `Database` does."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -73,9 +66,7 @@ class Entries:
         return {"ended": row[1], "changes": dict(self._database.rows(query, row[:1]))}
 
     def after(self, number: int) -> Iterator[Entry]:
-        """Yield the pages that have changed since a number, each once, in the order of their last
-        changes; damaged ones are logged and left out.
-        """
+        """Yield the pages that have changed since a number, in that order, without damaged ones."""
         for row in self._database.rows(f"{ENTRIES} WHERE seq > ? ORDER BY seq", (number,)):
             if (entry := self._entry(row)) is not None:
                 yield entry

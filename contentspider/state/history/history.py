@@ -1,7 +1,4 @@
-"""The history of the crawls of one name: what is known of each page, and the log of its changes.
-
-It is a file beside the ledgers and outlives them, written in one transaction after a crawl.
-"""
+"""What crawls of one name know of each page, and the log of changes: a file beside the ledgers."""
 
 from __future__ import annotations
 
@@ -53,8 +50,8 @@ class History:
         return KnownPage(*row) if row else None
 
     def original_of(self, page_id: str, text_hash: str = "", site: str = "") -> str:
-        """Return the id of the live page that another one was a copy of, else of the first page of
-        the *site* with that text; empty if there is none.
+        """Return the id of the live page that another one was a copy of, else of the *site*'s first
+        page with that text, else nothing.
         """
         copied = (
             "SELECT pages.id FROM copies JOIN pages ON pages.id = original AND state = 'live'"
@@ -78,9 +75,7 @@ class History:
         return [KnownPage(*row) for row in self._database.rows(query, (site, model))]
 
     def visits(self) -> Iterator[tuple[str, str, Spell]]:
-        """Yield for each live page its address, the time of its last visit, and how often it
-        changed.
-        """
+        """Yield of each live page its address, its last visit's time, and how often it changed."""
         for url, last_seen, *spell in self._database.rows(
             "SELECT url, last_seen, still_days, changes, changed_days FROM pages"
             " WHERE state = 'live' ORDER BY url"
@@ -136,9 +131,7 @@ class History:
         return Takeover(self._database, crawl, is_complete, self._max_bytes)
 
     def changes(self, since: int = 0, after: str = "") -> Iterator[dict[str, Any]]:
-        """Yield the records of the change log in order: those with a number above *since*, made at
-        the time *after* (ISO 8601) or later.
-        """
+        """Yield the change log's records after number *since*, made at time *after* or later."""
         query = (
             f"SELECT {', '.join(RECORD)},"  # noqa: S608 - our own names
             " coalesce((SELECT url FROM pages WHERE pages.id = previous_id), '')"

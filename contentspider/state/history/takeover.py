@@ -116,9 +116,7 @@ class Takeover:
         return visit
 
     def _spell(self, visit: Visit) -> dict[str, object]:
-        """Return the columns of `Spell` with the days since the last visit of a page; none if it is
-        new, or came back.
-        """
+        """Return the columns of `Spell` with the days since a page's last visit, if it was there."""
         columns = "last_seen, changes, changed_days, still_days"
         last_seen, changes, changed_days, still_days = self._values(visit.id, columns)
         days = 0.0
@@ -173,10 +171,8 @@ class Takeover:
         self._set(known.id, {"state": MOVED, "seq": seq})
 
     def mark_gone(self, known: KnownPage, reason: str) -> None:
-        """Record that a page is gone; call it after all visits are taken over.
-
-        If a new page has its text, the page moved without a redirect: the records of both name the
-        other's address.
+        """Record that a page is gone, after all visits. If a new page has its text, it moved
+        without a redirect: the records of both say so.
         """
         at = now()
         if self._new_pages is None:
@@ -204,9 +200,7 @@ class Takeover:
     def refilter(
         self, known: KnownPage, model: str, fields: Mapping[str, Any], ratio: float
     ) -> None:
-        """Write the item *fields* that another model makes of a page without a visit; record a
-        change if the content differs.
-        """
+        """Write the item *fields* of another model; if the content differs, it is a change."""
         content_hash = fields["content_hash"]
         self._set(known.id, {"model": model})
         if content_hash == known.content_hash:
@@ -243,9 +237,7 @@ class Takeover:
         self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(counts)))
 
     def _record(self, page: KnownPage | Visit, **values: object) -> int:
-        """Add a record to the change log, and return its number; without other *values* it says
-        that the page itself changed now from what it was.
-        """
+        """Add a record to the change log, and return its number; *values* go before the page's."""
         values = {
             "crawl": self._number,
             "at": now(),

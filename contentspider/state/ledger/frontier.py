@@ -54,11 +54,9 @@ class Frontier:
         )
 
     def recover(self, died: bool) -> list[str]:
-        """Queue again the addresses that an ended process had taken; those in its memory are
-        deleted and may be found again.
-
-        If it *died*, one of the addresses in flight may have killed it: those that were in flight
-        when `MAX_DEATHS` processes died are marked as failed and returned.
+        """Queue again what an ended process had taken; what was only in its memory is deleted. If
+        it *died*, addresses that were in flight when `MAX_DEATHS` processes died are marked as
+        failed, and returned.
         """
         killers: list[str] = []
         if died:
@@ -79,9 +77,7 @@ class Frontier:
         return killers
 
     def ask_again(self, rows: Iterable[int] | None = None) -> int:
-        """Queue addresses again that failed for temporary reasons, all or those of *rows*, and
-        return their number.
-        """
+        """Queue again, and count, what failed for temporary reasons (of *rows* only)."""
         which = "state = 'failed' AND request IS NOT NULL"
         if rows is None:
             return self._requeue(which)
@@ -101,11 +97,8 @@ class Frontier:
         again: bool = False,
         source_row: int | None = None,
     ) -> int:
-        """Queue an address and return its row; 0 if it is known already and is not to be fetched
-        *again*.
-
-        Without a *request* the caller keeps it in memory. *source_row* is the row that the request
-        comes from, as a retry does.
+        """Queue an address and return its row; 0 if it is known, and not to be fetched *again*.
+        Without a *request* the caller keeps it in memory. *source_row* is where a retry comes from.
         """
         added = self._insert(fingerprint, url, priority, request)
         if added or not again:
@@ -166,9 +159,7 @@ class Frontier:
         target: str | None = None,
         may_pass: bool = False,
     ) -> None:
-        """Set the final state of an address that was taken; if the reason is temporary
-        (*may_pass*), its request is kept for `ask_again`.
-        """
+        """Set an address' final state; if the reason *may_pass*, it can be asked again."""
         if row in self._kept_open:
             self._outcomes[row] = (state, reason, target, may_pass)
             return
@@ -200,11 +191,9 @@ class Frontier:
         )
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address. If another address has claimed one of them, nothing is
-        claimed, that address becomes the target, and the result is False. The address that the page
-        names *canonical* is recorded in any case.
-
-        An address may claim again: it was fetched before the crawl was killed.
+        """Claim keys for an address, which may claim again after a kill. If another address has one
+        of them, it becomes the target, and the result is False. *canonical* is what the page names
+        so.
         """
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))

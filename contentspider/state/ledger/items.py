@@ -98,9 +98,7 @@ class Items:
                 yield page
 
     def release(self, site: str) -> Iterator[tuple[Any, PageInHand]]:
-        """Yield the held items of a site, each with its page, without damaged ones; they stay held
-        until `record`.
-        """
+        """Yield the held items of a site with their pages, without damaged ones; they stay held."""
         for row in self._held_rows(site):
             text, page, key, address_row, page_row = self._database.row(
                 "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?",
@@ -157,9 +155,8 @@ class Items:
         return self._database.row(query, (key, key)) is not None
 
     def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
-        """Return whether the outcome of a page's items is known, and the first one that is out,
-        with the names of our fields (None if all were dropped). Items that were dropped for the
-        reason *unless* are ignored.
+        """Return whether the outcome of a page's items is known, and the first that is out, by our
+        names of fields; those that were dropped for the reason *unless* do not count.
         """
         # Needed at the end of a crawl only.
         self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
@@ -178,9 +175,7 @@ class Items:
             return False, None
 
     def lines(self) -> Iterator[bytes]:
-        """Yield every released item's JSON line, in the order of release; damaged ones are logged
-        and left out.
-        """
+        """Yield every released item's JSON line, in the order of release, without damaged ones."""
         last = 0
         query = (
             "SELECT items.number, line, url FROM items"

@@ -91,10 +91,7 @@ class Ledger:
             raise StateError(f"{error}: it is damaged; delete it to start over") from error
 
     def begin_run(self) -> list[str]:
-        """Start a run of this process, take over the work of the last one, and commit.
-
-        Returns the addresses that are set aside because they may have killed earlier processes.
-        """
+        """Take over the work of the last run; return addresses that may have killed processes."""
         earlier = self.runs.all()
         self.runs.begin()
         killers = self.frontier.recover(died=bool(earlier) and earlier[-1].ended is None)

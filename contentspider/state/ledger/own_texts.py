@@ -1,6 +1,4 @@
-"""What a crawl's sites publish of their own pages, and the answers that it came from, in a ledger
-and in a history.
-"""
+"""What sites publish of their own pages, and the answers it came from: of now and of earlier."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ class OwnAnswer:
 
 
 class OwnTexts:
-    """The own texts in a ledger: the first `MAX_TEXTS` of each site and source, without damaged
-    ones, of which the log tells.
-    """
+    """The own texts in a ledger: the first `MAX_TEXTS` of each site and source."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -45,9 +41,7 @@ class OwnTexts:
         self._texts_of: dict[str, dict[str, list[tuple[str, int]]]] = {}
 
     def add(self, site: str, texts: Iterable[OwnText], answer: str = "") -> None:
-        """Keep texts of a site's pages, which came from the source at the address *answer*; those
-        that are known already stay as they are.
-        """
+        """Keep new texts of a site's pages, from the source at the address *answer*."""
         for own in texts:
             record = _pack(own.to_record())
             count, known = self._database.row(
@@ -85,10 +79,7 @@ class OwnTexts:
         return address_key(url) in self._keys(site)
 
     def of_page(self, site: str, url: str) -> OwnText | None:
-        """Return the first own text of the page at an address, None if there is none.
-
-        A source that has several texts of the page has those of its parts: it is left out.
-        """
+        """Return a page's first own text from a source with one: several are of its parts."""
         found = self._keys(site).get(address_key(url), [])
         sources = [source for source, _ in found]
         for source, number in found:

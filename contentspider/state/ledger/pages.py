@@ -112,9 +112,8 @@ class PageSample:
             yield page
 
     def of_site(self, site: str) -> tuple[str, list[Page]]:
-        """Return a site's name and its pages that have text; "" is the only site there is.
-
-        Raises `ContentSpiderError` if there are no pages of it, or of several sites.
+        """Return a site's name ("": the only one) and its pages with text; raises
+        `ContentSpiderError` if there is no such site.
         """
         sites = self.sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")

@@ -46,9 +46,8 @@ class Queue:
         return self._database.count(f"SELECT count(*) FROM ({some})", (host, most))  # noqa: S608 - our own words
 
     def answered(self, host: str, most: int) -> list[str]:
-        """Return the first addresses of a host that were answered in this crawl, at most *most*:
-        pages with items, else others. robots.txt is left out: a proxy often answers for it while
-        the server is down.
+        """Return a host's first answered addresses, those with items before others. No robots.txt:
+        a proxy often answers for it while the server is down.
         """
         # Needed in crawls with a failing host only.
         self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
@@ -63,9 +62,7 @@ class Queue:
         return []
 
     def take(self, above: int | None = None, without: Collection[str] = ()) -> Taken | None:
-        """Take the next address out of the queue (`Taken`); None if none has a priority *above*
-        this one. Addresses of the hosts in *without* stay.
-        """
+        """Take the next address that has a priority *above* this one, and no host in *without*."""
         if not self.length:
             return None
         above = LOWEST if above is None else above

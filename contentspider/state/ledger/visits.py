@@ -148,9 +148,7 @@ class Visits:
                 ) from error
 
     def note_lastmod(self, page_id: str, has_changed: bool) -> None:
-        """Record whether a page has changed since its last visit, by a sitemap; one of several that
-        say so is enough.
-        """
+        """Record whether a sitemap says that a page has changed; one of several is enough."""
         self._do(
             "INSERT INTO lastmods VALUES (?, ?)"
             " ON CONFLICT DO UPDATE SET has_changed = max(has_changed, excluded.has_changed)",

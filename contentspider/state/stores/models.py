@@ -40,18 +40,14 @@ class ModelStore:
         return Generations(self.folder / site)
 
     def save(self, model: SiteModel, reason: str = "") -> Path:
-        """Save the model of its site as the present generation, and return its folder; *reason* is
-        why it was learned (`contentspider.site.models.generations.REASONS`).
-        """
+        """Save a model as the present generation, with its *reason*, and return its folder."""
         generations = self.generations(model.site)
         generations.add(model.manifest(), model.dump_weights(), reason, self.keep)
         return generations.folder
 
     def load(self, site: str) -> SiteModel | None:
-        """Return the model of a site, None if there is none.
-
-        One that cannot be used is set aside with a warning, if possible as
-        ``manifest.json.broken``, and None is returned: the site is learned again.
+        """Return a site's model, if there is one that can be used; a broken one is set aside with a
+        warning as ``manifest.json.broken``, and the site is learned again.
         """
         path = self.folder / site / MANIFEST
         try:
@@ -78,9 +74,7 @@ class ModelStore:
         return SiteModel.load(generations.path(generation) if generation else generations.folder)
 
     def rollback(self, site: str, generation: int = 0) -> int:
-        """Make an earlier *generation* (0: the last but one) a site's model again, as a new one, and
-        return its number; raises `ContentSpiderError` if it is not there or cannot be used.
-        """
+        """Save an earlier *generation* (0: the last but one) anew, and return its number."""
         from contentspider.site.models.model import SiteModel
 
         generations = self.generations(site)

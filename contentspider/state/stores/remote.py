@@ -34,9 +34,7 @@ REFUSED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 
 
 class RemoteError(ContentSpiderError):
-    """A store cannot be used. Before a crawl it ends the command; after a crawl the local files
-    stay, and the next run uploads them.
-    """
+    """A store cannot be used: no crawl begins; what a crawl has found is sent by the next."""
 
 
 class ReplacedError(RemoteError):

@@ -91,10 +91,8 @@ class SharedFiles:
         return f"{self._objects.url}/{self._pointer}"
 
     def pull(self) -> None:
-        """Download the files of the store. Unsent local files stay, unless the store has changed:
-        then they are set aside with a warning.
-
-        Raises `RemoteError` if the store cannot be read or is damaged.
+        """Download the store's files. If it has changed, unsent local ones are set aside with a
+        warning. Raises `RemoteError` if the store cannot be read or is damaged.
         """
         for _ in range(ATTEMPTS):
             note = self._note()
@@ -135,10 +133,8 @@ class SharedFiles:
         self._write_note(replace(self._note(), unsent=True))
 
     def push(self, files: Mapping[str, Path]) -> bool:
-        """Upload *files* if the local ones are unsent, and tell whether they were.
-
-        Raises `ReplacedError` if another writer was first, and `RemoteError` if the store cannot be
-        written; then the local files stay unsent.
+        """Upload *files* if the local ones are unsent, and tell whether they were; raises
+        `RemoteError`, or `ReplacedError` if another writer was first: then they stay unsent.
         """
         note = self._note()
         if not note.unsent:
@@ -274,10 +270,7 @@ class SharedHistory:
         self.begin_change = self._shared.begin_change
 
     def pull(self) -> None:
-        """Download the history; one that is unsent from an earlier run is uploaded.
-
-        Raises `RemoteError` if the store cannot be read, or its history is damaged.
-        """
+        """Download the history, or upload one that an earlier run left; raises `RemoteError`."""
         try:
             self._shared.pull()
         except OSError as error:

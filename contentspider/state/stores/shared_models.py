@@ -32,10 +32,7 @@ PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)
 
 
 def open_models(models: str, state_dir: str = "") -> ModelStore:
-    """Return the models in a folder, or in a store on an fsspec URL, which is not asked yet.
-
-    Raises `RemoteError` if the store cannot be opened.
-    """
+    """Return the models in a folder, or in a store; raises `RemoteError` if there is none such."""
     if not is_url(models):
         return ModelStore(Path(models))
     copy = sha256(models.encode()).hexdigest()[:12]
@@ -65,8 +62,8 @@ class SharedModels(ModelStore):
         return self._local.generations(site)
 
     def load(self, site: str) -> SiteModel | None:
-        """Return the model of a site as `ModelStore.load` does; if the store cannot be read, an
-        error says so, and the local copy is used.
+        """Return a model as `ModelStore.load` does, this machine's copy if the store cannot be
+        read.
         """
         try:
             self._pull(site)
