@@ -116,7 +116,7 @@ class Takeover:
         return visit
 
     def _spell(self, visit: Visit) -> dict[str, object]:
-        """Return the columns of `Spell` with the days since a page's last visit, if it was there."""
+        """Return the columns of `Spell` with the days since a page's last visit, if it had one."""
         columns = "last_seen, changes, changed_days, still_days"
         last_seen, changes, changed_days, still_days = self._values(visit.id, columns)
         days = 0.0
