@@ -60,7 +60,7 @@ def test_trust_needs_checks_and_changes_and_ends_with_lies() -> None:
     truth = LastmodCounts(10_000, 0, 500, 0)
     lies = 0
     while truth.is_trusted:
-        truth, lies = truth.plus(was_said=False, has_changed=True), lies + 1
+        truth, lies = truth.plus(says_changed=False, has_changed=True), lies + 1
     assert lies <= 10, "what was long ago counts for less"
 
 

@@ -140,9 +140,10 @@ class Visits:
         while row := self._database.row(query, (number,)):
             number, visit, content, page, *answer = row
             try:
-                found = Visit(**json.loads(visit))
+                record = json.loads(visit)
+                found = Visit(**{**record, "numbered": tuple(record["numbered"])})
                 yield Seen(number, found, _answer(*answer), _text(content), page)
-            except (zlib.error, ValueError, TypeError) as error:
+            except (zlib.error, ValueError, TypeError, KeyError) as error:
                 raise StateError(
                     f"{self._database.name}: visit {number} is damaged: {error}"
                 ) from error
