@@ -119,7 +119,7 @@ def test_a_page_that_no_page_links_to_is_missing_once_a_crawl(history: History) 
     for crawl in "bbc":
         takeover = history.take_over(crawl, is_complete=True)
         takeover.take(seen(1, visit("1", "unchanged", 1), answer=Answer(is_orphan=True)))
-        takeover.miss("1")
+        takeover.count_missing("1")
         takeover.commit()
     known = history.page("1")
     assert known is not None
@@ -243,10 +243,10 @@ def test_when_there_is_no_room_only_the_content_is_kept() -> None:
 def test_facts_of_sites_are_kept(history: History) -> None:
     takeover = history.take_over("a", is_complete=True)
     for _ in range(2):
-        takeover.count("e.org", "p\t0 views")
+        takeover.add_counter("e.org", "p\t0 views")
         takeover.distrust("e.org")
         takeover.set_lastmods("e.org", LastmodCounts(1, 2, 3, 4))
-    takeover.count("e.org", "q")
+    takeover.add_counter("e.org", "q")
     takeover.commit()
     assert history.counters() == {"e.org": {"p\t0 views", "q"}}
     assert history.distrusted() == {"e.org"}
@@ -263,7 +263,7 @@ def test_the_first_live_page_with_a_text_is_the_original(history: History) -> No
     assert history.original_of("x", "text 0", "e.org") == "2"
     assert history.original_of("x", "text 0", "f.org") == ""
     takeover = history.take_over("a", is_complete=True)
-    takeover.copy("x", "1")
+    takeover.add_copy("x", "1")
     takeover.commit()
     assert history.original_of("x", "text 0", "e.org") == "1"
     known = history.page("1")

@@ -155,7 +155,7 @@ class GonePages:
             counts["gone"] += 1
         if self.is_complete:
             for page in self._ledger.visits.orphans():
-                takeover.miss(page)
+                takeover.count_missing(page)
         return counts
 
     def _lost(self, known: KnownPage) -> str:

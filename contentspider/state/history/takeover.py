@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.packed import COMPRESSION, pack_text
 from contentspider.ground.times import days_between, now
-from contentspider.recrawl.changes import (
-    BY_MODEL,
-    BY_PAGE,
-    CHANGED,
-    GONE,
-    LIVE,
-    MOVED,
-    NEW,
-    UNCHANGED,
-)
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.recrawl.fingerprint import fingerprint
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.history.known import NewPages
@@ -32,6 +23,8 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
     from contentspider.state.ledger.visits import Seen, Visit
 
+# Columns of a page that a visit has, too.
+OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "model")
 # Copies that were not found in this many complete crawls are deleted.
 COPIES_KEPT = 3
 
@@ -47,17 +40,14 @@ class Takeover:
         self._database = database
         self._do = database.do
         self._max_bytes = max_bytes
-        if not (number := database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))):
+        if not database.count("SELECT number FROM crawls WHERE key = ?", (crawl,)):
             self._do("DELETE FROM changes WHERE change = 'unchanged'")
-            statement = (
-                "INSERT INTO crawls (key, visits, ended, is_complete) VALUES (?, 0, '', FALSE)"
-            )
-            number = self._do(statement, (crawl,)).lastrowid or 0
-        self._number = number
         self._do(
-            "UPDATE crawls SET ended = ?, is_complete = ? WHERE number = ?",
-            (now(), is_complete, number),
+            "INSERT INTO crawls (key, visits, ended, is_complete) VALUES (?, 0, ?, ?) ON CONFLICT"
+            " DO UPDATE SET ended = excluded.ended, is_complete = excluded.is_complete",
+            (crawl, now(), is_complete),
         )
+        self._number = database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
         self._first = database.count("SELECT max(seq) FROM changes") + 1
         self._new_pages: NewPages | None = None
 
@@ -71,22 +61,12 @@ class Takeover:
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
         before, changed_at = self._values(visit.previous_id or visit.id, "content, changed_at")
-        if visit.change != NEW and visit.cause != BY_PAGE:
+        if visit.cause != BY_PAGE:  # the page itself has not changed
             visit = replace(visit, changed_at=changed_at or visit.changed_at)
-        values: dict[str, object] = {
-            "url": visit.url,
-            "state": LIVE,
-            "first_seen": visit.first_seen,
-            "last_seen": visit.at,
-            "changed_at": visit.changed_at,
-            "content_hash": visit.content_hash,
-            "text_hash": visit.text_hash,
-            "model": visit.model,
-            "etag": answer.etag,
-            "last_modified": answer.last_modified,
-            "links": pack_lines(answer.links),
-            **self._spell(visit),
-        }
+        values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}
+        values |= {"state": LIVE, "last_seen": visit.at, **self._spell(visit)}
+        values |= {"etag": answer.etag, "last_modified": answer.last_modified}
+        values["links"] = pack_lines(answer.links)
         if seen.content is not None:
             values |= _content(seen.content)
             if visit.change != UNCHANGED:
@@ -189,7 +169,7 @@ class Takeover:
         )
         self._set(known.id, {"state": GONE, "changed_at": at, "seq": seq})
 
-    def miss(self, page_id: str) -> None:
+    def count_missing(self, page_id: str) -> None:
         """Count a complete crawl in which no page linked to a page; each crawl counts once."""
         self._do(
             "UPDATE pages SET missing = missing + 1, missing_in = ?"
@@ -219,11 +199,11 @@ class Takeover:
             item = refilled(json.loads(zlib.decompress(packed)), fields)
             self._take_item(known.id, item, seq, is_changed=True)
 
-    def count(self, site: str, place: str) -> None:
+    def add_counter(self, site: str, place: str) -> None:
         """Record a place of a site that holds a counter."""
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
-    def copy(self, page_id: str, original_id: str) -> None:
+    def add_copy(self, page_id: str, original_id: str) -> None:
         """Note that a page was a copy of another one, which stands for both."""
         values = (page_id, original_id, self._number)
         self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", values)

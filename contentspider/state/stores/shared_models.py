@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.site.models.folder import GENERATIONS, MANIFEST
-from contentspider.site.models.generations import KEPT_GENERATIONS
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
@@ -46,10 +45,10 @@ class SharedModels(ModelStore):
     A site is downloaded when it is first used; `send` uploads what was saved.
     """
 
-    def __init__(self, objects: Objects, folder: Path, keep: int = KEPT_GENERATIONS) -> None:
-        super().__init__(folder, keep)
+    def __init__(self, objects: Objects, folder: Path) -> None:
+        super().__init__(folder)
         self.objects = objects
-        self._local = ModelStore(folder, keep)
+        self._local = ModelStore(folder)
         self._pulled: dict[str, RemoteError | None] = {}
 
     def sites(self) -> list[str]:
