@@ -43,3 +43,9 @@ def test_long_texts_are_compared_by_lines(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_diff_names_both_texts_and_shows_a_line_around() -> None:
     found = list(diff_lines("a\nb\nc\nd", "a\nb\nc\ne", "then", "now"))
     assert found == ["--- then", "+++ now", "@@ -3,2 +3,2 @@", " c", "-d", "+e"]
+
+
+def test_what_did_not_change_has_no_ratio() -> None:
+    assert difference.Difference("unchanged") == difference.Difference(
+        "unchanged", "", 0.0, (), False
+    )

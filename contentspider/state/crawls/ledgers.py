@@ -54,7 +54,8 @@ def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledge
     runs = old.runs.all()
     last = runs[-1] if runs else None
     if last and last.reason != FINISHED:
-        if resume and not is_hopeless(old):
+        goes_on = resume and not is_hopeless(old)
+        if goes_on:
             how = f"was stopped ({last.reason})" if last.ended else KILLED
             queued = old.frontier.queue.length + old.frontier.states().get("taken", 0)
             held = sum(old.items.held_counts().values())
@@ -73,7 +74,7 @@ def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledge
                 " (CONTENTSPIDER_RESUME) would go on with it"
             )
         logger.warning("%s: %s", path, text)
-        if resume and not is_hopeless(old):
+        if goes_on:
             return old, True
     if not old.detach():
         raise LedgerBusyError(
@@ -90,11 +91,8 @@ def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledge
 def is_hopeless(ledger: Ledger) -> bool:
     """Tell whether only pages are left that could not be read in several runs."""
     reasons = [run.reason for run in ledger.runs.all()[-INCOMPLETE_RUNS:]]
-    return (
-        reasons == [INCOMPLETE] * INCOMPLETE_RUNS
-        and not ledger.frontier.queue.length
-        and not ledger.items.held_counts()
-    )
+    is_left = ledger.frontier.queue.length or ledger.items.held_counts()
+    return reasons == [INCOMPLETE] * INCOMPLETE_RUNS and not is_left
 
 
 def open_ledger(path: Path) -> Ledger | None:

@@ -241,9 +241,6 @@ class S3Objects(Objects):
                     raise ReplacedError(f"{self.url}/{name} has changed") from None
                 raise
 
-    def _create(self, name: str, data: bytes) -> None:
-        self.replace(name, data, "")
-
     def _make_folder(self, name: str) -> None:
         pass  # there are none, and makedirs would make a bucket
 
