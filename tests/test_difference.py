@@ -6,7 +6,7 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl import difference
-from contentspider.recrawl.difference import change_ratio, diff_lines, text_hash
+from contentspider.recrawl.difference import Difference, change_ratio, diff_lines, text_hash
 
 
 def test_the_hash_of_a_text_is_that_of_all_its_blocks() -> None:
@@ -46,6 +46,5 @@ def test_a_diff_names_both_texts_and_shows_a_line_around() -> None:
 
 
 def test_what_did_not_change_has_no_ratio() -> None:
-    assert difference.Difference("unchanged") == difference.Difference(
-        "unchanged", "", 0.0, (), False
-    )
+    found = Difference("unchanged")
+    assert found == Difference("unchanged", "", 0.0, (), False)

@@ -37,7 +37,7 @@ class History:
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
         # How often the sitemaps of each site were right.
-        self.lastmods = {
+        self.lastmods: dict[str, LastmodCounts] = {
             site: LastmodCounts(*counts)
             for site, *counts in database.rows("SELECT * FROM lastmods")
         }

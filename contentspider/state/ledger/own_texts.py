@@ -67,8 +67,9 @@ class OwnTexts:
     def answers(self) -> Iterator[OwnAnswer]:
         """Yield the kept answers, each with its texts."""
         query = "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
-        for row in self._do(query).fetchall():
-            yield OwnAnswer(*row, tuple(self._texts("answer = ?", row[1])))
+        for site, address, etag, last_modified in self._do(query).fetchall():
+            texts = tuple(self._texts("answer = ?", address))
+            yield OwnAnswer(site, address, etag, last_modified, texts)
 
     def of_site(self, site: str) -> list[OwnText]:
         """Return the own texts of a site's pages, in the order in which they came."""
@@ -116,9 +117,11 @@ class OwnAnswers:
         )
         if row is None:
             return None
-        records = _unpack(row[4])
+        site, address, etag, last_modified, packed = row
+        records = _unpack(packed)
         records = records if isinstance(records, list) else [records]
-        return OwnAnswer(*row[:4], tuple(_read_texts(self._database.name, records)))
+        texts = tuple(_read_texts(self._database.name, records))
+        return OwnAnswer(site, address, etag, last_modified, texts)
 
     def replace(self, answers: Iterable[OwnAnswer]) -> None:
         """Replace the known answers of the sites of a crawl by its own."""
