@@ -159,6 +159,15 @@ def test_addresses_of_hosts_that_are_left_out_stay_in_their_places(ledger: Ledge
     assert (queue.length, queue.has(), queue.has({"a.org"})) == (0, False, False)
 
 
+def test_every_priority_is_above_none(ledger: Ledger) -> None:
+    add(ledger, "a", -(2**40))
+    assert take(ledger, ("b.org",), above=-(2**40)) == ""
+    assert take(ledger, ("b.org",)) == "a"
+    add(ledger, "c", -(2**40))
+    assert take(ledger, above=-(2**40)) == ""
+    assert take(ledger) == "c"
+
+
 def record(ledger: Ledger, key: str, *outcome: object, **values: object) -> None:
     hand = PageInHand(PAGE, key=key, **values)  # type: ignore[arg-type]
     assert ledger.items.record(hand, *outcome)  # type: ignore[arg-type]
