@@ -60,10 +60,9 @@ def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
 class Counters:
     """Finds the counters of one site among the places at which pages *changed* in numbers only.
 
-    A slot with short lines only holds counters, whatever stands beside the number (such as the name
-    of an author). In a slot with longer text, too, the rest of the line must be the same. *same*
-    are places where the number changed on pages that the server says are unchanged: there it is
-    enough that so many pages have the line.
+    A slot with short lines only holds counters, whatever stands beside the number (an author's
+    name); in one with longer text, too, the rest of the line must be the same. *same* are places
+    where it changed though the server says that the pages did not: there pages with it suffice.
     """
 
     def __init__(

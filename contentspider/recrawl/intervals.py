@@ -86,10 +86,8 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
 
 
 def _gains(rates: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for how many days more pages are current with a visit so many days after the last one.
-
-    It is the slope of what is to be made large: with f visits a day a page is current for
-    f (1 - exp(-rate / f)) / rate of the time.
+    """Return for how many days more pages are current with a visit so many days after the last one:
+    the slope of f (1 - exp(-rate / f)) / rate, the share of the time with f visits a day.
     """
     expected = rates * days
     return np.asarray((1 - (1 + expected) * np.exp(-expected)) / rates)

@@ -159,10 +159,8 @@ def open_temporary(path: Path) -> Ledger:
 
 
 def archive(path: Path, started: str, keep: int) -> None:
-    """Rename a crawl's ledger by the time of its last run.
-
-    Of those of its name the last *keep* stay, and the last *keep* finished ones: failed crawls do
-    not push out finished ones.
+    """Rename a crawl's ledger by the time of its last run. Of those of its name the last *keep*
+    stay, and the last *keep* finished ones: failed crawls do not push these out.
     """
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
@@ -180,10 +178,9 @@ def archive(path: Path, started: str, keep: int) -> None:
         if (match := stamped.fullmatch(entry.name))
     ]
     every = [entry for _, _, entry in sorted(found)]
-    outdated = every[: max(len(every) - keep, 0)]
-    if outdated:
+    if len(every) > keep:
         finished = [entry for entry in every if _is_finished(entry)]
-        for entry in set(outdated) - set(finished[max(len(finished) - keep, 0) :]):
+        for entry in set(every) - {*every[-keep:], *finished[-keep:]}:
             remove(entry)
 
 

@@ -44,11 +44,8 @@ def check_parquet() -> None:
 
 
 def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: BinaryIO) -> int:
-    """Write all items and return their number; *records* is asked twice: a file's columns are said
-    before its rows. Raises OSError if the disk is full.
-
-    Texts and lists of them are strings, numbers int64 or double; what has another form in any item
-    (an object, other lists, texts here and numbers there) is JSON, as a string.
+    """Write all items and return their number; *records* is asked twice, for columns and rows. A
+    column with objects, other lists, or texts here and numbers there, is JSON, as a string.
     """
     check_parquet()
     from pyarrow import parquet

@@ -46,10 +46,8 @@ class Exchange:
 
 
 class WarcFile(LockedFile):
-    """Appends records to the WARC file *path*, which is made if it is not there.
-
-    What a killed process has left of a record at its end is cut off. Raises `ContentSpiderError` as
-    `check_warc` does, or if another process writes the file.
+    """Appends records to the WARC file *path*; what a killed process has left of one is cut off.
+    Raises `ContentSpiderError` as `check_warc` does, or if another process writes the file.
     """
 
     def __init__(self, path: Path, software: str) -> None:

@@ -30,10 +30,8 @@ COPIES_KEPT = 3
 
 
 class Takeover:
-    """Writes what the *crawl* of that key found into the history in a *database*, in one
-    transaction until `commit`. A crawl may be taken over again, with what it found since.
-
-    Records of pages that were unchanged in earlier crawls are deleted from the log.
+    """Writes what the *crawl* of that key found into a history, in one transaction until `commit`,
+    and again what it found since. Earlier crawls' unchanged pages go from the log.
     """
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:

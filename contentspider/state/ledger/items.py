@@ -26,10 +26,9 @@ class PageInHand:
     """The page that an item is about, from the answer to the item's end.
 
     *page_row* is the row of the page's own address in the ledger, *address_row* that of the address
-    whose callback gave the item: another, if the item was bound. *key* is what the item is recorded
-    under, *held_row* its own row while it is held. *page_id* is the id of the page as the item has
-    it, *names* maps our fields to the item's own (None: they are the same). None: it has none, or
-    is not there yet.
+    whose callback gave the item. *key* is what the item is recorded under, *held_row* its own row
+    while it is held. *page_id* is the id that the item has, *names* maps our fields to the item's
+    own (None: they are the same).
     """
 
     page: Page

@@ -27,11 +27,9 @@ AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
-    """A sample of each site's pages, in a ledger's database.
-
-    Of each site the first *site_pages* pages in `sample_order` stay, whatever the order in which
-    they come; before them at most `PAGES_WITH_TEXT` pages with an own text. If there are more than
-    *all_pages* of all sites, the site with the most gives up its last.
+    """A sample of each site's pages: the first *site_pages* in `sample_order`, whatever the order
+    in which they come; before them at most `PAGES_WITH_TEXT` pages with an own text. If there are
+    more than *all_pages* of all sites, the site with the most gives up its last.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """Local files that several machines share by way of a store (`contentspider.state.stores.remote`).
 
-In the store, each file is an object with a unique name. One small JSON object, the *pointer*, lists
-the files with their hashes. Only the pointer is replaced, and only if it has not changed since it
-was read: a reader sees the old files or the new ones, and of two writers the second gets an error.
-Beside the local files a *note* keeps what was read.
+Each file is an object with a unique name. A small JSON object, the *pointer*, lists them with their
+hashes. Only it is replaced, and only if it has not changed since it was read: a reader sees the old
+files or the new ones, and of two writers the second gets an error. A local *note* keeps what was
+read.
 """
 
 from __future__ import annotations
@@ -52,12 +52,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The pointer that was read last: its *id* ("": none), the *mark* of its version, its *files*,
+    """The pointer that was read last: the *mark* of its version ("": there was none), its *files*,
     and whether the local files are newer (*unsent*).
     """
 
     url: str
-    id: str = ""
     mark: str = ""
     files: Mapping[str, Entry] = field(default_factory=dict)
     unsent: bool = False
@@ -99,14 +98,13 @@ class SharedFiles:
             found = self._objects.read(self._pointer)
             if found is None:
                 # If the pointer was deleted, all files are sent again.
-                unsent = note.unsent or bool(note.id and self._local())
+                unsent = note.unsent or bool(note.mark and self.files())
                 self._write_note(Note(self._objects.url, unsent=unsent))
                 return
             data, mark = found
-            pointer_id, files = self._parse(data)
+            files = self._parse(data)
             is_here = note.unsent or all((self.folder / name).is_file() for name in files)
-            if pointer_id == note.id and is_here:
-                self._write_note(replace(note, mark=mark))
+            if mark == note.mark and is_here:
                 return
             with tempfile.TemporaryDirectory(dir=self._made_folder(), prefix=".pull-") as name:
                 partial = self.folder / PurePosixPath(name).name
@@ -115,13 +113,17 @@ class SharedFiles:
                 if note.unsent:
                     self._set_aside()
                 self._place(files, partial)
-            self._write_note(Note(self._objects.url, pointer_id, mark, files))
+            self._write_note(Note(self._objects.url, mark, files))
             return
         raise RemoteError(f"{self.name}: objects that it names are missing from the store")
 
     def files(self) -> dict[str, Path]:
-        """Return the local files."""
-        return {name: self.folder / name for name in self._local()}
+        """Return the local files by their names."""
+        return {
+            path.relative_to(self.folder).as_posix(): path
+            for pattern in self._patterns
+            for path in sorted(self.folder.glob(pattern))
+        }
 
     @property
     def is_unsent(self) -> bool:
@@ -150,8 +152,7 @@ class SharedFiles:
             entries[name] = Entry(new_object, digest, path.stat().st_size)
             self._objects.upload(path, self._of_store(entries[name]))
             uploaded.append(self._of_store(entries[name]))
-        pointer_id = uuid.uuid4().hex
-        data = _dump(pointer_id, entries)
+        data = _dump(entries)
         try:
             mark = self._objects.replace(self._pointer, data, note.mark)
         except ReplacedError:
@@ -164,20 +165,13 @@ class SharedFiles:
                     " aside"
                 ) from None
             mark = found[1]
-        self._write_note(Note(self._objects.url, pointer_id, mark, entries))
+        self._write_note(Note(self._objects.url, mark, entries))
         outdated = set(note.files.values()) - set(entries.values())
         self._objects.delete(map(self._of_store, outdated))
         return True
 
     def _of_store(self, entry: Entry) -> str:
         return f"{self._prefix}/{entry.object}"
-
-    def _local(self) -> list[str]:
-        return [
-            path.relative_to(self.folder).as_posix()
-            for pattern in self._patterns
-            for path in sorted(self.folder.glob(pattern))
-        ]
 
     def _made_folder(self) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -204,7 +198,7 @@ class SharedFiles:
     def _set_aside(self) -> None:
         stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")
         aside = self.folder / f"unsent-{stamp}"
-        for name in self._local():
+        for name in self.files():
             for suffix in ("", *self._beside):
                 path, target = self.folder / (name + suffix), aside / (name + suffix)
                 if path.exists():
@@ -223,13 +217,13 @@ class SharedFiles:
             for suffix in self._beside:  # they belong to the old file
                 target.with_name(target.name + suffix).unlink(missing_ok=True)
             (partial / name).replace(target)
-        for name in set(self._local()) - set(files):
+        for name in self.files().keys() - files.keys():
             (self.folder / name).unlink(missing_ok=True)
             with suppress(OSError):  # other files are in it
                 (self.folder / name).parent.rmdir()
 
-    def _parse(self, data: bytes) -> tuple[str, dict[str, Entry]]:
-        """Return a pointer's id and files; raises `RemoteError` if it is invalid."""
+    def _parse(self, data: bytes) -> dict[str, Entry]:
+        """Return the files of a pointer; raises `RemoteError` if it is invalid."""
         try:
             record = json.loads(data)
             if record["schema"] != SCHEMA:
@@ -239,7 +233,7 @@ class SharedFiles:
                 is_ours = any(fnmatch(name, pattern) for pattern in self._patterns)
                 if not is_ours or ".." in name or not OBJECT.fullmatch(entry.object):
                     raise ValueError(f"it names {name!r}")
-            return str(record["id"]), files
+            return files
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RemoteError(f"{self.name} cannot be read: {error}") from error
 
@@ -251,7 +245,7 @@ class SharedFiles:
         except (OSError, ValueError, KeyError, TypeError):
             pass
         # The local files were never in this store.
-        return Note(self._objects.url, unsent=bool(self._local()))
+        return Note(self._objects.url, unsent=bool(self.files()))
 
     def _write_note(self, note: Note) -> None:
         self._made_folder()
@@ -310,9 +304,11 @@ def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
     }
 
 
-def _dump(pointer_id: str, entries: Mapping[str, Entry]) -> bytes:
+def _dump(entries: Mapping[str, Entry]) -> bytes:
     files = {name: asdict(entry) for name, entry in entries.items()}
-    pointer = {"schema": SCHEMA, "id": pointer_id, "at": now(), "by": writer(), "files": files}
+    # The id makes each pointer another one.
+    own_id = uuid.uuid4().hex
+    pointer = {"schema": SCHEMA, "id": own_id, "at": now(), "by": writer(), "files": files}
     return json.dumps(pointer, indent=1).encode()
 
 
