@@ -115,7 +115,7 @@ def test_a_model_that_is_less_sure_than_it_was() -> None:
 class Places:
     """A model that has seen a part of each page, which says so itself."""
 
-    baseline = None
+    baseline: Baseline | None = None
 
     def unseen_prose(self, page: SimpleNamespace) -> tuple[int, int]:
         return page.chars, page.unseen
@@ -150,6 +150,23 @@ def test_more_than_half_of_the_pages_are_strange_or_none_is() -> None:
     assert not watched(*[strange] * 5, *[known] * 5).is_found
     assert watched(*[strange] * 6, *[known] * 5).is_found
     assert not watched(*[strange] * 4).is_found, "they are too few"
+
+
+def test_empty_pages_count_beyond_the_usual_share_of_their_slot() -> None:
+    model = Places()
+    model.baseline = Baseline(0.9, {"usual": 0.25})
+    watch = Drift(model)  # type: ignore[arg-type]
+    watch._at.update(usual=20, other=20)
+    watch._empty.update(usual=15)
+    assert watch.emptied == ("", 0), "no more than half of them beyond a quarter"
+    watch._empty["usual"] += 1
+    assert watch.emptied == ("usual", 11)
+    watch._empty["other"] = 12
+    assert watch.emptied == ("other", 12)
+    model.baseline = None
+    assert watch.emptied == ("usual", 16)
+    watch.pages = 801
+    assert not watch.is_found, "so many of a rare kind are nothing"
 
 
 def bodies_of(items: dict[str, dict[str, object]]) -> dict[str, list[str]]:
