@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider import Page
-from contentspider.recrawl.counters import Counters, are_counters, numbered_places
+from contentspider.recrawl.counters import (
+    MIN_PAGES,
+    Counters,
+    are_counters,
+    numbered_places,
+    place_of,
+)
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
@@ -43,6 +49,31 @@ class Counting(Recrawls):
 def places(before: str, now: str) -> tuple[str, ...]:
     page = Page.from_html("".join(f"<p>{line}</p>" for line in now.splitlines()))
     return numbered_places(before, page, now, lambda path: path)
+
+
+def test_what_the_server_calls_the_same_is_a_counter_on_so_many_pages() -> None:
+    place = place_of("slot", "Read 7 times")
+    found = Counters([[place]], [[place]])
+    for number in range(MIN_PAGES):
+        assert found.needs_more
+        assert found.found() == set()
+        found.share(Page.from_html(f"<p>Read {number} times</p>"), lambda path: "slot")
+    assert found.found() == {place}
+    assert not found.needs_more
+    assert not Counters([[place]]).needs_more
+
+
+def test_a_slot_with_long_text_holds_counters_in_some_lines_only() -> None:
+    long = "Words that go on. " * 9
+    line = place_of("slot", "Read 7 times")
+    found = Counters([[line]])
+    for number in range(MIN_PAGES):
+        assert found.found() == set()
+        now, old = (
+            Page.from_html(f"<p>Read {views} times</p><p>{long}</p>") for views in (number, "9000")
+        )
+        found.add(now, old, lambda path: "slot")
+    assert found.found() == {line}
 
 
 def test_what_differs_in_whole_numbers_of_short_lines_only() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from threading import Event
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from contentspider import Page, SiteLearner
 from contentspider.recrawl.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Drift
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.reference import Baseline
+from contentspider.site.models.reference import MIN_CHARS, Baseline
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
@@ -109,6 +110,63 @@ def test_a_model_that_is_less_sure_than_it_was() -> None:
     found = [watch.add(page) for page in pages([with_aside(n) for n in range(50, 52 + ENOUGH)])]
     assert found == [False] * (ENOUGH - 1) + [True] * 3, "held once that is the rule"
     assert watch.is_found and "its model is sure of half of" in watch.evidence()
+
+
+class Places:
+    """A model that has seen a part of each page, which says so itself."""
+
+    baseline: Baseline | None = None
+
+    def unseen_prose(self, page: SimpleNamespace) -> tuple[int, int]:
+        return page.chars, page.unseen
+
+    def unseen_slots(self, page: SimpleNamespace) -> list[tuple[str, int]]:
+        return page.slots
+
+
+def watched(*found: tuple[int, int, list[tuple[str, int]]]) -> Drift:
+    watch = Drift(Places())  # type: ignore[arg-type]
+    for number, (chars, unseen, slots) in enumerate(found):
+        watch.add(SimpleNamespace(url=number, chars=chars, unseen=unseen, slots=slots))  # type: ignore[arg-type]
+    return watch
+
+
+def test_a_page_is_strange_if_most_of_its_prose_is_at_new_places() -> None:
+    few = watched((MIN_CHARS - 1, MIN_CHARS - 1, []))
+    assert (few.pages, few.strange, few.shared) == (0, 0, 0)
+    half = watched((1_000, 500, []), (1_000, 501, []))
+    assert (half.pages, half.strange) == (2, 1)
+    assert not half.is_found
+
+
+def test_slots_with_hardly_any_text_are_no_template() -> None:
+    found = watched(*[(1_000, 900, [("a", 10), ("a", 9), ("b", 15), ("b", 5)])] * 3)
+    assert found.shared == 3
+    assert "3 of them at b" in found.evidence()
+
+
+def test_more_than_half_of_the_pages_are_strange_or_none_is() -> None:
+    strange, known = (1_000, 900, []), (1_000, 0, [])
+    assert not watched(*[strange] * 5, *[known] * 5).is_found
+    assert watched(*[strange] * 6, *[known] * 5).is_found
+    assert not watched(*[strange] * 4).is_found, "they are too few"
+
+
+def test_empty_pages_count_beyond_the_usual_share_of_their_slot() -> None:
+    model = Places()
+    model.baseline = Baseline(0.9, {"usual": 0.25})
+    watch = Drift(model)  # type: ignore[arg-type]
+    watch._at.update(usual=20, other=20)
+    watch._empty.update(usual=15)
+    assert watch.emptied == ("", 0), "no more than half of them beyond a quarter"
+    watch._empty["usual"] += 1
+    assert watch.emptied == ("usual", 11)
+    watch._empty["other"] = 12
+    assert watch.emptied == ("other", 12)
+    model.baseline = None
+    assert watch.emptied == ("usual", 16)
+    watch.pages = 801
+    assert not watch.is_found, "so many of a rare kind are nothing"
 
 
 def bodies_of(items: dict[str, dict[str, object]]) -> dict[str, list[str]]:

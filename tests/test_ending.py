@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.state.crawls.ending import Ending
+from contentspider.state.crawls.outcome import Ending
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,9 @@ from contentspider.state.crawls.ending import Ending
         (Ending("finished", 175, unread=3), "incomplete", True),
         (Ending("finished", 31, unread=144), "incomplete", False),
         (Ending("finished", 31, held=1), "incomplete", True),
+        (Ending("finished", 10, unchanged=10, unread=1, held=1), "incomplete", True),
+        (Ending("finished", 10, unchanged=9, unread=1, held=1), "incomplete", False),
+        (Ending("closespider_itemcount", 5, held=100), "closespider_itemcount", True),
         (Ending("max_pages", 5, queued=100), "max_pages", True),
         (Ending("closespider_timeout", 5, queued=100), "closespider_timeout", True),
         (Ending("shutdown", 5, queued=100), "shutdown", True),
@@ -28,3 +31,10 @@ def test_what_a_crawl_may_replace(ending: Ending, word: str, replaces: bool) -> 
     assert ending.may_replace(is_there=True) == replaces
     assert ending.may_replace(is_there=False) == (ending.items > 0)
     assert Ending.from_stats(ending.stats() | {"finish_reason": ending.reason}) == ending
+
+
+def test_ends_that_are_taken_over_into_a_history() -> None:
+    for reason in ("finished", "outage", "max_pages", "closespider_pagecount"):
+        assert Ending(reason, 1).is_end
+    for reason in ("shutdown", "ledger", "", "memusage_exceeded"):
+        assert not Ending(reason, 1).is_end

@@ -15,6 +15,7 @@ def test_pages_of_which_nothing_is_known_are_visited_alike() -> None:
     found = intervals([Spell("a"), Spell("b"), Spell("a")], BOUNDS)
     assert found == pytest.approx([7, 7, 7], rel=0.12), "steps between two intervals are 11 %"
     assert len(intervals([], BOUNDS)) == 0
+    assert Spell("a") == Spell("a", 0.0, 0, 0.0)
 
 
 def test_bounds_and_mean_are_kept() -> None:

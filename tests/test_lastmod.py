@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, Truth, has_changed_since
+from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts, has_changed_since
 from contentspider.state.history.history import History
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
@@ -48,17 +48,19 @@ def test_what_a_date_says_of_a_page(lastmod: str, expected: bool | None) -> None
 
 
 def test_trust_needs_checks_and_changes_and_ends_with_lies() -> None:
-    truth = Truth(MIN_CHECKED, 0, MIN_CHANGES, 0)
+    truth = LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, 0)
     assert truth.is_trusted and truth.is_worth_a_visit
-    assert not Truth(MIN_CHECKED - 1, 0, MIN_CHANGES, 0).is_trusted
-    assert not Truth(1_000, 0, MIN_CHANGES - 1, 0).is_trusted, "nothing shows that it ever changes"
-    assert not Truth(1_000, 1, 9, 0).is_trusted, "it says too few of the changes"
-    wasteful = Truth(MIN_CHECKED, 0, MIN_CHANGES, MIN_CHANGES + 1)
+    assert not LastmodCounts(MIN_CHECKED - 1, 0, MIN_CHANGES, 0).is_trusted
+    assert not LastmodCounts(1_000, 0, MIN_CHANGES - 1, 0).is_trusted, (
+        "nothing shows that it ever changes"
+    )
+    assert not LastmodCounts(1_000, 1, 9, 0).is_trusted, "it says too few of the changes"
+    wasteful = LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, MIN_CHANGES + 1)
     assert wasteful.is_trusted and not wasteful.is_worth_a_visit
-    truth = Truth(10_000, 0, 500, 0)
+    truth = LastmodCounts(10_000, 0, 500, 0)
     lies = 0
     while truth.is_trusted:
-        truth, lies = truth.plus(was_said=False, has_changed=True), lies + 1
+        truth, lies = truth.plus(says_changed=False, has_changed=True), lies + 1
     assert lies <= 10, "what was long ago counts for less"
 
 
@@ -112,7 +114,7 @@ def mapped(site: Site, tmp_path: Path) -> Mapped:
     return made
 
 
-def truth_of(mapped: Mapped) -> Truth:
+def truth_of(mapped: Mapped) -> LastmodCounts:
     known = History(history(mapped), read_only=True)
     (truth,) = known.lastmods.values()
     known.close()
@@ -124,7 +126,7 @@ def test_true_dates_save_requests_and_miss_nothing(mapped: Mapped) -> None:
     mapped.dates = {path: 5 if path in edited else 20 for path in mapped.articles}
     assert len(mapped.pages()) == COUNT - 1, "all are asked as long as nothing is known of the site"
     assert mapped.changes() == dict.fromkeys(edited, "changed")
-    assert truth_of(mapped) == Truth(COUNT - 7, 0, 6, 0)
+    assert truth_of(mapped) == LastmodCounts(COUNT - 7, 0, 6, 0)
 
     let_pass(mapped, 40)
     edited = mapped.edit(11, 12)
@@ -143,7 +145,7 @@ def test_dates_that_never_change_are_not_believed(mapped: Mapped) -> None:
     mapped.dates = dict.fromkeys(mapped.articles, 100)
     mapped.edit(*range(1, 7))
     mapped.pages()
-    assert truth_of(mapped) == Truth(COUNT - 7, 6, 0, 0)
+    assert truth_of(mapped) == LastmodCounts(COUNT - 7, 6, 0, 0)
     mapped.changes()
     let_pass(mapped, 40)
     edited = mapped.edit(11, 12)
@@ -155,7 +157,7 @@ def test_dates_that_are_always_now_are_not_believed(mapped: Mapped) -> None:
     mapped.dates = dict.fromkeys(mapped.articles, 0)
     mapped.edit(*range(1, 7))
     mapped.pages()
-    assert truth_of(mapped) == Truth(0, 0, 6, COUNT - 7)
+    assert truth_of(mapped) == LastmodCounts(0, 0, 6, COUNT - 7)
     mapped.changes()
     let_pass(mapped, 1 / 24)
     assert mapped.pages("--due") == [], "none is due"

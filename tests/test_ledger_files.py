@@ -18,7 +18,7 @@ from contentspider.state.crawls.ledgers import (
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import SchemaError
 from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.schema import LEDGER
+from contentspider.state.schema import LEDGER
 
 
 def end_a_crawl(path: Path, day: int, reason: str, keep: int = 2) -> None:

@@ -33,9 +33,9 @@ def test_held_items_are_released_in_order_and_settled_once(path: Path) -> None:
     released = list(ledger.items.release("site"))
     assert [item for item, _ in released] == [{"url": "a"}, odd, {"url": "b"}]
     (_, first), _, (_, last) = released
-    assert ledger.items.settle(first, line=b'{"n": 1}')
-    assert not ledger.items.settle(in_hand("u0", "k0"), line=b'{"n": 2}')
-    assert ledger.items.settle(last, reason="dropped")
+    assert ledger.items.record(first, line=b'{"n": 1}')
+    assert not ledger.items.record(in_hand("u0", "k0"), line=b'{"n": 2}')
+    assert ledger.items.record(last, reason="dropped")
     assert list(ledger.items.lines()) == [b'{"n": 1}']
     assert ledger.items.has_item("k0")
     assert ledger.items.has_item("k1")
@@ -71,7 +71,7 @@ def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
     ledger, row = with_an_item_in_memory(path)
     ((_, hand),) = ledger.items.release("site")
     assert hand == PageInHand(Page.from_html(HTML), row, row, "k", hand.held_row)
-    ledger.items.settle(hand, b"{}")
+    ledger.items.record(hand, b"{}")
     assert ledger.frontier.states() == {"held": 1}
     ledger.frontier.mark_released(row, "released", None)
     assert ledger.frontier.states() == {"released": 1}
@@ -82,7 +82,7 @@ def test_what_is_damaged_is_said_and_left_out(path: Path, caplog: pytest.LogCapt
     ledger = Ledger(path)
     for number in range(3):
         ledger.items.hold("x", {"n": number}, in_hand(f"u{number}", f"h{number}"))
-        ledger.items.settle(in_hand("", f"{number}/0"), b'{"n": %d}' % number)
+        ledger.items.record(in_hand("", f"{number}/0"), b'{"n": %d}' % number)
         ledger.pages.offer("x", Page.from_html(HTML, f"u{number}"))
     ledger._database.do("UPDATE held_items SET page = x'00' WHERE number = 2")
     ledger._database.do("UPDATE items SET line = x'00' WHERE number = 2")

@@ -70,7 +70,7 @@ def test_copies_that_are_found_no_more_are_forgotten() -> None:
         takeover = history.take_over(str(number), is_complete=number != 1)
         takeover.take(Seen(number, visit, Answer(), "Tea.", None))
         if not number:
-            takeover.copy("2", "1")
+            takeover.add_copy("2", "1")
         takeover.commit()
         assert history.original_of("2") == ("1" if number <= COPIES_KEPT else "")
     history.close()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from scrapy.settings import default_settings
 
 from contentspider.cli import build_parser
-from contentspider.state.crawls.outcome import MEANINGS, Left, Outcome, decide
+from contentspider.state.crawls.outcome import MEANINGS, TRANSIENT, Left, Outcome, decide
 from tests.conftest import ROOT
 
 GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
@@ -47,6 +48,19 @@ def test_a_crawl_comes_out_as_its_stats_say(
     outcome, reasons = decide(GOOD | stats, left)
     assert outcome is expected
     assert bool(reasons) == (outcome is not Outcome.COMPLETE)
+
+
+def test_what_scrapy_asks_again_may_pass() -> None:
+    codes = {f"status_{code}" for code in default_settings.RETRY_HTTP_CODES}
+    assert codes == {kind for kind in TRANSIENT if kind.startswith("status_")}
+
+
+@pytest.mark.parametrize("kind", TRANSIENT)
+def test_pages_that_may_be_read_later_are_counted_in_words(kind: str) -> None:
+    stats = GOOD | {f"contentspider/pages/unread/{kind}": 1_000}
+    _, reasons = decide(stats, Left())
+    assert reasons == ["1,000 pages could not be read for reasons that may pass"]
+    assert decide(stats | {"contentspider/ledger/unread": 0}, Left())[0] is Outcome.COMPLETE
 
 
 def test_exit_codes_are_documented(capsys: pytest.CaptureFixture[str]) -> None:

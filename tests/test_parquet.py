@@ -94,6 +94,9 @@ def test_a_missing_extra_is_said_before_the_crawl(
     monkeypatch.setattr("contentspider.state.files.parquet.find_spec", lambda _: None)
     with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[parquet\]'"):
         Output.parse(f"{tmp_path}/out.parquet")
+    assert Output.parse(f"{tmp_path}/out.csv").kind == "csv"
+    (tmp_path / "pages.parquet").mkdir()
+    assert Output.parse(f"{tmp_path}/pages.parquet/").is_folder
 
 
 def test_a_crawl_that_is_killed_has_all_pages_in_the_end(site: Site, tmp_path: Path) -> None:

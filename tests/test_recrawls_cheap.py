@@ -183,3 +183,14 @@ def test_stand_ins() -> None:
     )
     assert not is_like(page(*MENU, "Short."), error)
     assert is_login("Your name\nYour password") and not is_login(f"{prose(3)}\n{prose(4)}")
+
+
+def test_how_much_may_be_left_and_said() -> None:
+    before = "ten chars.\nthe forty characters that a page had bef"
+    assert is_gone(page("ten chars."), before)
+    assert not is_gone(page("ten chars."), before[:-1]), "more than a fifth is left"
+    error = frozenset(["six chars", "menu"])
+    assert is_error_page(page("x"), "six chars\nsix...", error)
+    assert not is_error_page(page("x"), "six chars\nseven..", error)
+    assert not is_like(page(), error)
+    assert (is_login("x" * 500), is_login("x" * 501)) == (True, False)

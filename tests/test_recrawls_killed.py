@@ -62,7 +62,7 @@ AT_THE_END = [
     (f"{TAKEOVER} commit before", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run before", 1),
     (f"{TAKEOVER} take after", 12),
-    (f"{TAKEOVER} lose after", 1),
+    (f"{TAKEOVER} mark_gone after", 1),
     ("contentspider.state.ledger.ledger:Ledger end_run after", 1),
     (f"{KEEPER} _ask_known after", 1),
     (f"{KEEPER} commit after", 1),

@@ -14,7 +14,7 @@ from contentspider.run.schedule import AT_ONCE, LastCrawl, last_crawl
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.crawls.outcome import Outcome
-from contentspider.state.ledger import runs
+from contentspider.state.ledger import ledger as runs
 from contentspider.state.ledger.database import is_in_use, lock_of
 from contentspider.state.ledger.ledger import Ledger
 

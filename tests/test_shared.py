@@ -19,6 +19,7 @@ from contentspider.state.stores.remote import (
     without_secrets,
 )
 from contentspider.state.stores.shared import SharedFiles
+from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -287,3 +288,30 @@ def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
     with pytest.raises(RemoteError, match=r"pip install 'contentspider\[remote\]'"):
         open_objects("memory://x")
+
+
+def test_a_site_is_looked_up_once_and_its_failure_is_told_each_time(
+    objects: Objects,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asked = []
+
+    def fail(name: str) -> None:
+        asked.append(name)
+        raise RemoteError("down")
+
+    models = SharedModels(objects, tmp_path / "copy")
+    with monkeypatch.context() as patch:
+        patch.setattr(objects, "read", fail)
+        for _ in range(2):
+            with pytest.raises(RemoteError, match="down"):
+                models.generations("e.org")
+        assert models.load("e.org") is None
+    assert asked == ["e.org/model.json"]
+    assert "down; e.org is filtered by this machine's copy" in caplog.text
+    again = SharedModels(objects, tmp_path / "copy")
+    assert again.generations("e.org").numbers() == []
+    assert again.overrides("e.org") is None
+    assert again.send() == []

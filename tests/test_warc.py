@@ -163,6 +163,31 @@ class Own(scrapy.Spider):
     assert (tmp_path / "out.warc.gz").read_bytes() == b"mine"
 
 
+def test_what_a_full_disk_took_of_a_record_goes(tmp_path: Path) -> None:
+    path = tmp_path / "out.warc.gz"
+    file = WarcFile(path, "test")
+    real = file._file
+
+    class Full:
+        def __getattr__(self, name: str) -> object:
+            return getattr(real, name)
+
+        def write(self, data: memoryview) -> int:
+            if real.tell() - size > 100:
+                raise OSError(28, "full")
+            return real.write(data[:60])
+
+    size = path.stat().st_size
+    file._file = Full()  # type: ignore[assignment]
+    with pytest.raises(OSError, match="full"):
+        file.write(EXCHANGE)
+    assert path.stat().st_size == size
+    file._file = real
+    file.write(EXCHANGE)
+    file.close()
+    assert [kind for kind, _, _ in records(path)] == ["warcinfo", "response", "request"]
+
+
 FULL = """
 import resource, sys
 from pathlib import Path

@@ -41,7 +41,7 @@ def crawl(options: argparse.Namespace) -> int:
 def status(options: argparse.Namespace) -> None:
     """Show the runs of a crawl, its items and its addresses, while it is running or afterwards."""
     from contentspider.state.crawls.export import find_crawl
-    from contentspider.state.crawls.status import crawl_status
+    from contentspider.state.crawls.ledgers import crawl_status
 
     print(printable(crawl_status(find_crawl(options.crawl, options.state_dir))))
 

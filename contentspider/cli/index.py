@@ -12,7 +12,7 @@ from contentspider.cli.arguments import CRAWL_HELP, add_state_dir, not_negative,
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
 from contentspider.index.engine import ENGINES, shown
-from contentspider.state.crawls.default_index import DEFAULT, has_default, index_url
+from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
     import argparse

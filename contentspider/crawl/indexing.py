@@ -13,7 +13,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
 from contentspider.index.sync import Limits
-from contentspider.state.crawls.default_index import index_url
+from contentspider.state.crawls.folder import index_url
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
-from contentspider.state.stores.shared_history import SharedHistory
+from contentspider.state.stores.shared import SharedHistory
 from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:

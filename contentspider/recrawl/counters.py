@@ -1,6 +1,4 @@
-"""Counters in the main content (posts of an author, views, days since): places of a site where
-the number changes on most pages at each visit.
-"""
+"""Counters in the main content (posts of an author, views): numbers that change at each visit."""
 
 from __future__ import annotations
 
@@ -34,10 +32,8 @@ def place_of(slot: str, line: str) -> str:
 def numbered_places(
     old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Return the places of a page where its main content differs from the old one, if only whole
-    numbers in short lines differ; else nothing.
-
-    *slot_of* gives the slot of a block's path.
+    """Return a page's places where whole numbers in short lines differ from the old content;
+    nothing if anything else differs. *slot_of* gives the slot of a block's path.
     """
     before, now = old_content.splitlines(), new_content.splitlines()
     if len(before) != len(now):
@@ -64,10 +60,9 @@ def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
 class Counters:
     """Finds the counters of one site among the places at which pages *changed* in numbers only.
 
-    A slot with short lines only holds counters, whatever stands beside the number (such as the name
-    of an author). In a slot with longer text, too, the rest of the line must be the same. *same*
-    are places where the number changed on pages that the server says are unchanged: there it is
-    enough that so many pages have the line.
+    A slot with short lines only holds counters, whatever stands beside the number (an author's
+    name); in one with longer text, too, the rest of the line must be the same. *same* are places
+    where it changed though the server says that the pages did not: there pages with it suffice.
     """
 
     def __init__(

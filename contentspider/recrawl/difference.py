@@ -54,9 +54,7 @@ def change_ratio(old: str, new: str) -> float:
 
 
 def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
-    """Tell whether the contents of two versions of a page differ only in which blocks were kept:
-    text that only one has is on the other page, too, outside of its content.
-    """
+    """Tell whether contents differ only in kept blocks: what one lacks is elsewhere on its page."""
     before, now = _lines([old_content]), _lines([new_content])
     return (
         before != now
@@ -66,9 +64,7 @@ def is_recut(old: Page, old_content: str, new: Page, new_content: str) -> bool:
 
 
 def without_recut(old: Page, old_content: str, new: Page, new_content: str) -> tuple[str, str]:
-    """Return the contents of two versions of a page without text that only one of them has though
-    it is on the other page, too.
-    """
+    """Return both contents without text that only one of them has, but both pages."""
     before, now = old_content.splitlines(), new_content.splitlines()
     on_old, on_new = (_lines(block.text for block in page.content.blocks) for page in (old, new))
     return (
@@ -89,7 +85,5 @@ def _lines(texts: Iterable[str]) -> set[str]:
 
 
 def diff_lines(old: str, new: str, before: str, after: str) -> Iterator[str]:
-    """Yield what changed from one text to another, as a unified diff of their lines; *before* and
-    *after* name the two.
-    """
+    """Yield a unified diff of two texts, which *before* and *after* name."""
     return difflib.unified_diff(old.splitlines(), new.splitlines(), before, after, lineterm="", n=1)

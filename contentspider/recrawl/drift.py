@@ -69,8 +69,8 @@ class Drift:
         return True
 
     def _is_odd(self, page: Page) -> bool:
-        """Count a page with known places, and tell whether its result is unusual: it is empty, or,
-        once most pages are, less sure.
+        """Count a page with known places; tell whether it is empty, or less sure once most pages
+        are.
         """
         baseline = self._model.baseline
         if baseline is None:
@@ -87,9 +87,7 @@ class Drift:
 
     @property
     def emptied(self) -> tuple[str, int]:
-        """Return the main slot where more pages come out empty than in the baseline, and how many
-        more; none if those are few.
-        """
+        """Return the main slot where more pages than before come out empty, and how many more."""
         baseline = self._model.baseline
         found = ("", 0)
         for slot, count in self._empty.items():

@@ -50,9 +50,7 @@ class Fingerprints:
         )
 
     def near(self, one: str) -> list[int]:
-        """Return the indexes of those that differ from *one* in at most `MAX_BITS`, the nearest
-        first.
-        """
+        """Return the indexes of those that differ in at most `MAX_BITS`, the nearest first."""
         own = np.unpackbits(np.frombuffer(bytes.fromhex(one), dtype=np.uint8))
         distances = (self._bits != own).sum(axis=1)
         return [int(at) for at in np.argsort(distances, kind="stable") if distances[at] <= MAX_BITS]

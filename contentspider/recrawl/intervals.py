@@ -1,14 +1,12 @@
 """How often pages change, estimated from visits at irregular times, and when to visit them again.
 
 A page changes at random times, at a *rate* of its own (changes a day; Brewington and Cybenko, How
-dynamic is the web?, WWW 2000). A visit shows only whether it changed since the last one, not how
-often. The rates of a site's pages are estimated together, by EM over a grid of rates; pages with
-few visits get the rates of their kind.
+dynamic is the web?, WWW 2000), of which a visit shows whether it did. The rates of a site's pages
+are estimated together, by EM over a grid; pages with few visits get those of their kind.
 
-Visiting pages in proportion to their rates is worse than visiting all alike (Cho and Garcia-Molina,
-Effective page refresh policies for web crawlers, 2003): pages that change too fast use up the
-visits. The gain of a visit is the time for which the stored page is current. Here each page is
-visited when its gain reaches the same threshold.
+Pages are not visited in proportion to their rates: those that change too fast would use up the
+visits (Cho and Garcia-Molina, Effective page refresh policies for web crawlers, 2003). A visit's
+gain is the time for which the stored page is current; each is due at the same gain.
 """
 
 from __future__ import annotations
@@ -88,10 +86,8 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
 
 
 def _gains(rates: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for how many days more pages are current with a visit so many days after the last one.
-
-    It is the slope of what is to be made large: with f visits a day a page is current for
-    f (1 - exp(-rate / f)) / rate of the time.
+    """Return for how many days more pages are current with a visit so many days after the last one:
+    the slope of f (1 - exp(-rate / f)) / rate, the share of the time with f visits a day.
     """
     expected = rates * days
     return np.asarray((1 - (1 + expected) * np.exp(-expected)) / rates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta, timezone
 
 # W3C's form of a date, or of a date and a time.
@@ -28,42 +28,40 @@ MAX_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
-    """How often a site's sitemaps were right. Of the pages that they called unchanged since the
-    last visit, *still* were and *missed* had changed; of those that they called changed, *said* had
-    changed and *needless* had not.
+class LastmodCounts:
+    """How often a site's sitemaps were right: of the pages that they called *unchanged* since the
+    last visit, and of those that they called *changed*.
     """
 
-    still: float = 0.0
-    missed: float = 0.0
-    said: float = 0.0
-    needless: float = 0.0
+    true_unchanged: float = 0.0
+    false_unchanged: float = 0.0
+    true_changed: float = 0.0
+    false_changed: float = 0.0
 
     @property
     def is_trusted(self) -> bool:
         """Tell whether pages that are said to be unchanged need no visit."""
-        checked, changes = self.still + self.missed, self.said + self.missed
+        checked = self.true_unchanged + self.false_unchanged
+        changes = self.true_changed + self.false_unchanged
         return (
             checked >= MIN_CHECKED
-            and self.still >= MIN_RIGHT * checked
+            and self.true_unchanged >= MIN_RIGHT * checked
             and changes >= MIN_CHANGES
-            and self.said >= MIN_SAID * changes
+            and self.true_changed >= MIN_SAID * changes
         )
 
     @property
     def is_worth_a_visit(self) -> bool:
         """Tell whether pages that are said to have changed should be visited at once."""
-        return self.is_trusted and self.said >= MIN_WORTH * (self.said + self.needless)
+        called = self.true_changed + self.false_changed
+        return self.is_trusted and self.true_changed >= MIN_WORTH * called
 
-    def plus(self, was_said: bool, has_changed: bool) -> Truth:
+    def plus(self, says_changed: bool, has_changed: bool) -> LastmodCounts:
         """Return the counts with one page more."""
-        still, missed, said, needless = self.still, self.missed, self.said, self.needless
-        if was_said:
-            said, needless = said + has_changed, needless + (not has_changed)
-        else:
-            still, missed = still + (not has_changed), missed + has_changed
-        share = min(1.0, MAX_COUNTED / max(still + missed + said + needless, 1.0))
-        return Truth(still * share, missed * share, said * share, needless * share)
+        counts = list(astuple(self))
+        counts[2 * says_changed + (says_changed != has_changed)] += 1
+        share = min(1.0, MAX_COUNTED / sum(counts))
+        return LastmodCounts(*(count * share for count in counts))
 
 
 def has_changed_since(lastmod: str, visited: str) -> bool | None:

@@ -1,6 +1,4 @@
-"""Pages in the place of missing ones: error pages with a status of success (soft 404), and login
-forms.
-"""
+"""Error pages with a status of success (soft 404), and login forms in the place of pages."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ def is_gone(page: Page, before: str) -> bool:
 
 
 def is_error_page(page: Page, content: str, error: AbstractSet[str]) -> bool:
-    """Tell whether a *page* that lost its content is the site's *error* page (its texts): its
-    *content* is there, too.
-    """
+    """Tell whether the *content* of a page is on the site's *error* page (its texts), too."""
     lines = _lines(content.splitlines(), page.url)
     if not lines:
         return is_like(page, error)

@@ -31,11 +31,10 @@ from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
 from contentspider.run.summary import summary
-from contentspider.state.crawls.ending import Ending
 from contentspider.state.crawls.export import export_items
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.crawls.outcome import Left, decide
+from contentspider.state.crawls.outcome import Ending, Left, decide
 from contentspider.state.files.formats import STDOUT, Output
 from contentspider.state.files.warc import check_warc
 from contentspider.state.ledger.database import LedgerBusyError, is_in_use

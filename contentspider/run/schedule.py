@@ -8,9 +8,8 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.state.crawls.ending import FINISHED
 from contentspider.state.crawls.ledgers import is_hopeless
-from contentspider.state.crawls.outcome import LIMITS
+from contentspider.state.crawls.outcome import FINISHED, LIMITS
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:

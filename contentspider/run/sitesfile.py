@@ -21,7 +21,7 @@ from contentspider.index.engine import connect
 from contentspider.run import project
 from contentspider.run.flags import BY_KEY, CRAWL_FLAGS
 from contentspider.run.run import is_address
-from contentspider.state.crawls.default_index import index_url
+from contentspider.state.crawls.folder import index_url
 from contentspider.state.files.formats import STDOUT, Output
 
 if sys.version_info >= (3, 11):

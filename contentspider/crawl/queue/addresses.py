@@ -297,7 +297,7 @@ class Recorder:
         ledger = self._state.ledger
         if not self._state.is_broken:
             with self._state.guarded:
-                is_new = ledger.items.settle(hand, line, reason)
+                is_new = ledger.items.record(hand, line, reason)
                 if hand.address_row is not None:
                     state = "released" if reason is None else "failed"
                     if reason == UNCHANGED:

@@ -20,8 +20,8 @@ from contentspider.crawl.revisits.revisits import Revisits
 from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.state.crawls.ending import OUTAGE, Ending
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
+from contentspider.state.crawls.outcome import OUTAGE, Ending
 from contentspider.state.files.output import JsonLinesWriter
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger

@@ -14,11 +14,11 @@ from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_rea
 from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
+from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE
 
 if TYPE_CHECKING:
     from contentspider.crawl.options import CrawlOptions
-    from contentspider.state.crawls.ending import Ending
+    from contentspider.state.crawls.outcome import Ending
     from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage
     from contentspider.state.history.takeover import Takeover
@@ -155,7 +155,7 @@ class GonePages:
             counts["gone"] += 1
         if self.is_complete:
             for page in self._ledger.visits.orphans():
-                takeover.miss(page)
+                takeover.count_missing(page)
         return counts
 
     def _lost(self, known: KnownPage) -> str:

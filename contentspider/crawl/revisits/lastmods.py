@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.recrawl.changes import BY_PAGE, CHANGED, LIVE, UNCHANGED
-from contentspider.recrawl.lastmod import Truth, has_changed_since
+from contentspider.recrawl.lastmod import LastmodCounts, has_changed_since
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ class Lastmods:
         if known is not None and known.state == LIVE:
             has_changed = has_changed_since(lastmod, known.last_seen)
             if has_changed is not None:
-                self._visits.say(known.id, has_changed)
+                self._visits.note_lastmod(known.id, has_changed)
 
     def choose(self, due: Iterable[str]) -> Iterator[str]:
         """Yield the addresses of the pages that are to be asked, of those that are *due* by the
         history: before them those that are said to have changed, and not those that are said not
         to have, but for some, to see whether it is true.
         """
-        for known_id in self._visits.said_changed():
+        for known_id in self._visits.changed_by_lastmod():
             known = self._history.page(known_id)
             if known is not None and self._truth(known.site).is_worth_a_visit:
                 yield known.url
@@ -57,7 +57,7 @@ class Lastmods:
         for url in due:
             known = self._history.page(page_id(url))
             is_believed = known is not None and self._truth(known.site).is_trusted
-            if is_believed and self._visits.said(page_id(url)) is False:
+            if is_believed and self._visits.has_changed(page_id(url)) is False:
                 unchanged += 1
                 if unchanged % CHECKED_EACH != 1:
                     continue
@@ -72,7 +72,7 @@ class Lastmods:
 
     def judge(self, visit: Visit) -> None:
         """Count whether what was said of a page is true."""
-        was_said = self._visits.said(visit.id)
+        was_said = self._visits.has_changed(visit.id)
         has_changed = visit.change == CHANGED and visit.cause == BY_PAGE
         if was_said is not None and (has_changed or visit.change == UNCHANGED):
             self._truths[visit.site] = self._truth(visit.site).plus(was_said, has_changed)
@@ -81,7 +81,7 @@ class Lastmods:
     def take(self, takeover: Takeover) -> None:
         """Take over into the history how often the sites' dates were true."""
         for site in sorted(self._judged):
-            takeover.judge(site, self._truths[site])
+            takeover.set_lastmods(site, self._truths[site])
 
-    def _truth(self, site: str) -> Truth:
-        return self._truths.get(site, Truth())
+    def _truth(self, site: str) -> LastmodCounts:
+        return self._truths.get(site, LastmodCounts())

@@ -66,7 +66,7 @@ class Originals:
     def take(self, takeover: Takeover) -> None:
         """Take over which addresses were copies of which pages in this crawl."""
         for copy, original in self._ledger.visits.copies():
-            takeover.copy(page_id(copy), original)
+            takeover.add_copy(page_id(copy), original)
 
     def _is_known(self, page_id: str) -> bool:
         known = self._history.page(page_id)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from contentspider.crawl.hold.site_state import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.page.input.page import Page
-    from contentspider.state.crawls.ending import Ending
+    from contentspider.state.crawls.outcome import Ending
     from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.ledger import Ledger
@@ -337,7 +337,7 @@ class Revisits:
         )
         for site, places in counters.items():
             for place in places:
-                takeover.count(site, place)
+                takeover.add_counter(site, place)
         for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
             is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
             seen = replace(seen, is_item_known=is_item_known, item=item)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
@@ -16,24 +17,21 @@ from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from contentspider.state.files.formats import Output
 
 
 def find_crawl(name: str, state_dir: str = "") -> Path:
     """Return the ledger of a crawl, given by what it crawls, its name or its file; raises
-    `ContentSpiderError` if there is none. *state_dir* is the folder of crawls' state ("": the
-    usual one).
+    `ContentSpiderError` if there is none.
     """
     folder = state_folder(state_dir)
     return _find(name, folder, (Path(name), crawl_ledger(name, state_dir), folder / name))
 
 
 def find_history(name: str, state_dir: str = "") -> Path:
-    """Return the history of a crawl, given as in `find_crawl` (a file: that of its ledger or its
-    own).
-    """
+    """Return the history of a crawl, given as in `find_crawl`, or by its own file."""
     folder = state_folder(state_dir) / HISTORIES
     given = Path(name)
     own = given if given.parent.name == HISTORIES else history_of(given)
@@ -70,21 +68,10 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
 
 
 def export_items(crawl: Path, outputs: list[Output]) -> int:
-    """Write all released items of a ledger to *outputs*, and return their number.
-
-    Each is put in its place when it is whole; if no item is out, nothing is written, but where
-    only changes were asked for and there were none.
-    """
-    ledger = Ledger(crawl, read_only=True)
-
-    def records() -> Iterator[dict[str, Any]]:
-        return map(json.loads, ledger.items.lines())
-
-    try:
+    """Write all released items of a ledger to *outputs*, and return their number."""
+    with closing(Ledger(crawl, read_only=True)) as ledger:
         written = ledger.items.count()
         if written or ledger.items.count(UNCHANGED):
             for output in outputs:
-                output.write(records)
+                output.write(lambda: map(json.loads, ledger.items.lines()))
         return written
-    finally:
-        ledger.close()

@@ -1,16 +1,19 @@
-"""The folder of crawls' state; apart from their ledgers, for which a search need not wait."""
+"""The folder of crawls' state, and the default search index in it."""
 
 from __future__ import annotations
 
 from configparser import ConfigParser
+from importlib.util import find_spec
 from pathlib import Path
+
+# In place of an index's URL.
+DEFAULT = "default"
+FOLDER = "index"
 
 
 def state_folder(setting: str = "") -> Path:
-    """Return the folder of crawls' state: the *setting* ``CONTENTSPIDER_STATE_DIR``, else in the
-    project's data folder, else in ``.scrapy`` below the current folder.
-
-    This is what Scrapy's ``data_path`` returns, without loading Scrapy.
+    """Return the folder of crawls' state: the *setting* ``CONTENTSPIDER_STATE_DIR``, else what
+    Scrapy's ``data_path`` returns: in the project's data folder, or below the current one.
     """
     if setting:
         return Path(setting)
@@ -22,3 +25,25 @@ def state_folder(setting: str = "") -> Path:
             data = config.get("datadir", "default", fallback="") or folder / ".scrapy"
             return Path(data, "contentspider")
     return Path(".scrapy", "contentspider").resolve()
+
+
+def index_url(url: str, state_dir: str = "") -> str:
+    """Return *url*, or for ``default`` that of the index in the folder of crawls' state: an
+    existing one, else tantivy's, or SQLite's where tantivy is not installed.
+    """
+    if url != DEFAULT:
+        return url
+    places = _places(state_dir)
+    there = [scheme for scheme, path in places.items() if path.exists()]
+    scheme = (there or [name for name in places if name == "sqlite" or find_spec(name)])[0]
+    return f"{scheme}:{places[scheme]}"
+
+
+def has_default(state_dir: str = "") -> bool:
+    """Tell whether the default index exists."""
+    return any(path.exists() for path in _places(state_dir).values())
+
+
+def _places(state_dir: str) -> dict[str, Path]:
+    folder = state_folder(state_dir) / FOLDER
+    return {"tantivy": folder / "tantivy", "sqlite": folder / "pages.db"}

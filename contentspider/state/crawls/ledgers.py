@@ -1,4 +1,4 @@
-"""Where the ledgers of crawls are, and what happens to damaged, abandoned and older ones."""
+"""Where the ledgers of crawls are, and how they stand; what happens to damaged and older ones."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import logging
 import os
 import re
 import time
-from typing import TYPE_CHECKING
+from contextlib import closing
+from typing import TYPE_CHECKING, TypeVar
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.state.crawls.ending import FINISHED, INCOMPLETE
 from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE
 from contentspider.state.history.history import History
 from contentspider.state.ledger.database import (
     PARTS,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+Opened = TypeVar("Opened", Ledger, History)
+
 # The folder of ledgers that only one process uses.
 TEMPORARY = "temporary"
 # The folder of histories, which outlive the ledgers of crawls of one name.
@@ -34,6 +37,7 @@ HISTORIES = "history"
 INCOMPLETE_RUNS = 2
 # Ledgers of earlier crawls that are kept beside the current one.
 KEPT_CRAWLS = 3
+KILLED = "ended without notice: it was killed, or the power was lost"
 
 
 def crawl_ledger(name: str, state_dir: str = "") -> Path:
@@ -43,47 +47,35 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
 
 
 def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledger, bool]:
-    """Return the ledger of a crawl, and whether it resumes an unfinished one.
-
-    The ledger of an earlier crawl that is not resumed is archived.
-    """
+    """Return a crawl's ledger, and whether it resumes an unfinished one; others are archived."""
     old = open_ledger(path)
     if old is None:
         return Ledger(path), False
     runs = old.runs.all()
     last = runs[-1] if runs else None
     if last and last.reason != FINISHED:
-        if resume and not is_hopeless(old):
-            how = (
-                f"was stopped ({last.reason})"
-                if last.ended
-                else "ended without notice (killed, or the power was lost)"
+        goes_on = resume and not is_hopeless(old)
+        if goes_on:
+            how = f"was stopped ({last.reason})" if last.ended else KILLED
+            queued = old.frontier.queue.length + old.frontier.states().get("taken", 0)
+            held = sum(old.items.held_counts().values())
+            text = (
+                f"the run of {last.started} {how}; going on with {queued} addresses in the queue,"
+                f" {old.frontier.unread} that could not be read and {held} held items"
             )
-            logger.warning(
-                "%s: the run of %s %s; going on with %d addresses in the queue, %d that could not"
-                " be read and %d held items",
-                path,
-                last.started,
-                how,
-                old.frontier.queue.length + old.frontier.states().get("taken", 0),
-                old.frontier.unread,
-                sum(old.items.held_counts().values()),
-            )
-            return old, True
-        if resume:
-            logger.warning(
-                "%s: %d addresses could not be read in %d runs; a new crawl starts",
-                path,
-                old.frontier.unread,
-                INCOMPLETE_RUNS,
+        elif resume:
+            text = (
+                f"{old.frontier.unread} addresses could not be read in {INCOMPLETE_RUNS} runs; a"
+                " new crawl starts"
             )
         else:
-            logger.warning(
-                "%s: the crawl of %s was not finished; this one starts over. --resume"
-                " (CONTENTSPIDER_RESUME) would go on with it",
-                path,
-                last.started,
+            text = (
+                f"the crawl of {last.started} was not finished; this one starts over. --resume"
+                " (CONTENTSPIDER_RESUME) would go on with it"
             )
+        logger.warning("%s: %s", path, text)
+        if goes_on:
+            return old, True
     if not old.detach():
         raise LedgerBusyError(
             f"{path} is being read by another process (status, replay, report, or a learner of the"
@@ -97,15 +89,10 @@ def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledge
 
 
 def is_hopeless(ledger: Ledger) -> bool:
-    """Tell whether resuming is useless: only pages are left that could not be read in several
-    runs.
-    """
+    """Tell whether only pages are left that could not be read in several runs."""
     reasons = [run.reason for run in ledger.runs.all()[-INCOMPLETE_RUNS:]]
-    return (
-        reasons == [INCOMPLETE] * INCOMPLETE_RUNS
-        and not ledger.frontier.queue.length
-        and not ledger.items.held_counts()
-    )
+    is_left = ledger.frontier.queue.length or ledger.items.held_counts()
+    return reasons == [INCOMPLETE] * INCOMPLETE_RUNS and not is_left
 
 
 def open_ledger(path: Path) -> Ledger | None:
@@ -114,17 +101,22 @@ def open_ledger(path: Path) -> Ledger | None:
     """
     if not path.exists():
         return None
-    ledger = None
     try:
-        ledger = Ledger(path)
-        ledger.check()
-        return ledger
+        return _checked(Ledger(path))
     except (StateError, SchemaError) as error:
-        if ledger is not None:
-            ledger.close()
         aside = _set_aside(path)
         logger.warning("%s; it is set aside as %s and the crawl starts anew", error, aside.name)
         return None
+
+
+def _checked(opened: Opened) -> Opened:
+    """Return a file that was read as a whole; raises `StateError` if it is damaged."""
+    try:
+        opened.check()
+    except StateError:
+        opened.close()
+        raise
+    return opened
 
 
 def _set_aside(path: Path) -> Path:
@@ -143,30 +135,22 @@ def history_of(ledger: Path) -> Path:
 
 def open_history(path: Path, max_bytes: int) -> History:
     """Return the history at *path*, a new one if there is none; a damaged one is set aside with an
-    error: all pages are new then. One of another version raises `SchemaError`: nothing could make
-    it again.
+    error: all pages are new then. One of another version, which nothing could make again, raises
+    `SchemaError`.
     """
-    history = None
     try:
-        history = History(path, max_bytes=max_bytes)
-        history.check()
-        return history
+        return _checked(History(path, max_bytes=max_bytes))
     except StateError as error:
-        if history is not None:
-            history.close()
-        logger.error(
+        message = (
             "%s; it is set aside as %s, and all pages count as new: consumers of its change log"
-            " begin anew",
-            error,
-            _set_aside(path).name,
+            " begin anew"
         )
+        logger.error(message, error, _set_aside(path).name)
         return History(path, max_bytes=max_bytes)
 
 
 def open_temporary(path: Path) -> Ledger:
-    """Return a ledger for this process alone, for a crawl whose ledger would be *path*; those that
-    killed processes left are deleted.
-    """
+    """Return a ledger for this process alone; those that killed processes left are deleted."""
     folder = path.parent / TEMPORARY
     for left in folder.glob("*.sqlite"):
         if not is_in_use(left):
@@ -175,10 +159,8 @@ def open_temporary(path: Path) -> Ledger:
 
 
 def archive(path: Path, started: str, keep: int) -> None:
-    """Rename a crawl's ledger by the time of its last run.
-
-    Of those of its name the last *keep* stay, and the last *keep* finished ones: failed crawls do
-    not push out finished ones.
+    """Rename a crawl's ledger by the time of its last run. Of those of its name the last *keep*
+    stay, and the last *keep* finished ones: failed crawls do not push these out.
     """
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
@@ -196,20 +178,43 @@ def archive(path: Path, started: str, keep: int) -> None:
         if (match := stamped.fullmatch(entry.name))
     ]
     every = [entry for _, _, entry in sorted(found)]
-    outdated = every[: max(len(every) - keep, 0)]
-    if outdated:
+    if len(every) > keep:
         finished = [entry for entry in every if _is_finished(entry)]
-        for entry in set(outdated) - set(finished[max(len(finished) - keep, 0) :]):
+        for entry in set(every) - {*every[-keep:], *finished[-keep:]}:
             remove(entry)
 
 
 def _is_finished(path: Path) -> bool:
     try:
-        ledger = Ledger(path, read_only=True)
+        with closing(Ledger(path, read_only=True)) as ledger:
+            runs = ledger.runs.all()
     except ContentSpiderError:  # damaged, or of another version
         return False
-    try:
+    return bool(runs) and runs[-1].reason == FINISHED
+
+
+def crawl_status(path: Path) -> str:
+    """Return what a running or dead crawl has done so far, by its ledger, in lines."""
+    is_running = is_in_use(path)
+    with closing(Ledger(path, read_only=True)) as ledger:
         runs = ledger.runs.all()
-        return bool(runs) and runs[-1].reason == FINISHED
-    finally:
-        ledger.close()
+        lines = [f"{path}"]
+        for run in runs:
+            how = f"ended {run.ended}: {run.reason}" if run.ended else KILLED
+            if not run.ended and is_running and run is runs[-1]:
+                how = f"is running (process {run.pid})"
+            lines.append(f"run {run.number}, started {run.started}, {how}")
+        held = ledger.items.held_counts()
+        lines += ["", f"items: {ledger.items.count()} out, {sum(held.values())} held"]
+        lines += [f"  {held[site]} of {site} held until it has been learned" for site in held]
+        lines += ["addresses:"]
+        for state, count in ledger.frontier.states().items():
+            lines.append(f"  {count} {state}")
+            reasons = ledger.frontier.reasons(state) if state in ("failed", "skipped") else []
+            lines += [
+                f"    {number} {reason or ''} (such as {url})"
+                for reason, number, url in reasons[:10]
+            ]
+    if runs and not is_running and runs[-1].reason != FINISHED:
+        lines += ["", "It is not finished: the same command with --resume goes on with it."]
+    return "\n".join(lines)

@@ -1,16 +1,28 @@
-"""How a crawl came out, as the exit code of ``contentspider crawl``."""
+"""How a crawl ended: its exit code, and whether its output may replace an earlier one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
-
-from contentspider.state.crawls.ending import FINISHED, OUTAGE
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+
+
+# Scrapy's word for a crawl that is done, and ours for one with unread pages or held items left.
+FINISHED = "finished"
+INCOMPLETE = "incomplete"
+# Only pages of hosts that were down for longer than CONTENTSPIDER_OUTAGE_SECS are left.
+OUTAGE = "outage"
+# Ends that the user asked for: by a signal, and by limits.
+SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"
+LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
+# An output is replaced if the crawl lost at most this share of its pages: some sites always have a
+# page that cannot be read.
+MAX_LOST_SHARE = 0.1
+STATS_PREFIX = "contentspider/ledger/"
+COUNTS = ("items", "queued", "unread", "held", "unchanged")
 
 
 class Outcome(IntEnum):
@@ -44,12 +56,59 @@ TRANSIENT = (
     "cut_short",
     *(f"status_{code}" for code in (408, 429, 500, 502, 503, 504, 522, 524)),
 )
-# Scrapy's words for the ends that the user of a crawl has set.
-LIMITS = ("max_pages", "closespider_timeout", "closespider_itemcount", "closespider_pagecount")
 # Stats of each site's quality: its F1, and on how many pages that was measured (0: predicted).
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
-# How a signal ends a crawl; at a second one there is no time for a reason.
-SHUTDOWN = ("shutdown", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Scrapy's *reason* for the end of a crawl, and the numbers of *items* that are out, *held*, or
+    *unchanged*, and of addresses that are *queued* or could not be read (*unread*).
+    """
+
+    reason: str
+    items: int
+    queued: int = 0
+    unread: int = 0
+    held: int = 0
+    unchanged: int = 0
+
+    @classmethod
+    def from_stats(cls, stats: Mapping[str, Any]) -> Ending:
+        """Return the end of the crawl that Scrapy's *stats* are of."""
+        counts = {name: int(stats.get(STATS_PREFIX + name, 0)) for name in COUNTS}
+        return cls(str(stats.get("finish_reason") or ""), **counts)
+
+    def stats(self) -> dict[str, int]:
+        """Return what `from_stats` reads, without the reason."""
+        return {STATS_PREFIX + name: getattr(self, name) for name in COUNTS}
+
+    @property
+    def word(self) -> str:
+        """Return the name of the run's end in the ledger; `FINISHED` if nothing is left."""
+        is_left = self.queued or self.unread or self.held
+        return INCOMPLETE if self.reason == FINISHED and is_left else self.reason
+
+    @property
+    def is_end(self) -> bool:
+        """Tell whether the crawl came to its end, or to a limit that its user set."""
+        return self.reason in (FINISHED, OUTAGE, MAX_PAGES) or self._is_limited
+
+    @property
+    def _is_limited(self) -> bool:
+        return self.reason.startswith(LIMIT_PREFIX)
+
+    def may_replace(self, is_there: bool) -> bool:
+        """Tell whether the crawl's items may become an output; if one *is_there*, only those of a
+        crawl that lost few pages, or that its user limited or interrupted.
+        """
+        read = self.items + self.unchanged
+        if not read:
+            return False
+        if not is_there or self.reason in (SHUTDOWN, MAX_PAGES) or self._is_limited:
+            return True
+        lost = self.queued + self.unread + self.held
+        return self.reason in (FINISHED, OUTAGE) and lost <= MAX_LOST_SHARE * read
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +124,7 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
     if reasons := _errors(stats):
         return Outcome.ERROR, reasons
     reason = stats.get("finish_reason")
-    if reason in SHUTDOWN:
+    if reason in (SHUTDOWN, None):  # at a second signal there is no time for a reason
         return Outcome.INTERRUPTED, [
             f"{left.queued} addresses in the queue, {left.held} items held"
         ]
@@ -89,31 +148,33 @@ def _errors(stats: Mapping[str, Any]) -> list[str]:
     return reasons
 
 
+# What makes a crawl incomplete, by the stat that counts it.
+LOSSES = {
+    "contentspider/sites/failed": "sites were not learned, and their items not filtered",
+    "contentspider/overrides/broken": "sites' corrections (overrides.toml) could not be used",
+    "contentspider/remote/unsent": (
+        "models or histories could not be brought into their store, and are kept here"
+    ),
+    "spider_exceptions/count": "pages broke the spider",
+    "contentspider/items/lost": "items were lost to errors",
+    "contentspider/hosts/down": "hosts did not answer for longer than the crawl waits",
+}
+
+
 def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
     # The ledger knows what was read when it was asked again.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
-    unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
-    found = {
-        "pages could not be read for reasons that may pass": unread,
-        "sites were not learned, and their items not filtered": stats.get(
-            "contentspider/sites/failed", 0
+    found = [
+        (
+            stats.get("contentspider/ledger/unread", failed),
+            "pages could not be read for reasons that may pass",
         ),
-        "sites' corrections (overrides.toml) could not be used": stats.get(
-            "contentspider/overrides/broken", 0
-        ),
-        "models or histories could not be brought into their store, and are kept here": stats.get(
-            "contentspider/remote/unsent", 0
-        ),
-        "pages broke the spider": stats.get("spider_exceptions/count", 0),
-        "items were lost to errors": stats.get("contentspider/items/lost", 0),
-        "hosts did not answer for longer than the crawl waits": stats.get(
-            "contentspider/hosts/down", 0
-        ),
-        "addresses are in the queue": left.queued if reason not in LIMITS else 0,
-        "items are held": left.held,
-    }
-    reasons = [f"{count:,} {what}" for what, count in found.items() if count]
+        *((stats.get(name, 0), what) for name, what in LOSSES.items()),
+        (left.queued if reason not in LIMITS else 0, "addresses are in the queue"),
+        (left.held, "items are held"),
+    ]
+    reasons = [f"{count:,} {what}" for count, what in found if count]
     if reason not in (FINISHED, OUTAGE, *LIMITS):
         reasons.append(f"Scrapy ended it ({reason})")
     return reasons

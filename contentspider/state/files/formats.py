@@ -8,6 +8,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from html import escape
 from itertools import chain
@@ -28,16 +29,8 @@ if TYPE_CHECKING:
     Records = Callable[[], Iterable[Record]]
 
 # By the ending of a file; a page's own file in a folder has one of PAGE_KINDS.
-KINDS = {
-    ".jsonl": "jsonl",
-    ".jl": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".xml": "xml",
-    ".md": "md",
-    ".txt": "txt",
-    ".parquet": "parquet",
-}
+KINDS = {f".{kind}": kind for kind in ("jsonl", "json", "csv", "xml", "md", "txt", "parquet")}
+KINDS[".jl"] = "jsonl"
 PAGE_KINDS = ("md", "txt", "html", "json")
 STDOUT = "-"
 # A spreadsheet takes what begins so for a formula, and runs it.
@@ -58,10 +51,8 @@ class Output:
 
     @classmethod
     def parse(cls, text: str, page_kind: str = "md") -> Output:
-        """Return the output that a command line names; raises `ContentSpiderError` if it cannot be.
-
-        A name that ends with a slash is a folder, which is made; so is a folder that is there. The
-        ending of other names says the kind.
+        """Return the output that a command line names: a folder, which is there or ends with a
+        slash, or a file whose ending says its kind; raises `ContentSpiderError` if it cannot be.
         """
         path = Path(text)
         kind = KINDS.get(path.suffix.lower(), "")
@@ -86,9 +77,7 @@ class Output:
         return cls(path, page_kind if is_folder else kind, is_folder)
 
     def write(self, records: Records) -> int:
-        """Write all items and return their number; what was there before stays until all are
-        written. Raises `ContentSpiderError` if they cannot be.
-        """
+        """Write all items and return their number; if that fails, what was there stays."""
         if self.is_folder:
             return self._write_pages(records)
         with replacing(self.path) as file:
@@ -121,7 +110,7 @@ def page_file(url: str, kind: str) -> str:
 
 
 def _encode(text: str) -> bytes:
-    """Return the text as UTF-8; half of a surrogate pair, which no file can hold, is replaced."""
+    # Half of a surrogate pair, which no file can hold, is replaced.
     return text.encode("utf-8", "replace")
 
 
@@ -135,10 +124,6 @@ def _json(value: object) -> str:
 
 def _url(record: Record) -> str:
     return str(record.get("url") or "")
-
-
-def _write_lines(records: Records, file: BinaryIO) -> int:
-    return _write_parts((_json(record) + "\n" for record in records()), file)
 
 
 def _write_json(records: Records, file: BinaryIO) -> int:
@@ -233,19 +218,16 @@ PAGES: dict[str, Callable[[Record], str]] = {
 }
 
 
-def _all_pages(kind: str, separator: str) -> Callable[[Records, BinaryIO], int]:
-    def write(records: Records, file: BinaryIO) -> int:
-        return _write_parts(map(PAGES[kind], records()), file, separator)
-
-    return write
+def _all_pages(kind: str, separator: str, records: Records, file: BinaryIO) -> int:
+    return _write_parts(map(PAGES[kind], records()), file, separator)
 
 
 WRITERS: dict[str, Callable[[Records, BinaryIO], int]] = {
-    "jsonl": _write_lines,
+    "jsonl": partial(_all_pages, "json", ""),
     "json": _write_json,
     "csv": _write_csv,
     "xml": _write_xml,
-    "md": _all_pages("md", "\n---\n\n"),
-    "txt": _all_pages("txt", "\n" + "=" * 80 + "\n\n"),
+    "md": partial(_all_pages, "md", "\n---\n\n"),
+    "txt": partial(_all_pages, "txt", "\n" + "=" * 80 + "\n\n"),
     "parquet": write_parquet,
 }

@@ -1,49 +1,72 @@
-"""JSON-lines files that a kill leaves whole, and that replace what was there only when asked to."""
+"""Files that one process at a time writes and a kill leaves whole, such as those of JSON lines."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.state.files.locked import LockedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 # A file is known again by its end.
 END_BYTES = 65_536
 
 
-class JsonLinesWriter:
+class LockedFile:
+    """The file *partial*, made if it is not there, opened while no other process writes *path*;
+    raises `ContentSpiderError` if one does, or if it cannot be written.
+    """
+
+    def __init__(self, path: Path, partial: Path, buffering: int = -1) -> None:
+        self.path = path
+        lock = path.with_name(f".{path.name}.lock")
+        self._lock = FileLock(lock, thread_local=False, blocking=False)
+        try:
+            if path.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
+            self._lock.acquire()
+            self._file: BinaryIO = partial.open("r+b" if partial.exists() else "w+b", buffering)
+        except Timeout as error:
+            raise ContentSpiderError(
+                f"{path} is being written by another crawl; give this one another file"
+            ) from error
+        except OSError as error:
+            self._lock.release()
+            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+
+    def close(self) -> None:
+        """Close the file, and let others write it."""
+        with suppress(OSError):  # what the disk does not take is in no commit either
+            self._file.close()
+        Path(self._lock.lock_file).unlink(missing_ok=True)  # before others can have it
+        self._lock.release()
+
+
+class JsonLinesWriter(LockedFile):
     """Writes lines beside *path*, in the file *partial*, which `publish` puts in its place.
 
     It goes on from where *mark* left the partial file: what stands behind was written after the
     last commit, and goes. If the file is not what it was then (it was deleted or published, the
     power was lost, somebody else wrote to it), all *lines* that the ledger has are written anew.
-    Raises `ContentSpiderError` if it cannot be written, or another process is writing it.
     """
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
-        self.path = path
         self.partial = path.with_name(f".{path.name}.partial")
-        self._locked = LockedFile(path, self.partial)
-        self._file = self._locked.file
+        super().__init__(path, self.partial)
         try:
-            if (
-                mark
-                and self._file.seek(0, os.SEEK_END) >= mark[0]
-                and self._digest(mark[0]) == mark[1]
-            ):
-                self._file.truncate(mark[0])
-                self._file.seek(mark[0])
-            else:
-                self._file.truncate(0)
-                self._file.seek(0)
-                for line in lines:
-                    self.write(line)
+            end, digest = mark or (0, "")
+            size = self._file.seek(0, os.SEEK_END)
+            is_same = bool(mark) and size >= end and self._digest(end) == digest
+            self._file.truncate(self._file.seek(end if is_same else 0))
+            for line in () if is_same else lines:
+                self.write(line)
         except OSError as error:
             self.close()
             raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
@@ -58,9 +81,7 @@ class JsonLinesWriter:
         self._file.write(line + b"\n")
 
     def mark(self) -> tuple[int, str]:
-        """Hand all lines to the system and return the mark to go on from; raises OSError if the
-        disk is full.
-        """
+        """Hand all lines to the system and return the mark to go on from; raises OSError."""
         self._file.flush()
         offset = self._file.tell()
         mark = offset, self._digest(offset)
@@ -68,19 +89,11 @@ class JsonLinesWriter:
         return mark
 
     def sync(self) -> None:
-        """Bring what was handed over to the disk, and raise OSError if it takes no more; this waits
-        for the disk, and may be called in a thread.
-        """
+        """Bring what was handed over to the disk, which may be done in a thread; raises OSError."""
         os.fsync(self._file.fileno())
 
     def publish(self) -> None:
-        """Put the partial file in the place of the output, at once and as a whole; raises OSError
-        if the disk is full.
-        """
+        """Put the whole partial file in the place of the output; raises OSError."""
         self._file.flush()
         self.sync()
         self.partial.replace(self.path)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._locked.close()  # what the disk does not take is in no commit either

@@ -25,6 +25,7 @@ OWN = (
     | dict.fromkeys(("confidence", "change_ratio"), "number")
     | {"passages": "passages"}
 )
+KINDS = {type(None): "", bool: "truth", int: "integer", float: "number", str: "text"}
 LISTS = ("texts", "passages")
 PASSAGE = {"id", "heading_path", "text"}
 # A row group is held in memory, by the writer as by a reader.
@@ -43,11 +44,8 @@ def check_parquet() -> None:
 
 
 def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: BinaryIO) -> int:
-    """Write all items and return their number; *records* is asked twice: a file's columns are said
-    before its rows. Raises OSError if the disk is full.
-
-    Texts are strings, lists of texts lists of strings, numbers int64 or double; what has another
-    form in any item (an object, other lists, texts here and numbers there) is JSON, as a string.
+    """Write all items and return their number; *records* is asked twice, for columns and rows. A
+    column with objects, other lists, or texts here and numbers there, is JSON, as a string.
     """
     check_parquet()
     from pyarrow import parquet
@@ -67,19 +65,12 @@ def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: Bina
 
 
 def _kind(value: object) -> str:
-    """Return what a value is: "" (none), truth, integer, number, text, empty (a list), texts,
-    passages or json.
-    """
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "truth"
-    if isinstance(value, int):
-        return "integer" if -MAX_INTEGER <= value < MAX_INTEGER else "json"
-    if isinstance(value, float):
-        return "number"
-    if isinstance(value, str):
-        return "text"
+    """Return what a value is: one of `KINDS`, empty (a list), texts, passages or json."""
+    if isinstance(value, int) and not -MAX_INTEGER <= value < MAX_INTEGER:
+        return "json"
+    for types, kind in KINDS.items():
+        if isinstance(value, types):
+            return kind
     if isinstance(value, (list, tuple)):
         if all(isinstance(entry, str) for entry in value):
             return "texts" if value else "empty"
@@ -119,7 +110,7 @@ def _schema(kinds: Mapping[str, str]) -> pyarrow.Schema:
 
 
 def _groups(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """Yield the items of a row group each."""
+    """Yield the items of each row group."""
     rows: list[Mapping[str, Any]] = []
     chars = 0
     for record in records:
@@ -150,14 +141,8 @@ def _value(value: Any, kind: str) -> object:
     if kind == "json":
         return _text(json.dumps(value, ensure_ascii=False, default=str))
     if kind == "passages":
-        return [
-            {
-                "id": _text(entry["id"]),
-                "heading_path": [_text(heading) for heading in entry["heading_path"]],
-                "text": _text(entry["text"]),
-            }
-            for entry in value
-        ]
+        kinds = {"id": "text", "heading_path": "texts", "text": "text"}
+        return [{name: _value(entry[name], kinds[name]) for name in kinds} for entry in value]
     if kind in ("texts", "empty"):
         return [_text(entry) for entry in value]
     if kind == "number":

@@ -11,14 +11,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.state.files.locked import LockedFile
+from contentspider.state.files.output import LockedFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from warcio.warcwriter import WARCWriter
+
     Headers = Sequence[tuple[str, str]]
 
+NO_WARC = "{} is no compressed WARC file, and is left as it is: give another name"
 GZIP = b"\x1f\x8b"
 CHUNK_BYTES = 65_536
 # They let others in as the crawl was let in.
@@ -29,9 +32,7 @@ TRANSFER = frozenset(["transfer-encoding", "content-length", "connection", "keep
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its answer: the *body* without Transfer-Encoding, but in its
-    Content-Encoding.
-    """
+    """A request and its answer: the *body* without Transfer-Encoding, in its Content-Encoding."""
 
     url: str
     method: str
@@ -44,35 +45,27 @@ class Exchange:
     address: str = ""
 
 
-class WarcFile:
-    """Appends records to the WARC file *path*, which is made if it is not there.
-
-    What a killed process has left of a record at its end is cut off. Raises `ContentSpiderError` if
-    warcio is missing, if the file cannot be written, is no gzip file, or another process writes it.
+class WarcFile(LockedFile):
+    """Appends records to the WARC file *path*; what a killed process has left of one is cut off.
+    Raises `ContentSpiderError` as `check_warc` does, or if another process writes the file.
     """
 
     def __init__(self, path: Path, software: str) -> None:
         check_warc(path)
-        self.path = path
         # Without a buffer, which would write the rest of what a full disk refused at the end.
-        self._locked = LockedFile(path, path, buffering=0)
-        self._file = self._locked.file
+        super().__init__(path, path, buffering=0)
         try:
             self._end = whole_bytes(self._file)
             self._append(_information(path.name, software))
         except zlib.error as error:
             self.close()
-            raise ContentSpiderError(
-                f"{path} is no compressed WARC file, and is left as it is: give another name"
-            ) from error
+            raise ContentSpiderError(NO_WARC.format(path)) from error
         except OSError as error:
             self.close()
             raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
 
     def write(self, exchange: Exchange) -> None:
-        """Append the records of a request and its answer, and hand them to the system; raises
-        OSError, and leaves the file as it was, if the disk is full.
-        """
+        """Append a request and its answer; raises OSError, and leaves the file as it was."""
         self._append(_records(exchange))
 
     def _append(self, records: bytes) -> None:
@@ -87,10 +80,6 @@ class WarcFile:
                 os.ftruncate(self._file.fileno(), self._end)
             raise
         self._end += len(records)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._locked.close()
 
 
 def check_warc(path: Path) -> None:
@@ -107,9 +96,7 @@ def check_warc(path: Path) -> None:
     except OSError as error:
         raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
     if not GZIP.startswith(beginning):
-        raise ContentSpiderError(
-            f"{path} is no compressed WARC file, and is left as it is: give another name"
-        )
+        raise ContentSpiderError(NO_WARC.format(path))
 
 
 def whole_bytes(file: BinaryIO) -> int:
@@ -127,11 +114,15 @@ def whole_bytes(file: BinaryIO) -> int:
     return end
 
 
-def _information(name: str, software: str) -> bytes:
+def _writer() -> tuple[io.BytesIO, WARCWriter]:
     from warcio.warcwriter import WARCWriter
 
     out = io.BytesIO()
-    writer = WARCWriter(out, gzip=True, warc_version="1.1")
+    return out, WARCWriter(out, gzip=True, warc_version="1.1")
+
+
+def _information(name: str, software: str) -> bytes:
+    out, writer = _writer()
     fields = {"software": software, "format": "WARC File Format 1.1"}
     writer.write_record(writer.create_warcinfo_record(name, fields))
     return out.getvalue()
@@ -139,10 +130,8 @@ def _information(name: str, software: str) -> bytes:
 
 def _records(exchange: Exchange) -> bytes:
     from warcio.statusandheaders import StatusAndHeaders
-    from warcio.warcwriter import WARCWriter
 
-    out = io.BytesIO()
-    writer = WARCWriter(out, gzip=True, warc_version="1.1")
+    out, writer = _writer()
     headers = [pair for pair in exchange.response_headers if pair[0].lower() not in TRANSFER]
     headers.append(("Content-Length", str(len(exchange.body))))
     response = writer.create_warc_record(

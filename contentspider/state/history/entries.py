@@ -1,6 +1,4 @@
-"""The pages of a history for search indexes: the item of each live page, with a number that grows
-with each change, and which pages are gone.
-"""
+"""The pages of a history for search indexes: their items, numbered by their last changes."""
 
 from __future__ import annotations
 
@@ -10,9 +8,9 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contentspider.recrawl.changes import GONE, LIVE
-from contentspider.state.history.schema import HISTORY
+from contentspider.recrawl.changes import LIVE
 from contentspider.state.ledger.database import Database
+from contentspider.state.schema import HISTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,9 +21,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A page for an index: *seq* is the number of its last record in the change log, *hash* that of
-    its item. Without an *item* it belongs in no index.
-    """
+    """A page for an index: *seq* is the number of its last change. Without an *item* it is gone."""
 
     id: str
     seq: int
@@ -34,15 +30,12 @@ class Entry:
 
 
 class Entries:
-    """The pages in the history at *path*, after its last crawl; nothing is written.
-
-    Raises as `Database` does.
-    """
+    """The pages in the history at *path*, read only; raises as `Database` does."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._database = Database(path, True, True, HISTORY)
-        self._do = self._database.do
+        self.close = self._database.close
 
     @property
     def last(self) -> int:
@@ -55,33 +48,25 @@ class Entries:
 
     def live_count(self) -> int:
         """Return how many pages belong in an index."""
-        return self._database.count(
-            "SELECT count(*) FROM pages WHERE state = ? AND item IS NOT NULL", (LIVE,)
-        )
+        return self._database.count(f"SELECT count(*) {INDEXED}")
 
     def gone_count(self, after: int) -> int:
         """Return how many pages have gone since a number."""
-        return self._database.count(
-            "SELECT count(*) FROM pages WHERE state = ? AND seq > ?", (GONE, after)
-        )
+        query = "SELECT count(*) FROM pages WHERE state = 'gone' AND seq > ?"
+        return self._database.count(query, (after,))
 
     def last_crawl(self) -> dict[str, Any] | None:
-        """Return when the last crawl ``ended``, and its ``changes``: how many pages were new,
-        changed and so on.
-        """
-        row = self._do("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1").fetchone()
+        """Return when the last crawl ``ended``, and how many pages had each of its ``changes``."""
+        row = self._database.row("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1")
         if row is None:
             return None
-        changes = self._do(
-            "SELECT change, count(*) FROM changes WHERE crawl = ? GROUP BY change ORDER BY change",
-            (row[0],),
+        query = (
+            "SELECT change, count(*) FROM changes WHERE crawl = ? GROUP BY change ORDER BY change"
         )
-        return {"ended": row[1], "changes": dict(changes.fetchall())}
+        return {"ended": row[1], "changes": dict(self._database.rows(query, row[:1]))}
 
     def after(self, number: int) -> Iterator[Entry]:
-        """Yield the pages that have changed since a number, each once, in the order of their last
-        changes; a damaged one is logged and left out.
-        """
+        """Yield the pages that have changed since a number, in that order, without damaged ones."""
         for row in self._database.rows(f"{ENTRIES} WHERE seq > ? ORDER BY seq", (number,)):
             if (entry := self._entry(row)) is not None:
                 yield entry
@@ -89,15 +74,13 @@ class Entries:
     def of(self, page_ids: Sequence[str]) -> Iterator[Entry]:
         """Yield the pages with these ids that are known."""
         for page_id in page_ids:
-            row = self._do(f"{ENTRIES} WHERE id = ?", (page_id,)).fetchone()
+            row = self._database.row(f"{ENTRIES} WHERE id = ?", (page_id,))
             if row is not None and (entry := self._entry(row)) is not None:
                 yield entry
 
     def live(self) -> Iterator[tuple[str, int, str]]:
         """Yield id, number and hash of the pages that belong in an index."""
-        query = "SELECT id, seq, item_hash FROM pages WHERE state = ? AND item IS NOT NULL"
-        for page_id, seq, item_hash in self._database.rows(query, (LIVE,)):
-            yield str(page_id), int(str(seq)), str(item_hash)
+        return self._database.rows(f"SELECT id, seq, item_hash {INDEXED}")
 
     def _entry(self, row: Sequence[Any]) -> Entry | None:
         page_id, seq, item_hash, state, packed, first_seen, changed_at = row
@@ -106,21 +89,16 @@ class Entries:
         try:
             item = json.loads(zlib.decompress(packed))
         except (zlib.error, ValueError) as error:
-            logger.error(
+            message = (
                 "%s: the item of page %s is damaged (%s) and left out; a crawl that finds the page"
-                " changed writes it anew",
-                self.path,
-                page_id,
-                error,
+                " changed writes it anew"
             )
+            logger.error(message, self.path, page_id, error)
             return None
         # The item has the values from before its crawl ended.
         item |= {"first_seen": first_seen, "changed_at": changed_at}
         return Entry(page_id, seq, item_hash, item)
 
-    def close(self) -> None:
-        """Close the file."""
-        self._database.close()
 
-
+INDEXED = "FROM pages WHERE state = 'live' AND item IS NOT NULL"
 ENTRIES = "SELECT id, seq, item_hash, state, item, first_seen, changed_at FROM pages"

@@ -9,127 +9,100 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.packed import COMPRESSION, pack_text
 from contentspider.ground.times import days_between, now
-from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, MOVED, NEW, UNCHANGED
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.recrawl.fingerprint import fingerprint
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
-from contentspider.state.history.moved import NewPages
+from contentspider.state.history.known import NewPages
 from contentspider.state.ledger.visits import pack_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from contentspider.recrawl.lastmod import Truth
+    from contentspider.recrawl.lastmod import LastmodCounts
     from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.database import Database
     from contentspider.state.ledger.visits import Seen, Visit
 
+# Columns of a page that a visit has, too.
+OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "model")
 # Copies that were not found in this many complete crawls are deleted.
 COPIES_KEPT = 3
 
 
 class Takeover:
-    """Writes what the *crawl* of that key found into the history in a *database*, in one
-    transaction until `commit`. A crawl may be taken over again, with what it found since.
-
-    Records of pages that were unchanged in earlier crawls are deleted from the log.
+    """Writes what the *crawl* of that key found into a history, in one transaction until `commit`,
+    and again what it found since. Earlier crawls' unchanged pages go from the log.
     """
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
         self._database = database
         self._do = database.do
         self._max_bytes = max_bytes
-        self._begin(crawl, is_complete)
+        if not database.count("SELECT number FROM crawls WHERE key = ?", (crawl,)):
+            self._do("DELETE FROM changes WHERE change = 'unchanged'")
+        self._do(
+            "INSERT INTO crawls (key, visits, ended, is_complete) VALUES (?, 0, ?, ?) ON CONFLICT"
+            " DO UPDATE SET ended = excluded.ended, is_complete = excluded.is_complete",
+            (crawl, now(), is_complete),
+        )
+        self._number = database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
         self._first = database.count("SELECT max(seq) FROM changes") + 1
         self._new_pages: NewPages | None = None
 
-    def _begin(self, crawl: str, is_complete: bool) -> None:
-        known = self._database.count("SELECT number FROM crawls WHERE key = ?", (crawl,))
-        if known:
-            self._number = known
-            self._do(
-                "UPDATE crawls SET ended = ?, is_complete = ? WHERE number = ?",
-                (now(), is_complete, known),
-            )
-            return
-        self._do("DELETE FROM changes WHERE change = 'unchanged'")
-        added = self._do(
-            "INSERT INTO crawls (key, visits, ended, is_complete) VALUES (?, 0, ?, ?)",
-            (crawl, now(), is_complete),
-        )
-        self._number = added.lastrowid or 0
-
     def take(self, seen: Seen) -> Visit:
         """Take over a visit, record how the page changed, and return it."""
-        visit = seen.visit
+        visit, answer = seen.visit, seen.answer
         self._do("UPDATE crawls SET visits = ? WHERE number = ?", (seen.number, self._number))
         self._do(
-            "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen, fetches, changes,"
-            " missing) VALUES (?, ?, ?, 'live', ?, 0, 0, 0)",
+            "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
+            " VALUES (?, ?, ?, 'live', ?)",
             (visit.id, visit.url, visit.site, visit.first_seen),
         )
-        before = self._value("content", visit.previous_id or visit.id)
-        if visit.change != NEW and visit.cause != BY_PAGE:
-            changed_at = self._value("changed_at", visit.previous_id or visit.id)
+        before, changed_at = self._values(visit.previous_id or visit.id, "content, changed_at")
+        if visit.cause != BY_PAGE:  # the page itself has not changed
             visit = replace(visit, changed_at=changed_at or visit.changed_at)
-        if visit.change != UNCHANGED and seen.content is not None:
-            self._do(
-                "UPDATE pages SET previous = ?, previous_hash = ? WHERE id = ?",
-                (before, visit.previous_hash, visit.id),
-            )
+        values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}
+        values |= {"state": LIVE, "last_seen": visit.at, **self._spell(visit)}
+        values |= {"etag": answer.etag, "last_modified": answer.last_modified}
+        values["links"] = pack_lines(answer.links)
         if seen.content is not None:
-            self._set_content(visit.id, seen.content)
+            values |= _content(seen.content)
+            if visit.change != UNCHANGED:
+                values["previous"] = before
         if seen.page is not None:
-            page = seen.page if self._has_room() else None
-            self._do("UPDATE pages SET page = ? WHERE id = ?", (page, visit.id))
-        is_changed = visit.change == CHANGED and visit.cause == BY_PAGE
-        days = self._days_since(visit)
-        self._do(
-            "UPDATE pages SET url = ?, state = 'live', last_seen = ?, changed_at = ?,"
-            " content_hash = ?, text_hash = ?, model = ?, etag = ?, last_modified = ?, links = ?,"
-            " fetches = fetches + 1, changes = changes + ?, changed_days = changed_days + ?,"
-            " still_days = still_days + ?, first_seen = ? WHERE id = ?",
-            (
-                visit.url,
-                visit.at,
-                visit.changed_at,
-                visit.content_hash,
-                visit.text_hash,
-                visit.model,
-                seen.answer.etag,
-                seen.answer.last_modified,
-                pack_lines(seen.answer.links),
-                is_changed,
-                days if is_changed else 0.0,
-                0.0 if is_changed else days,
-                visit.first_seen,
-                visit.id,
-            ),
-        )
-        if not seen.answer.is_unsent:
-            self._do("UPDATE pages SET last_fetched = ? WHERE id = ?", (visit.at, visit.id))
-        if not seen.answer.is_orphan:
-            self._do("UPDATE pages SET missing = 0 WHERE id = ?", (visit.id,))
+            values["page"] = seen.page if self._has_room() else None
+        if not answer.is_unsent:
+            values["last_fetched"] = visit.at
+        if not answer.is_orphan:
+            values["missing"] = 0
+        self._set(visit.id, values)
         seq = self._record(
+            visit,
             at=visit.at,
-            id=visit.id,
-            url=visit.url,
             change=visit.change,
             change_ratio=visit.ratio,
             change_cause=visit.cause,
             previous_hash=visit.previous_hash,
             content_hash=visit.content_hash,
-            first_seen=visit.first_seen,
-            changed_at=visit.changed_at,
             reason=visit.reason,
             previous_id=visit.previous_id,
         )
         if visit.previous_id and visit.previous_id != visit.id:
-            self._do(
-                "UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, visit.previous_id)
-            )
+            self._set(visit.previous_id, {"state": MOVED, "seq": seq})
         if seen.is_item_known:
             self._take_item(visit.id, seen.item, seq, visit.change != UNCHANGED)
         return visit
+
+    def _spell(self, visit: Visit) -> dict[str, object]:
+        """Return the columns of `Spell` with the days since a page's last visit, if it had one."""
+        columns = "last_seen, changes, changed_days, still_days"
+        last_seen, changes, changed_days, still_days = self._values(visit.id, columns)
+        days = 0.0
+        if last_seen and visit.change in (CHANGED, UNCHANGED):
+            days = max(days_between(last_seen, visit.at), 0.0)
+        if visit.change == CHANGED and visit.cause == BY_PAGE:
+            return {"changes": changes + 1, "changed_days": changed_days + days}
+        return {"still_days": still_days + days}
 
     def _take_item(
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
@@ -137,31 +110,24 @@ class Takeover:
         """Write the item of a page with the number of its record. If the page is not *is_changed*,
         its item is written only if fields other than the content differ: numbers in it may.
         """
-        new = item_hash(item) if item is not None else ""
-        old = self._value("item_hash", page_id)
+        new, packed = "", None
+        if item is not None:
+            new = item_hash(item)
+            text = json.dumps(item, ensure_ascii=False)
+            packed = zlib.compress(text.encode("utf-8", "replace"), COMPRESSION)
+        (old,) = self._values(page_id, "item_hash")
         if is_changed or new[:HASH_PART] != old[:HASH_PART]:
-            self._do(
-                "UPDATE pages SET item = ?, item_hash = ?, seq = ? WHERE id = ?",
-                (_packed(item) if item is not None else None, new, seq, page_id),
-            )
+            self._set(page_id, {"item": packed, "item_hash": new, "seq": seq})
 
-    def _set_content(self, page_id: str, content: str) -> None:
-        self._do(
-            "UPDATE pages SET content = ?, fingerprint = ? WHERE id = ?",
-            (pack_text(content), fingerprint(content), page_id),
-        )
+    def _values(self, page_id: str, columns: str) -> Any:
+        """Return columns of a page, Nones if it is not known."""
+        row = self._database.row(f"SELECT {columns} FROM pages WHERE id = ?", (page_id,))  # noqa: S608 - our own names
+        return row or (None,) * len(columns.split(","))
 
-    def _days_since(self, visit: Visit) -> float:
-        """Return the days since the last visit of a page; 0 if it is new, or came back."""
-        last_seen = self._value("last_seen", visit.id)
-        if not last_seen or visit.change not in (CHANGED, UNCHANGED):
-            return 0.0
-        return max(days_between(last_seen, visit.at), 0.0)
-
-    def _value(self, column: str, page_id: str) -> Any:
-        """Return the value of a page's column, None if the page is not known."""
-        row = self._do(f"SELECT {column} FROM pages WHERE id = ?", (page_id,)).fetchone()  # noqa: S608
-        return row[0] if row else None
+    def _set(self, page_id: str, values: Mapping[str, object]) -> None:
+        """Set columns of a page."""
+        columns = ", ".join(f"{name} = ?" for name in values)
+        self._do(f"UPDATE pages SET {columns} WHERE id = ?", (*values.values(), page_id))  # noqa: S608
 
     def _has_room(self) -> bool:
         pages = self._database.count("PRAGMA page_count")
@@ -169,29 +135,22 @@ class Takeover:
 
     def move(self, known: KnownPage, new_id: str, new_url: str, reason: str) -> None:
         """Record that a known page has moved to another address."""
-        target = self._do(
-            "SELECT content_hash, changed_at FROM pages WHERE id = ?", (new_id,)
-        ).fetchone() or ("", known.changed_at)
+        content_hash, changed_at = self._values(new_id, "content_hash, changed_at")
         seq = self._record(
-            at=now(),
+            known,
             id=new_id,
             url=new_url,
             change=MOVED,
-            change_cause=BY_PAGE,
-            previous_hash=known.content_hash,
-            content_hash=target[0],
-            first_seen=known.first_seen,
-            changed_at=target[1],
+            content_hash=content_hash or "",
+            changed_at=known.changed_at if changed_at is None else changed_at,
             reason=reason,
             previous_id=known.id,
         )
-        self._do("UPDATE pages SET state = 'moved', seq = ? WHERE id = ?", (seq, known.id))
+        self._set(known.id, {"state": MOVED, "seq": seq})
 
     def mark_gone(self, known: KnownPage, reason: str) -> None:
-        """Record that a page is gone; call it after all visits are taken over.
-
-        If a new page has its text, the page moved without a redirect: the records of both name the
-        other's address.
+        """Record that a page is gone, after all visits. If a new page has its text, it moved
+        without a redirect: the records of both say so.
         """
         at = now()
         if self._new_pages is None:
@@ -204,23 +163,11 @@ class Takeover:
                 (f"its text was at {known.url}", self._first, successor.id),
             )
         seq = self._record(
-            at=at,
-            id=known.id,
-            url=known.url,
-            change=GONE,
-            change_ratio=1.0,
-            change_cause=BY_PAGE,
-            previous_hash=known.content_hash,
-            first_seen=known.first_seen,
-            changed_at=at,
-            reason=reason,
+            known, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason
         )
-        self._do(
-            "UPDATE pages SET state = 'gone', changed_at = ?, seq = ? WHERE id = ?",
-            (at, seq, known.id),
-        )
+        self._set(known.id, {"state": GONE, "changed_at": at, "seq": seq})
 
-    def miss(self, page_id: str) -> None:
+    def count_missing(self, page_id: str) -> None:
         """Count a complete crawl in which no page linked to a page; each crawl counts once."""
         self._do(
             "UPDATE pages SET missing = missing + 1, missing_in = ?"
@@ -231,60 +178,59 @@ class Takeover:
     def refilter(
         self, known: KnownPage, model: str, fields: Mapping[str, Any], ratio: float
     ) -> None:
-        """Write the item *fields* that another model makes of a page without a visit; record a
-        change if the content differs.
-        """
-        content_hash, content = fields["content_hash"], fields["content"]
-        self._do("UPDATE pages SET model = ? WHERE id = ?", (model, known.id))
+        """Write the item *fields* of another model; if the content differs, it is a change."""
+        content_hash = fields["content_hash"]
+        self._set(known.id, {"model": model})
         if content_hash == known.content_hash:
             return
-        self._do(
-            "UPDATE pages SET content_hash = ?, previous_hash = content_hash, previous = content"
-            " WHERE id = ?",
-            (content_hash, known.id),
-        )
-        self._set_content(known.id, content)
+        before, packed = self._values(known.id, "content, item")
+        content = _content(fields["content"])
+        self._set(known.id, {"content_hash": content_hash, "previous": before, **content})
         seq = self._record(
-            at=now(),
-            id=known.id,
-            url=known.url,
+            known,
             change=CHANGED,
             change_ratio=ratio,
             change_cause=BY_MODEL,
-            previous_hash=known.content_hash,
             content_hash=content_hash,
-            first_seen=known.first_seen,
-            changed_at=known.changed_at,
         )
-        before = self._value("item", known.id)
-        if before is not None:
-            item = refilled(json.loads(zlib.decompress(before)), fields)
+        if packed is not None:
+            item = refilled(json.loads(zlib.decompress(packed)), fields)
             self._take_item(known.id, item, seq, is_changed=True)
 
-    def count(self, site: str, place: str) -> None:
+    def add_counter(self, site: str, place: str) -> None:
         """Record a place of a site that holds a counter."""
         self._do("INSERT OR IGNORE INTO counters VALUES (?, ?)", (site, place))
 
-    def copy(self, page_id: str, original_id: str) -> None:
+    def add_copy(self, page_id: str, original_id: str) -> None:
         """Note that a page was a copy of another one, which stands for both."""
-        self._do(
-            "INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", (page_id, original_id, self._number)
-        )
+        values = (page_id, original_id, self._number)
+        self._do("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", values)
 
     def distrust(self, site: str) -> None:
         """Record that a site's server answered "not modified" for changed pages."""
         self._do("INSERT OR IGNORE INTO distrusted VALUES (?)", (site,))
 
-    def judge(self, site: str, truth: Truth) -> None:
+    def set_lastmods(self, site: str, counts: LastmodCounts) -> None:
         """Keep how often a site's sitemaps were right."""
-        self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(truth)))
+        self._do("INSERT OR REPLACE INTO lastmods VALUES (?, ?, ?, ?, ?)", (site, *astuple(counts)))
 
-    def _record(self, **values: object) -> int:
-        names = ", ".join(["crawl", *values])
-        marks = ", ".join("?" * (len(values) + 1))
+    def _record(self, page: KnownPage | Visit, **values: object) -> int:
+        """Add a record to the change log, and return its number; *values* go before the page's."""
+        values = {
+            "crawl": self._number,
+            "at": now(),
+            "id": page.id,
+            "url": page.url,
+            "change_cause": BY_PAGE,
+            "previous_hash": page.content_hash,
+            "first_seen": page.first_seen,
+            "changed_at": page.changed_at,
+            **values,
+        }
+        marks = ", ".join("?" * len(values))
         added = self._do(
-            f"INSERT INTO changes ({names}) VALUES ({marks})",  # noqa: S608 - our own names
-            (self._number, *values.values()),
+            f"INSERT INTO changes ({', '.join(values)}) VALUES ({marks})",  # noqa: S608 - our own names
+            tuple(values.values()),
         )
         return added.lastrowid or 0
 
@@ -299,7 +245,5 @@ class Takeover:
         self._database.sync()
 
 
-def _packed(item: dict[str, Any]) -> bytes:
-    return zlib.compress(
-        json.dumps(item, ensure_ascii=False).encode("utf-8", "replace"), COMPRESSION
-    )
+def _content(content: str) -> dict[str, object]:
+    return {"content": pack_text(content), "fingerprint": fingerprint(content)}

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.state.ledger.schema import LEDGER
+from contentspider.state.schema import LEDGER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from contentspider.state.ledger.schema import Schema
+    from contentspider.state.schema import Schema
 
+# The suffixes of the files that SQLite keeps.
 PARTS = ("", "-wal", "-shm")
 # The write-ahead log is brought into the file by a thread when it is larger than this.
 CHECKPOINT_BYTES = 4_000_000
 # If that thread never finds a moment without a writer, a commit does it: pages of 4 kB.
 CHECKPOINT_PAGES = 8_192
-ELSEWHERE = "CONTENTSPIDER_STATE_DIR names another folder for the state of crawls"
 
 
 class LedgerFullError(ContentSpiderError):
-    """The ledger cannot be written (disk or memory are full, or the file is gone); earlier commits
-    are intact.
-    """
+    """The ledger cannot be written (no disk, no memory, no file); earlier commits are intact."""
 
 
 class LedgerBusyError(ContentSpiderError):
@@ -67,11 +66,10 @@ def remove(path: Path) -> None:
 class Database:
     """The SQLite database in the file *path* (None: in memory), created if missing.
 
-    *durable*: changes are kept by `commit`, and survive a power loss after `sync`. Otherwise every
-    change is kept at once, until the power is lost. *read_only* shows what a running or dead crawl
-    has committed. Raises `StateError` for a damaged file, `SchemaError` for one of
-    another version of the *schema*, `LedgerBusyError` if another process has it open, and
-    `LedgerFullError` if it cannot be written.
+    *durable*: changes are kept by `commit`, and survive a power loss after `sync`. Otherwise each
+    is kept at once, until the power is lost. *read_only* shows what a crawl has committed. Raises
+    `StateError` for a damaged file, `SchemaError` for one of another version of the *schema*,
+    `LedgerBusyError` if another process has it open, `LedgerFullError` if it cannot be written.
     """
 
     def __init__(
@@ -86,44 +84,42 @@ class Database:
         self.is_durable = durable and not read_only and path is not None
         self._lock = lock_of(path) if path and not read_only else None
         try:
-            if path and self._lock:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._lock.acquire()
-            self._connection = self._open(read_only)
+            with ExitStack() as on_failure:
+                on_failure.callback(self._unlock)
+                if path and self._lock:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    self._lock.acquire()
+                self._connection = self._open(read_only)
+                on_failure.pop_all()
         except Timeout as error:
             raise LedgerBusyError(
                 f"{path} is in use by another process: that crawl is running; wait for it, or give"
                 " this one another name (--name)"
             ) from error
-        except sqlite3.OperationalError as error:
-            self._unlock()
-            raise LedgerFullError(f"{path} cannot be opened: {error}; {ELSEWHERE}") from error
+        except (sqlite3.OperationalError, OSError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise LedgerFullError(
+                f"{path} cannot be opened: {reason}; CONTENTSPIDER_STATE_DIR names another folder"
+                " for the state of crawls"
+            ) from error
         except sqlite3.DatabaseError as error:
-            self._unlock()
             raise StateError(
                 f"{path} is not a {schema.name}, or is damaged ({error}); delete it to start over"
             ) from error
-        except OSError as error:
-            self._unlock()
-            raise LedgerFullError(
-                f"{path} cannot be opened: {error.strerror or error}; {ELSEWHERE}"
-            ) from error
-        except ContentSpiderError:
-            self._unlock()
-            raise
 
     def _unlock(self) -> None:
         if self._lock:
             self._lock.release()
 
     def _open(self, read_only: bool) -> sqlite3.Connection:
+        schema = self._schema
         if self.path is None:
             connection = sqlite3.connect(":memory:", isolation_level=None)
-            connection.executescript(self._schema.tables)
+            connection.executescript(schema.tables)
             return connection
-        connection = _connect(self.path, read_only)
-        schema = self._schema
-        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, schema.version):
             connection.close()
             raise SchemaError(
@@ -131,17 +127,16 @@ class Database:
                 f" this one knows {schema.version}): use that one, or give this crawl another name"
                 " (--name)"
             )
-        if read_only:
-            return connection
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-        if version == 0:
-            connection.executescript(
-                f"BEGIN; {schema.tables} PRAGMA user_version = {schema.version}; COMMIT"
-            )
-        if self.is_durable:
-            connection.execute("BEGIN")
+        if not read_only:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+            if version == 0:
+                connection.executescript(
+                    f"BEGIN; {schema.tables} PRAGMA user_version = {schema.version}; COMMIT"
+                )
+            if self.is_durable:
+                connection.execute("BEGIN")
         return connection
 
     @property
@@ -160,24 +155,31 @@ class Database:
             # value for which there is no memory.
             raise LedgerFullError(f"{self.name}: the process is out of memory") from error
 
-    def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
-        """Yield the rows of a statement; raises as `do` does."""
+    def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
+        """Yield the rows of a statement, tuples; raises as `do` does."""
         cursor = self.do(statement, values)
         try:
             yield from cursor
         except (sqlite3.DatabaseError, MemoryError) as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
 
+    def row(self, statement: str, values: Sequence[object] = ()) -> Any:
+        """Return the first row that a statement finds, a tuple; None if there is none."""
+        return self.do(statement, values).fetchone()
+
+    def value(self, statement: str, values: Sequence[object] = ()) -> Any:
+        """Return the first value of the first row that a statement finds; None if there is none."""
+        row = self.row(statement, values)
+        return row[0] if row else None
+
     def count(self, statement: str, values: Sequence[object] = ()) -> int:
         """Return the number that a statement finds, 0 if there is none."""
-        row = self.do(statement, values).fetchone()
-        return int(row[0] or 0) if row else 0
+        return int(self.value(statement, values) or 0)
 
     def commit(self) -> None:
         """Keep all changes since the last commit; raises `LedgerFullError` if the disk is full.
 
-        A commit survives a kill of the process. Until `sync`, a power loss may lose the last
-        commits, in order.
+        It survives a kill. Until `sync`, a power loss may lose the last commits, in order.
         """
         if not self.is_durable:
             return
@@ -200,13 +202,9 @@ class Database:
         except FileNotFoundError:
             return
         if size > CHECKPOINT_BYTES:
-            connection = sqlite3.connect(self.path)
-            try:
+            busy = suppress(sqlite3.OperationalError)  # another connection is doing it
+            with closing(sqlite3.connect(self.path)) as connection, busy:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            except sqlite3.OperationalError:
-                pass  # another connection is doing it
-            finally:
-                connection.close()
 
     def rollback(self) -> None:
         """Drop all changes since the last commit; a resumed crawl makes them again."""
@@ -225,9 +223,7 @@ class Database:
             raise StateError(f"{self.path} is damaged ({found}); delete it to start over")
 
     def detach(self) -> bool:
-        """Move all that is committed into the file itself, and close it; False if another process
-        is reading it.
-        """
+        """Move what is committed into the file, and close it; False if a process is reading it."""
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
         busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -240,8 +236,3 @@ class Database:
         self._unlock()
         if delete and self.path:
             remove(self.path)
-
-
-def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
-    address = path.absolute().as_uri() + ("?mode=ro" if read_only else "")
-    return sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)

@@ -63,31 +63,28 @@ class Frontier:
         killers: list[str] = []
         if died:
             self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
-            found = self._do(
-                "SELECT url FROM addresses WHERE state = 'taken' AND deaths >= ?", (MAX_DEATHS,)
-            )
+            which = "WHERE state = 'taken' AND deaths >= ?"
+            found = self._do(f"SELECT url FROM addresses {which}", (MAX_DEATHS,))  # noqa: S608 - our own words
             killers = [url for (url,) in found]
+            reason = f"{MAX_DEATHS} runs died with it in flight: it is set aside"
             self._do(
-                "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
-                " WHERE state = 'taken' AND deaths >= ?",
-                (f"{MAX_DEATHS} runs died with it in flight: it is set aside", MAX_DEATHS),
+                f"UPDATE addresses SET state = 'failed', request = NULL, reason = ? {which}",  # noqa: S608
+                (reason, MAX_DEATHS),
             )
-        added = self._do("UPDATE addresses SET state = 'queued' WHERE state = 'taken'").rowcount
+        self._requeue("state = 'taken'")
         lost = self._do("DELETE FROM addresses WHERE state = 'queued' AND request IS NULL").rowcount
-        self.queue.refill(added - lost)
+        self.queue.refill(-lost)
         return killers
 
     def ask_again(self, rows: Iterable[int] | None = None) -> int:
-        """Queue addresses again that failed for temporary reasons, all or those of *rows*, and
-        return their number.
-        """
-        statement = (
-            "UPDATE addresses SET state = 'queued' WHERE state = 'failed' AND request IS NOT NULL"
-        )
+        """Queue again, and count, what failed for temporary reasons (of *rows* only)."""
+        which = "state = 'failed' AND request IS NOT NULL"
         if rows is None:
-            added = self._do(statement).rowcount
-        else:
-            added = sum(self._do(statement + " AND number = ?", (row,)).rowcount for row in rows)
+            return self._requeue(which)
+        return sum(self._requeue(f"{which} AND number = ?", row) for row in rows)
+
+    def _requeue(self, which: str, *values: int) -> int:
+        added = self._do(f"UPDATE addresses SET state = 'queued' WHERE {which}", values).rowcount  # noqa: S608
         self.queue.refill(added)
         return added
 
@@ -100,18 +97,15 @@ class Frontier:
         again: bool = False,
         source_row: int | None = None,
     ) -> int:
-        """Queue an address and return its row; 0 if it is known already and is not to be fetched
-        *again*.
-
-        Without a *request* the caller keeps it in memory. *source_row* is the row that the request
-        comes from, as a retry does.
+        """Queue an address and return its row; 0 if it is known, and not to be fetched *again*.
+        Without a *request* the caller keeps it in memory. *source_row* is where a retry comes from.
         """
         added = self._insert(fingerprint, url, priority, request)
         if added or not again:
             return added
-        row, before = self._do(
+        row, before = self._database.row(
             "SELECT number, state FROM addresses WHERE fingerprint = ?", (fingerprint,)
-        ).fetchone()
+        )
         if row != source_row and before in (QUEUED, TAKEN):
             # Two requests for one address (with other cookies, or headers), both to be sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
@@ -136,30 +130,24 @@ class Frontier:
 
     def knows(self, fingerprint: bytes) -> bool:
         """Tell whether an address has been queued, whatever its state."""
-        found = self._do("SELECT 1 FROM addresses WHERE fingerprint = ?", (fingerprint,))
-        return found.fetchone() is not None
+        query = "SELECT 1 FROM addresses WHERE fingerprint = ?"
+        return self._database.row(query, (fingerprint,)) is not None
 
     def find(self, url: str) -> Address | None:
         """Return the state of an address; if there were several requests, that of the last."""
         # Needed at the end of a crawl only: an index would slow down each new address.
         self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
-        row = self._do(
+        row = self._database.row(
             "SELECT number, url, state, coalesce(reason, ''), coalesce(target, ''),"
             " coalesce(canonical, ''), request IS NOT NULL FROM addresses WHERE url = ?"
             " ORDER BY number DESC LIMIT 1",
             (url,),
-        ).fetchone()
+        )
         return Address(*row) if row else None
 
     def put_back(self, row: int) -> None:
         """Queue again an address that was taken and not used."""
-        self.queue.refill(
-            self._do(
-                "UPDATE addresses SET state = 'queued'"
-                " WHERE number = ? AND state = 'taken' AND request IS NOT NULL",
-                (row,),
-            ).rowcount
-        )
+        self._requeue("number = ? AND state = 'taken' AND request IS NOT NULL", row)
 
     def finish(
         self,
@@ -169,15 +157,12 @@ class Frontier:
         target: str | None = None,
         may_pass: bool = False,
     ) -> None:
-        """Set the final state of an address that was taken; if the reason is temporary
-        (*may_pass*), its request is kept for `ask_again`.
-        """
+        """Set an address' final state; if the reason *may_pass*, it can be asked again."""
         if row in self._kept_open:
             self._outcomes[row] = (state, reason, target, may_pass)
             return
         self._do(
-            "UPDATE addresses"
-            " SET state = ?, reason = ?, target = coalesce(?, target),"
+            "UPDATE addresses SET state = ?, reason = ?, target = coalesce(?, target),"
             " request = iif(?, request, NULL)"
             " WHERE number = ? AND state = 'taken'",
             (state, reason, target, may_pass, row),
@@ -204,22 +189,20 @@ class Frontier:
         )
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address. If another address has claimed one of them, nothing is
-        claimed, that address becomes the target, and the result is False. The address that the page
-        names *canonical* is recorded in any case.
-
-        An address may claim again: it was fetched before the crawl was killed.
+        """Claim keys for an address, which may claim again after a kill. If another address has one
+        of them, it becomes the target, and the result is False. *canonical* is what the page names
+        so.
         """
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
         wanted = list(claims)
         for claim in wanted:
-            owner = self._do("SELECT address FROM claims WHERE claim = ?", (claim,)).fetchone()
-            if owner is not None and owner[0] != row:
+            other = self._database.value("SELECT address FROM claims WHERE claim = ?", (claim,))
+            if other not in (None, row):
                 self._do(
                     "UPDATE addresses SET target = (SELECT url FROM addresses WHERE number = ?)"
                     " WHERE number = ?",
-                    (owner[0], row),
+                    (other, row),
                 )
                 return False
         for claim in wanted:
@@ -227,15 +210,12 @@ class Frontier:
         return True
 
     def states(self) -> dict[str, int]:
-        """Return how many addresses are in each state."""
-        return dict(
-            self._do("SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC")
-        )
+        """Return how many addresses are in each state, the most frequent first."""
+        query = "SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC"
+        return dict(self._do(query))
 
     def reasons(self, state: str) -> list[tuple[str, int, str]]:
-        """Return the reasons of a state with their numbers and an example each, the most frequent
-        first.
-        """
+        """Return a state's reasons with their numbers and an example each, most frequent first."""
         return self._do(
             "SELECT reason, count(*), min(url) FROM addresses WHERE state = ?"
             " GROUP BY reason ORDER BY count(*) DESC",

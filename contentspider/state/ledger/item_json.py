@@ -12,10 +12,7 @@ from contentspider.ground.errors import ContentSpiderError
 
 
 def encode_value(value: Any) -> object:
-    """Return *value* as JSON data; raises TypeError if that would lose its type.
-
-    Subclasses and members of enumerations are refused: they would come back as another type.
-    """
+    """Return *value* as JSON data; raises TypeError for other types, and subclasses, of data."""
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
@@ -54,9 +51,7 @@ def decode_value(value: Any) -> Any:
 
 
 def dump_item(item: object) -> str:
-    """Return an item as JSON: its class and fields. Raises TypeError if a field is not plain
-    data.
-    """
+    """Return an item's class and fields as JSON; raises TypeError if a field is no plain data."""
     from itemadapter import ItemAdapter  # which loads Scrapy: commands that read items need none
 
     kind = type(item)
@@ -67,9 +62,7 @@ def dump_item(item: object) -> str:
 
 
 def load_item(text: str) -> Any:
-    """Return the item that `dump_item` wrote. Its class must be loaded already: nothing is
-    imported.
-    """
+    """Return the item that `dump_item` wrote; its class must be loaded: nothing is imported."""
     module, name, fields = json.loads(text)
     values = {key: decode_value(value) for key, value in fields.items()}
     if (module, name) == ("builtins", "dict"):

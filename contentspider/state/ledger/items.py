@@ -26,10 +26,9 @@ class PageInHand:
     """The page that an item is about, from the answer to the item's end.
 
     *page_row* is the row of the page's own address in the ledger, *address_row* that of the address
-    whose callback gave the item: another, if the item was bound. *key* is what the item is recorded
-    under, *held_row* its own row while it is held. *page_id* is the id of the page as the item has
-    it, *names* maps our fields to the item's own (None: they are the same). None: it has none, or
-    is not there yet.
+    whose callback gave the item. *key* is what the item is recorded under, *held_row* its own row
+    while it is held. *page_id* is the id that the item has, *names* maps our fields to the item's
+    own (None: they are the same).
     """
 
     page: Page
@@ -45,8 +44,7 @@ class Items:
     """The items of a crawl: held until their site is learned, then out, or dropped.
 
     Items that cannot be restored from data (with an open file, of a class without a name) stay in
-    memory. Their addresses are kept open in the *frontier*: if the process dies, they are fetched
-    again.
+    memory, and their addresses open in the *frontier*: if the process dies, they are fetched again.
     """
 
     def __init__(self, database: Database, frontier: Frontier) -> None:
@@ -60,9 +58,7 @@ class Items:
         self._do("DELETE FROM held_items WHERE item = ''")
 
     def hold(self, site: str, item: object, hand: PageInHand) -> bool:
-        """Store an item and its page until `settle`; False if its key is held or settled
-        already.
-        """
+        """Store an item and its page until `record`; False if its key is held or recorded."""
         if hand.key is not None and self.has_item(hand.key):
             return False
         kept: object = None
@@ -72,14 +68,12 @@ class Items:
         except Exception:  # noqa: BLE001 - an item class of the user's may raise anything
             kept, text = item, ""
         added = self._do(
-            "INSERT OR IGNORE INTO held_items (key, address, site, item, page, page_address)"
+            "INSERT INTO held_items (key, address, site, item, page, page_address)"
             " VALUES (?, ?, ?, ?, ?, ?)",
             (hand.key, hand.address_row, site, text, hand.page.dump(), hand.page_row),
         )
-        if not added.rowcount:
-            return False
-        if kept is not None and added.lastrowid is not None:
-            self._unstorable[added.lastrowid] = kept
+        if kept is not None:
+            self._unstorable[added.lastrowid or 0] = kept
             if hand.address_row is not None:
                 self._frontier.keep_open(hand.address_row)
         return True
@@ -89,12 +83,10 @@ class Items:
         return dict(self._do("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site"))
 
     def held_pages(self, site: str) -> Iterator[Page]:
-        """Yield the pages of a site's held items in order, each once; a damaged one is logged and
-        left out.
-        """
+        """Yield the pages of a site's held items in order, each once, without damaged ones."""
         seen: set[str] = set()
         for row in self._held_rows(site):
-            (data,) = self._do("SELECT page FROM held_items WHERE number = ?", (row,)).fetchone()
+            data = self._database.value("SELECT page FROM held_items WHERE number = ?", (row,))
             try:
                 page = Page.load(data)
             except ContentSpiderError as error:
@@ -105,14 +97,12 @@ class Items:
                 yield page
 
     def release(self, site: str) -> Iterator[tuple[Any, PageInHand]]:
-        """Yield the held items of a site, each with its page; it stays held until `settle`. A
-        damaged one is logged and left out.
-        """
+        """Yield the held items of a site with their pages, without damaged ones; they stay held."""
         for row in self._held_rows(site):
-            text, page, key, address_row, page_row = self._do(
+            text, page, key, address_row, page_row = self._database.row(
                 "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?",
                 (row,),
-            ).fetchone()
+            )
             try:
                 item = load_item(text) if text else self._unstorable[row]
                 hand = PageInHand(Page.load(page), page_row, address_row, key, row)
@@ -122,35 +112,25 @@ class Items:
             yield item, hand
 
     def _held_rows(self, site: str) -> Iterator[int]:
-        """Yield the rows of a site's items that are held now; rows may be added and deleted in the
-        meantime.
-        """
-        last = -1
+        """Yield the rows of a site's items that are held now, while rows come and go."""
+        last = 0
         end = self._database.count("SELECT max(number) FROM held_items WHERE site = ?", (site,))
-        while found := self._do(
-            "SELECT number FROM held_items WHERE site = ? AND number > ? AND number <= ?"
-            " ORDER BY number LIMIT 1",
-            (site, last, end),
-        ).fetchone():
-            last = found[0]
+        query = "SELECT min(number) FROM held_items WHERE site = ? AND number > ? AND number <= ?"
+        while last := self._database.count(query, (site, last, end)):
             yield last
 
     def _log_damaged(self, site: str, error: Exception) -> None:
-        logger.error(
+        message = (
             "%s: a held item of %s cannot be restored (%s); it stays held, and a resumed crawl"
-            " tries again",
-            self._database.name,
-            site,
-            error,
+            " tries again"
         )
+        logger.error(message, self._database.name, site, error)
 
-    def settle(
+    def record(
         self, hand: PageInHand, line: bytes | None = None, reason: str | None = None
     ) -> bool:
-        """Record that an item is out (its *line*) or was dropped by a pipeline (the *reason*), and
-        stop holding it.
-
-        False if the key's item was settled before: this one must not go out again.
+        """Record that an item is out (its *line*) or was dropped (the *reason*), and stop holding
+        it. False if that of its key was recorded before: this one must not go out again.
         """
         if hand.held_row is not None:
             self._do("DELETE FROM held_items WHERE number = ?", (hand.held_row,))
@@ -160,71 +140,54 @@ class Items:
         if hand.key is None:
             return True
         packed = zlib.compress(line, 3) if line is not None else None
+        names = json.dumps(hand.names) if hand.names else None
         added = self._do(
             "INSERT OR IGNORE INTO items (key, address, line, reason, page, names)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                *(hand.key, hand.address_row, packed, reason, hand.page_id),
-                json.dumps(hand.names) if hand.names else None,
-            ),
+            (hand.key, hand.address_row, packed, reason, hand.page_id, names),
         )
         return added.rowcount > 0
 
     def has_item(self, key: str) -> bool:
         """Tell whether the item of a key is held, or out, or was dropped."""
-        found = self._do(
-            "SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held_items WHERE key = ?",
-            (key, key),
-        )
-        return found.fetchone() is not None
+        query = "SELECT 1 FROM items WHERE key = ? UNION ALL SELECT 1 FROM held_items WHERE key = ?"
+        return self._database.row(query, (key, key)) is not None
 
     def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
-        """Return whether the outcome of a page's items is known, and the first one that is out,
-        with the names of our fields (None if all were dropped). Items that were dropped for the
-        reason *unless* are ignored.
+        """Return whether the outcome of a page's items is known, and the first that is out, by our
+        names of fields; those that were dropped for the reason *unless* do not count.
         """
         # Needed at the end of a crawl only.
         self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
-        row = self._do(
+        row = self._database.row(
             "SELECT line, names FROM items WHERE page = ? AND reason IS NOT ?"
             " ORDER BY line IS NULL, number LIMIT 1",
             (page_id, unless),
-        ).fetchone()
+        )
         if row is None:
             return False, None
         try:
             return True, _by_our_names(row[0], row[1]) if row[0] is not None else None
         except (zlib.error, ValueError) as error:
-            logger.error(
-                "%s: the item of page %s is damaged (%s): the history keeps the one before",
-                self._database.name,
-                page_id,
-                error,
-            )
+            message = "%s: the item of page %s is damaged (%s): the history keeps the one before"
+            logger.error(message, self._database.name, page_id, error)
             return False, None
 
     def lines(self) -> Iterator[bytes]:
-        """Yield every released item's JSON line, in the order of release; a damaged one is logged
-        and left out.
-        """
-        last = -1
-        while row := self._do(
-            "SELECT number, line, address FROM items WHERE number > ? AND line IS NOT NULL"
-            " ORDER BY number LIMIT 1",
-            (last,),
-        ).fetchone():
-            last, packed, address_row = row
+        """Yield every released item's JSON line, in the order of release, without damaged ones."""
+        last = 0
+        query = (
+            "SELECT items.number, line, url FROM items"
+            " LEFT JOIN addresses ON addresses.number = items.address"
+            " WHERE items.number > ? AND line IS NOT NULL ORDER BY items.number LIMIT 1"
+        )
+        while row := self._database.row(query, (last,)):
+            last, packed, url = row
             try:
                 line = zlib.decompress(packed)
             except zlib.error as error:
-                logger.error(
-                    "%s: item %d (of address %s) is damaged (%s) and left out; a new crawl makes it"
-                    " again",
-                    self._database.name,
-                    last,
-                    address_row,
-                    error,
-                )
+                message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl makes it"
+                logger.error(message, self._database.name, last, url, error)
                 continue
             yield line
 
@@ -241,8 +204,5 @@ def _by_our_names(line: bytes, names: str | None) -> dict[str, Any]:
         return record
     ours: dict[str, str] = json.loads(names)
     own = {name: record[theirs] for name, theirs in ours.items() if theirs in record}
-    return own | {
-        name: value
-        for name, value in record.items()
-        if name not in own and name not in ours.values()
-    }
+    others = record.keys() - own.keys() - set(ours.values())
+    return own | {name: value for name, value in record.items() if name in others}

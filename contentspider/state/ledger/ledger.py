@@ -7,20 +7,66 @@ held or released, and each item is released once, by its key.
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import StateError
+from contentspider.ground.times import now
 from contentspider.state.ledger.database import Database, LedgerFullError
 from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.items import Items
 from contentspider.state.ledger.own_texts import OwnTexts
 from contentspider.state.ledger.pages import PageSample
-from contentspider.state.ledger.runs import Runs
 from contentspider.state.ledger.visits import Visits
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The work of one process on a crawl; without *ended* it is running, or was killed."""
+
+    number: int
+    started: str
+    pid: int
+    ended: str | None
+    reason: str | None
+
+
+class Runs:
+    """The processes that worked on a crawl, and the facts that one leaves for the next."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._current = 0
+
+    def begin(self) -> None:
+        """Record the start of this process' run."""
+        statement = "INSERT INTO runs (started, pid) VALUES (?, ?)"
+        self._current = self._database.do(statement, (now(), os.getpid())).lastrowid or 0
+
+    def end(self, reason: str) -> None:
+        """Record how this process' run ended."""
+        statement = "UPDATE runs SET ended = ?, reason = ? WHERE number = ?"
+        self._database.do(statement, (now(), reason, self._current))
+
+    def all(self) -> list[Run]:
+        """Return the runs of the crawl, first to last."""
+        query = "SELECT number, started, pid, ended, reason FROM runs ORDER BY number"
+        return [Run(*row) for row in self._database.do(query)]
+
+    def set_fact(self, name: str, value: object) -> None:
+        """Keep a JSON value under a name."""
+        self._database.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+
+    def fact(self, name: str) -> Any:
+        """Return the value under a name, None if there is none."""
+        found = self._database.value("SELECT value FROM facts WHERE name = ?", (name,))
+        return json.loads(found) if found else None
 
 
 class Ledger:
@@ -29,9 +75,8 @@ class Ledger:
     def __init__(self, path: Path | None, durable: bool = True, read_only: bool = False) -> None:
         self.path = path
         self._database = database = Database(path, durable, read_only)
-        self.check, self.detach = database.check, database.detach
+        self.check, self.detach, self.close = database.check, database.detach, database.close
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
-        self.close = database.close
         try:
             self.frontier = Frontier(database)
             self.items = Items(database, self.frontier)
@@ -46,10 +91,7 @@ class Ledger:
             raise StateError(f"{error}: it is damaged; delete it to start over") from error
 
     def begin_run(self) -> list[str]:
-        """Start a run of this process, take over the work of the last one, and commit.
-
-        Returns the addresses that are set aside because they may have killed earlier processes.
-        """
+        """Take over the work of the last run; return addresses that may have killed processes."""
         earlier = self.runs.all()
         self.runs.begin()
         killers = self.frontier.recover(died=bool(earlier) and earlier[-1].ended is None)

@@ -1,4 +1,4 @@
-"""What a crawl's sites publish of their own pages, and the answers that it came from."""
+"""What sites publish of their own pages, and the answers it came from: of now and of earlier."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OwnAnswer:
-    """What the source at an *address* of a *site* answered: its validators, and the *texts* that
-    were kept.
-    """
+    """What the source at an *address* of a *site* answered: its validators and kept *texts*."""
 
     site: str
     address: str
@@ -34,9 +32,7 @@ class OwnAnswer:
 
 
 class OwnTexts:
-    """The own texts in a ledger's database: the first `MAX_TEXTS` of each site and source. Damaged
-    ones are left out, and the log says so.
-    """
+    """The own texts in a ledger: the first `MAX_TEXTS` of each site and source."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -45,16 +41,14 @@ class OwnTexts:
         self._texts_of: dict[str, dict[str, list[tuple[str, int]]]] = {}
 
     def add(self, site: str, texts: Iterable[OwnText], answer: str = "") -> None:
-        """Keep texts of a site's pages, which came from the source at the address *answer*; those
-        that are known already stay as they are.
-        """
+        """Keep new texts of a site's pages, from the source at the address *answer*."""
         for own in texts:
-            record = pack(own.to_record())
-            count, known = self._do(
-                "SELECT count(*), coalesce(max(url = ? AND record = ?), 0) FROM own_texts"
+            record = _pack(own.to_record())
+            count, known = self._database.row(
+                "SELECT count(*), max(url = ? AND record = ?) FROM own_texts"
                 " WHERE site = ? AND source = ?",
                 (own.url, record, site, own.source),
-            ).fetchone()
+            )
             if count < MAX_TEXTS and not known:
                 self._do(
                     "INSERT INTO own_texts (site, url, source, answer, record)"
@@ -72,28 +66,21 @@ class OwnTexts:
 
     def answers(self) -> Iterator[OwnAnswer]:
         """Yield the kept answers, each with its texts."""
-        rows = self._do(
-            "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
-        ).fetchall()
-        for site, address, etag, last_modified in rows:
-            texts = self._texts("answer = ?", address)
-            yield OwnAnswer(site, address, etag, last_modified, tuple(texts))
+        query = "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
+        for site, address, etag, last_modified in self._do(query).fetchall():
+            texts = tuple(self._texts("answer = ?", address))
+            yield OwnAnswer(site, address, etag, last_modified, texts)
 
     def of_site(self, site: str) -> list[OwnText]:
         """Return the own texts of a site's pages, in the order in which they came."""
         return self._texts("site = ?", site)
 
     def has(self, site: str, url: str) -> bool:
-        """Tell whether there is an own text of the page at an address; the database is read once a
-        site.
-        """
+        """Tell whether there is an own text of a page; the database is read once a site."""
         return address_key(url) in self._keys(site)
 
     def of_page(self, site: str, url: str) -> OwnText | None:
-        """Return the first own text of the page at an address, None if there is none.
-
-        A source that has several texts of the page has those of its parts: it is left out.
-        """
+        """Return a page's first own text from a source with one: several are of its parts."""
         found = self._keys(site).get(address_key(url), [])
         sources = [source for source, _ in found]
         for source, number in found:
@@ -105,26 +92,55 @@ class OwnTexts:
         found = self._texts_of.get(site)
         if found is None:
             found = self._texts_of[site] = {}
-            for number, url, source in self._do(
-                "SELECT number, url, source FROM own_texts WHERE site = ? ORDER BY number", (site,)
-            ):
+            query = "SELECT number, url, source FROM own_texts WHERE site = ? ORDER BY number"
+            for number, url, source in self._do(query, (site,)):
                 found.setdefault(address_key(url), []).append((source, number))
         return found
 
     def _texts(self, condition: str, value: object) -> list[OwnText]:
-        rows = self._do(
-            f"SELECT record FROM own_texts WHERE {condition} ORDER BY number",  # noqa: S608
-            (value,),
+        query = f"SELECT record FROM own_texts WHERE {condition} ORDER BY number"  # noqa: S608
+        records = (_unpack(record) for (record,) in self._do(query, (value,)))
+        return _read_texts(self._database.name, records)
+
+
+class OwnAnswers:
+    """The answers of earlier crawls, in the database of a history."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def at(self, address: str) -> OwnAnswer | None:
+        """Return the last answer of the source at an address, None if there is none."""
+        row = self._database.row(
+            "SELECT site, address, etag, last_modified, texts FROM own_answers WHERE address = ?",
+            (address,),
         )
-        return read_texts(self._database.name, (unpack(record) for (record,) in rows))
+        if row is None:
+            return None
+        site, address, etag, last_modified, packed = row
+        records = _unpack(packed)
+        records = records if isinstance(records, list) else [records]
+        texts = tuple(_read_texts(self._database.name, records))
+        return OwnAnswer(site, address, etag, last_modified, texts)
+
+    def replace(self, answers: Iterable[OwnAnswer]) -> None:
+        """Replace the known answers of the sites of a crawl by its own."""
+        every = list(answers)
+        for site in {answer.site for answer in every}:
+            self._database.do("DELETE FROM own_answers WHERE site = ?", (site,))
+        for answer in every:
+            texts = _pack([own.to_record() for own in answer.texts])
+            self._database.do(
+                "INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?, ?)",
+                (answer.address, answer.site, answer.etag, answer.last_modified, texts),
+            )
 
 
-def pack(value: object) -> bytes:
-    """Return a JSON value in a compressed form, for `unpack`."""
+def _pack(value: object) -> bytes:
     return pack_text(json.dumps(value))
 
 
-def unpack(packed: bytes) -> Any:
+def _unpack(packed: bytes) -> Any:
     """Return what was packed; None, which is no record, if it is damaged."""
     try:
         return json.loads(zlib.decompress(packed))
@@ -132,7 +148,7 @@ def unpack(packed: bytes) -> Any:
         return None
 
 
-def read_texts(name: str, records: Iterable[Any]) -> list[OwnText]:
+def _read_texts(name: str, records: Iterable[Any]) -> list[OwnText]:
     """Return the own texts of records; the log says how many are damaged."""
     found = [_own_text(record) for record in records]
     if damaged := found.count(None):

@@ -27,11 +27,9 @@ AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
-    """A sample of each site's pages, in a ledger's database.
-
-    Of each site the first *site_pages* pages in `sample_order` stay, whatever the order in which
-    they are offered; before them at most `PAGES_WITH_TEXT` pages with an own text. If
-    there are more than *all_pages* of all sites, the site with the most gives up its last.
+    """A sample of each site's pages: the first *site_pages* in `sample_order`, whatever the order
+    in which they come; before them at most `PAGES_WITH_TEXT` pages with an own text. If there are
+    more than *all_pages* of all sites, the site with the most gives up its last.
     """
 
     def __init__(
@@ -40,9 +38,8 @@ class PageSample:
         self._database = database
         self._do = database.do
         self._site_pages, self._all_pages = site_pages, all_pages
-        self._counts: dict[str, int] = dict(
-            self._do("SELECT site, count(*) FROM pages GROUP BY site")
-        )
+        query = "SELECT site, count(*) FROM pages GROUP BY site"
+        self._counts: dict[str, int] = dict(self._do(query))
         # Once a site is full, a page must come before this place to be kept.
         self._bounds: dict[str, bytes] = {}
         most = max(self._counts.values(), default=0)
@@ -77,10 +74,10 @@ class PageSample:
         is among the first `PAGES_WITH_TEXT`. That may move another one back to its own order.
         """
         place = FRONT + order
-        known = (
+        query = (
             "SELECT count(*), max(place), max(place = ?) FROM pages WHERE site = ? AND place < ?"
         )
-        count, last, is_known = self._do(known, (place, site, AFTER_FRONT)).fetchone()
+        count, last, is_known = self._database.row(query, (place, site, AFTER_FRONT))
         if is_known:
             return place
         move = "UPDATE OR REPLACE pages SET place = ? WHERE site = ? AND place = ?"
@@ -99,29 +96,22 @@ class PageSample:
         self._bounds[site] = self._last(site) if is_full else last
 
     def _last(self, site: str) -> bytes:
-        (place,) = self._do("SELECT max(place) FROM pages WHERE site = ?", (site,)).fetchone()
-        return bytes(place)
+        return bytes(self._database.value("SELECT max(place) FROM pages WHERE site = ?", (site,)))
 
     def sample(self, site: str) -> Iterator[Page]:
-        """Yield the kept pages of a site, in the order of their addresses; a damaged one is logged
-        and left out.
-        """
-        rows = self._do("SELECT url, page FROM pages WHERE site = ? ORDER BY url", (site,))
-        for url, data in rows:
-            if (page := self._load(url, data)) is not None:
-                yield page
-
-    def _load(self, url: str, data: bytes) -> Page | None:
-        try:
-            return Page.load(data)
-        except ContentSpiderError as error:
-            logger.error("%s: %s is left out: %s", self._database.name, url, error)
-            return None
+        """Yield the kept pages of a site, by their addresses, without damaged ones."""
+        query = "SELECT url, page FROM pages WHERE site = ? ORDER BY url"
+        for url, data in self._do(query, (site,)):
+            try:
+                page = Page.load(data)
+            except ContentSpiderError as error:
+                logger.error("%s: %s is left out: %s", self._database.name, url, error)
+                continue
+            yield page
 
     def of_site(self, site: str) -> tuple[str, list[Page]]:
-        """Return a site's name and its pages that have text; "" is the only site there is.
-
-        Raises `ContentSpiderError` if there are no pages of it, or of several sites.
+        """Return a site's name ("": the only one) and its pages with text; raises
+        `ContentSpiderError` if there is no such site.
         """
         sites = self.sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")

@@ -34,25 +34,20 @@ class Queue:
         """Tell whether addresses wait, leaving out those of some hosts."""
         if not without or not self.length:
             return self.length > 0
-        found = self._do(
+        query = (
             "SELECT 1 FROM addresses WHERE state = 'queued'"
-            " AND host NOT IN (SELECT value FROM json_each(?)) LIMIT 1",
-            (json.dumps(list(without)),),
+            " AND host NOT IN (SELECT value FROM json_each(?)) LIMIT 1"
         )
-        return found.fetchone() is not None
+        return self._database.row(query, (json.dumps(list(without)),)) is not None
 
     def count_of(self, host: str, most: int) -> int:
         """Return how many addresses of a host wait, counted up to *most*."""
-        return self._database.count(
-            "SELECT count(*) FROM"
-            " (SELECT 1 FROM addresses WHERE state = 'queued' AND host = ? LIMIT ?)",
-            (host, most),
-        )
+        some = "SELECT 1 FROM addresses WHERE state = 'queued' AND host = ? LIMIT ?"
+        return self._database.count(f"SELECT count(*) FROM ({some})", (host, most))  # noqa: S608 - our own words
 
     def answered(self, host: str, most: int) -> list[str]:
-        """Return the first addresses of a host that were answered in this crawl, at most *most*:
-        pages with items, else others. robots.txt is left out: a proxy often answers for it while
-        the server is down.
+        """Return a host's first answered addresses, those with items before others. No robots.txt:
+        a proxy often answers for it while the server is down.
         """
         # Needed in crawls with a failing host only.
         self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
@@ -63,7 +58,7 @@ class Queue:
                 (host, most),
             ).fetchall()
             if found:
-                return [str(url) for (url,) in found]
+                return [url for (url,) in found]
         return []
 
     def take(self, without: Collection[str] = ()) -> Taken | None:
@@ -73,7 +68,7 @@ class Queue:
         if not self.length:
             return None
         if without or self._left_out:
-            self._leave_out(without)
+            self._leave_out(set(without))
         found = self._next() if self._left_out else self._first("TRUE")
         if found is not None:
             self._do("UPDATE addresses SET state = 'taken' WHERE number = ?", (found[0],))
@@ -92,23 +87,23 @@ class Queue:
         self._start = None
 
     def _first(self, condition: str, *values: int) -> Taken | None:
-        found: Taken | None = self._do(
-            "SELECT number, url, request, priority, deaths FROM addresses WHERE state = 'queued'"  # noqa: S608 - one of four conditions, all of them written below
+        found: Taken | None = self._database.row(
+            "SELECT number, url, request, priority, deaths FROM addresses WHERE state = 'queued'"  # noqa: S608 - one of four conditions, all of them written here
             f" AND {condition} ORDER BY priority DESC, number LIMIT 1",
             values,
-        ).fetchone()
+        )
         return found
 
-    def _leave_out(self, hosts: Collection[str]) -> None:
+    def _leave_out(self, hosts: set[str]) -> None:
         if self._left_out == hosts:
             return
         self._do("CREATE TEMP TABLE IF NOT EXISTS left_out (host TEXT PRIMARY KEY) WITHOUT ROWID")
-        for host in self._left_out.difference(hosts):
+        for host in self._left_out - hosts:
             self._do("DELETE FROM left_out WHERE host = ?", (host,))
             self._start = None
-        for host in set(hosts) - self._left_out:
+        for host in hosts - self._left_out:
             self._do("INSERT INTO left_out VALUES (?)", (host,))
-        self._left_out = set(hosts)
+        self._left_out = hosts
 
     def _next(self) -> Taken | None:
         """Return the first address whose host is not left out."""

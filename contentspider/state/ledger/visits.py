@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from contentspider.state.ledger.database import Database
 
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
+WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     """What a crawl found at a page, and how it differs from the page in the history.
 
-    *id* and *url* are the item's; *change*, *ratio* and *cause* are those of the change log.
-    *previous_id* is that of the known page that moved here. If the content differs in numbers only,
-    *numbered* are their places (`contentspider.recrawl.counters`); *is_recut*: the model also kept
-    other blocks.
+    *change*, *ratio* and *cause* are those of the change log, *previous_id* is that of the known
+    page that moved here. If the content differs in numbers only, *numbered* are their places
+    (`contentspider.recrawl.counters`); *is_recut*: the model also kept other blocks.
     """
 
     id: str
@@ -52,9 +52,8 @@ class Answer:
     """The validators and links of a fetched page.
 
     *moved_from* are the addresses that redirected here permanently, each with its status (``HTTP
-    301``). *is_orphan*: no page linked here, it was fetched because it was known. *is_check*: the
-    server had answered "not modified", and the page was fetched all the same. *is_unsent*: the
-    server answered "not modified", and the page is that of the history.
+    301``). *is_orphan*: no page linked here, it was known. *is_unsent*: the server answered "not
+    modified", and the page is that of the history; *is_check*: it was fetched all the same.
     """
 
     etag: str = ""
@@ -90,27 +89,19 @@ class Visits:
 
     def answer(self, address_row: int, answer: Answer) -> None:
         """Keep the answer for an address."""
+        moved_from = json.dumps(answer.moved_from) if answer.moved_from else None
+        values = {**asdict(answer), "links": pack_lines(answer.links), "moved_from": moved_from}
         self._do(
-            "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                address_row,
-                answer.etag,
-                answer.last_modified,
-                pack_lines(answer.links),
-                json.dumps(answer.moved_from) if answer.moved_from else None,
-                answer.is_orphan,
-                answer.is_check,
-                answer.is_unsent,
-            ),
+            f"INSERT OR REPLACE INTO answers (address, {', '.join(values)})"  # noqa: S608 - our names
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (address_row, *values.values()),
         )
 
     def answer_of(self, address_row: int | None) -> Answer:
         """Return the answer for an address; an empty one if there is none."""
-        row = self._do(
-            f"SELECT {ANSWER} FROM answers WHERE address = ?",  # noqa: S608 - our own names
-            (address_row,),
-        ).fetchone()
-        return _answer(row) if row else Answer()
+        query = f"SELECT {ANSWER} FROM answers WHERE address = ?"  # noqa: S608 - our own names
+        row = self._database.row(query, (address_row,))
+        return _answer(*row) if row else Answer()
 
     def note(
         self, visit: Visit, address_row: int | None, content: str | None, page: bytes | None
@@ -125,12 +116,11 @@ class Visits:
 
     def has(self, page_id: str) -> bool:
         """Tell whether a page has been visited."""
-        return self._do("SELECT 1 FROM visits WHERE id = ?", (page_id,)).fetchone() is not None
+        return self._database.row("SELECT 1 FROM visits WHERE id = ?", (page_id,)) is not None
 
     def content(self, page_id: str) -> str | None:
         """Return the main content of a visited page, None if it is unchanged."""
-        row = self._do("SELECT content FROM visits WHERE id = ?", (page_id,)).fetchone()
-        return _text(row[0]) if row else None
+        return _text(self._database.value("SELECT content FROM visits WHERE id = ?", (page_id,)))
 
     def count(self) -> int:
         """Return how many pages have been visited."""
@@ -138,104 +128,92 @@ class Visits:
 
     def orphans(self) -> Iterator[str]:
         """Yield the ids of the visited pages to which no page linked."""
-        for (page_id,) in self._database.rows(
-            "SELECT id FROM visits JOIN answers ON answers.address = visits.address WHERE is_orphan"
-        ):
-            yield str(page_id)
+        query = f"SELECT id FROM {WITH_ANSWERS} WHERE is_orphan"  # noqa: S608 - our own words
+        return (page_id for (page_id,) in self._database.rows(query))
 
     def after(self, number: int) -> Iterator[Seen]:
         """Yield the visits with larger numbers, in order."""
-        while row := self._do(
-            f"SELECT number, visit, content, page, {ANSWER}"  # noqa: S608 - our own names
-            " FROM visits LEFT JOIN answers ON answers.address = visits.address"
-            " WHERE number > ? ORDER BY number LIMIT 1",
-            (number,),
-        ).fetchone():
+        query = (
+            f"SELECT number, visit, content, page, {ANSWER} FROM {WITH_ANSWERS}"  # noqa: S608
+            " WHERE number > ? ORDER BY number LIMIT 1"
+        )
+        while row := self._database.row(query, (number,)):
             number, visit, content, page, *answer = row
             try:
-                found = Visit(**json.loads(visit))
-                yield Seen(number, found, _answer(answer), _text(content), page)
-            except (zlib.error, ValueError, TypeError) as error:
+                record = json.loads(visit)
+                found = Visit(**{**record, "numbered": tuple(record["numbered"])})
+                yield Seen(number, found, _answer(*answer), _text(content), page)
+            except (zlib.error, ValueError, TypeError, KeyError) as error:
                 raise StateError(
                     f"{self._database.name}: visit {number} is damaged: {error}"
                 ) from error
 
-    def say(self, page_id: str, has_changed: bool) -> None:
-        """Record whether a sitemap says that a page has changed since its last visit; one of
-        several is enough.
-        """
+    def note_lastmod(self, page_id: str, has_changed: bool) -> None:
+        """Record whether a sitemap says that a page has changed; one of several is enough."""
         self._do(
             "INSERT INTO lastmods VALUES (?, ?)"
             " ON CONFLICT DO UPDATE SET has_changed = max(has_changed, excluded.has_changed)",
             (page_id, has_changed),
         )
 
-    def said(self, page_id: str) -> bool | None:
-        """Return whether a page has changed by its sitemaps; None if none has it."""
-        row = self._do("SELECT has_changed FROM lastmods WHERE id = ?", (page_id,)).fetchone()
-        return bool(row[0]) if row else None
+    def has_changed(self, page_id: str) -> bool | None:
+        """Return whether a page has changed, by its sitemaps; None if none says it."""
+        query = "SELECT has_changed FROM lastmods WHERE id = ?"
+        found = self._database.value(query, (page_id,))
+        return None if found is None else bool(found)
 
-    def said_changed(self) -> Iterator[str]:
-        """Yield the ids of the pages that have changed by their sitemaps."""
-        for (page_id,) in self._database.rows("SELECT id FROM lastmods WHERE has_changed"):
-            yield str(page_id)
+    def changed_by_lastmod(self) -> Iterator[str]:
+        """Yield the ids of the pages that have changed, by their sitemaps."""
+        query = "SELECT id FROM lastmods WHERE has_changed"
+        return (page_id for (page_id,) in self._database.rows(query))
 
     def numbered(self) -> Iterator[tuple[str, tuple[str, ...], bool]]:
-        """Yield site, `Visit.numbered` and `Answer.is_check` of the visits that differ in numbers
-        only.
-        """
+        """Yield site, `Visit.numbered` and `Answer.is_check` of visits that differ in numbers."""
         for site, places, is_check in self._database.rows(
-            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'), is_check"
-            " FROM visits LEFT JOIN answers ON answers.address = visits.address"
-            " WHERE json_array_length(visit, '$.numbered') > 0"
+            "SELECT json_extract(visit, '$.site'), json_extract(visit, '$.numbered'), is_check"  # noqa: S608
+            f" FROM {WITH_ANSWERS} WHERE json_array_length(visit, '$.numbered') > 0"
         ):
-            yield str(site), tuple(json.loads(str(places))), bool(is_check)
+            yield site, tuple(json.loads(places)), bool(is_check)
 
     def at(self, address_row: int) -> tuple[str, str] | None:
         """Return the id and the address of the page that was found at an address' row."""
         self._index()
         return self._found("address = ?", address_row)
 
-    def _index(self) -> None:
-        # Needed at the end of a crawl only.
-        self._do("CREATE INDEX IF NOT EXISTS by_address ON visits (address)")
-
-    def copies(self) -> Iterator[tuple[str, str]]:
-        """Yield the addresses of copies, each with the id of the original page."""
-        self._index()
-        self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
-        for url, owner in self._database.rows(
-            "SELECT copy.url, visits.id FROM addresses AS copy"
-            " JOIN addresses AS original ON original.url = copy.target"
-            " JOIN visits ON visits.address = original.number"
-            " WHERE copy.state = 'skipped' AND copy.reason = 'duplicate'"
-        ):
-            yield str(url), str(owner)
-
     def of(self, page_id: str) -> tuple[str, str] | None:
         """Return the id and the address of a page, if it was visited."""
         return self._found("id = ?", page_id)
 
     def _found(self, which: str, value: object) -> tuple[str, str] | None:
-        row = self._do(f"SELECT id, visit FROM visits WHERE {which} LIMIT 1", (value,)).fetchone()  # noqa: S608
-        return (str(row[0]), str(json.loads(row[1])["url"])) if row else None
+        query = f"SELECT id, json_extract(visit, '$.url') FROM visits WHERE {which} LIMIT 1"  # noqa: S608
+        found: tuple[str, str] | None = self._database.row(query, (value,))
+        return found
+
+    def copies(self) -> Iterator[tuple[str, str]]:
+        """Yield the addresses of copies, each with the id of the original page."""
+        self._index()
+        self._do("CREATE INDEX IF NOT EXISTS by_url ON addresses (url)")
+        return self._database.rows(
+            "SELECT copy.url, visits.id FROM addresses AS copy"
+            " JOIN addresses AS original ON original.url = copy.target"
+            " JOIN visits ON visits.address = original.number"
+            " WHERE copy.state = 'skipped' AND copy.reason = 'duplicate'"
+        )
+
+    def _index(self) -> None:
+        # Needed at the end of a crawl only.
+        self._do("CREATE INDEX IF NOT EXISTS by_address ON visits (address)")
 
 
 def _text(packed: bytes | None) -> str | None:
     return unpack_text(packed) if packed else None
 
 
-def _answer(row: tuple[object, ...] | list[object]) -> Answer:
-    etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent = row
-    return Answer(
-        str(etag or ""),
-        str(last_modified or ""),
-        unpack_lines(links),
-        tuple((url, how) for url, how in json.loads(str(moved_from))) if moved_from else (),
-        bool(is_orphan),
-        bool(is_check),
-        bool(is_unsent),
-    )
+def _answer(
+    etag: str | None, modified: str | None, links: bytes | None, moved: str | None, *flags: int
+) -> Answer:
+    moved_from = tuple((url, how) for url, how in json.loads(moved)) if moved else ()
+    return Answer(etag or "", modified or "", unpack_lines(links), moved_from, *map(bool, flags))
 
 
 def pack_lines(lines: Iterable[str]) -> bytes | None:
@@ -244,8 +222,6 @@ def pack_lines(lines: Iterable[str]) -> bytes | None:
     return pack_text(text) if text else None
 
 
-def unpack_lines(packed: object) -> tuple[str, ...]:
+def unpack_lines(packed: bytes | None) -> tuple[str, ...]:
     """Return what `pack_lines` was given."""
-    if not isinstance(packed, bytes):
-        return ()
-    return tuple(unpack_text(packed).split("\n"))
+    return tuple(unpack_text(packed).split("\n")) if packed else ()

@@ -40,19 +40,14 @@ class ModelStore:
         return Generations(self.folder / site)
 
     def save(self, model: SiteModel, reason: str = "") -> Path:
-        """Save the model of its site as the present generation, and return its folder.
-
-        *reason* says why it was learned (`contentspider.site.models.generations.REASONS`).
-        """
+        """Save a model as the present generation, with its *reason*, and return its folder."""
         generations = self.generations(model.site)
         generations.add(model.manifest(), model.dump_weights(), reason, self.keep)
         return generations.folder
 
     def load(self, site: str) -> SiteModel | None:
-        """Return the model of a site, None if there is none.
-
-        One that cannot be used is set aside with a warning (its manifest is renamed to
-        ``manifest.json.broken``, if possible), and None is returned: the site is learned again.
+        """Return a site's model, if there is one that can be used; a broken one is set aside with a
+        warning as ``manifest.json.broken``, and the site is learned again.
         """
         path = self.folder / site / MANIFEST
         try:
@@ -70,8 +65,8 @@ class ModelStore:
             return None
 
     def read(self, site: str, generation: int = 0) -> SiteModel:
-        """Return the model of a site, of its present generation or another; raises
-        FileNotFoundError if it is not there, `StateError` if it cannot be read or is damaged.
+        """Return the present or another *generation* of a site's model; raises FileNotFoundError
+        if it is not there, `StateError` if it cannot be read or is damaged.
         """
         from contentspider.site.models.model import SiteModel  # a list of sites needs no numpy
 
@@ -79,11 +74,7 @@ class ModelStore:
         return SiteModel.load(generations.path(generation) if generation else generations.folder)
 
     def rollback(self, site: str, generation: int = 0) -> int:
-        """Make an earlier *generation* (0: the one before the present) a site's model again, as a
-        generation of its own, whose number is returned.
-
-        Raises `ContentSpiderError` if it is not there, and `StateError` if it cannot be used.
-        """
+        """Save an earlier *generation* (0: the last but one) anew, and return its number."""
         from contentspider.site.models.model import SiteModel
 
         generations = self.generations(site)
@@ -110,9 +101,7 @@ class ModelStore:
         return f"{site} has no generation {generation}; there are: {known}"
 
     def overrides(self, site: str) -> Overrides | None:
-        """Return people's corrections of a site, None if there are none; raises `OverridesError`
-        if they cannot be used.
-        """
+        """Return people's corrections of a site, if there are any; raises `OverridesError`."""
         from contentspider.page.input.overrides import Overrides
 
         return Overrides.load(self.folder / site)

@@ -1,5 +1,4 @@
-"""A store of objects on any fsspec URL (``s3://bucket/models``): objects are read, uploaded and
-replaced as a whole.
+"""A store of whole objects on any fsspec URL (``s3://bucket/models``).
 
 fsspec and its S3 part are the extra ``remote``. The store's library takes credentials from the
 environment: they are in no URL and no message.
@@ -35,9 +34,7 @@ REFUSED = ("PreconditionFailed", "ConditionalRequestConflict", "412", "409")
 
 
 class RemoteError(ContentSpiderError):
-    """A store on an fsspec URL cannot be used; the message names it. Before a crawl it ends the
-    command; after a crawl the local files stay, and the next run uploads them.
-    """
+    """A store cannot be used: no crawl begins; what a crawl has found is sent by the next."""
 
 
 class ReplacedError(RemoteError):
@@ -83,10 +80,8 @@ def open_objects(url: str) -> Objects:
 
 
 class Objects:
-    """The objects below *root* of an fsspec file system *files*.
-
-    A lock object, with the time until which it is valid, keeps writers apart. On S3 the server
-    itself does it (`S3Objects`).
+    """The objects below *root* of an fsspec file system *files*. Lock objects, which are valid for
+    a time, keep writers apart; on S3 the server itself does (`S3Objects`).
     """
 
     def __init__(self, url: str, files: Any, root: str) -> None:
@@ -98,26 +93,19 @@ class Objects:
         return f"{self._root}/{name}"
 
     def check(self) -> None:
-        """Raise `RemoteError` unless the store can be read and written, and refuses a second
-        writer.
-        """
+        """Raise `RemoteError` unless the store works, and refuses a second writer."""
         name = f"check-{uuid.uuid4().hex}"
-        self._create(name, b"first")
+        self.replace(name, b"first", "")
         try:
-            for attempt in (self._create, self._replace_other):
-                try:
-                    attempt(name, b"second")
-                except ReplacedError:
-                    continue
-                raise RemoteError(
-                    f"{self.url}: it lets a writer replace what another one has just written (it"
-                    " does not know If-Match and If-None-Match); use a store that does"
-                )
+            for mark in ("", '"00000000000000000000000000000000"'):
+                with suppress(ReplacedError):
+                    self.replace(name, b"second", mark)
+                    raise RemoteError(
+                        f"{self.url}: it lets a writer replace what another one has just written"
+                        " (it does not know If-Match and If-None-Match); use a store that does"
+                    )
         finally:
             self.delete([name])
-
-    def _replace_other(self, name: str, data: bytes) -> None:
-        self.replace(name, data, '"00000000000000000000000000000000"')
 
     def read(self, name: str) -> tuple[bytes, str] | None:
         """Return an object and the mark of its version, None if it is not there."""
@@ -153,10 +141,10 @@ class Objects:
             self._create(lock, text)
         except ReplacedError:
             held = self.read(lock)
-            lock_held = _lock_of(held[0]) if held else {}
-            if held and lock_held["until"] > time.time():
+            other, until_then = _lock_of(held[0]) if held else ("", 0.0)
+            if until_then > time.time():
                 raise RemoteError(
-                    f"{self.url}/{name} is being replaced by another writer ({lock_held['by']})"
+                    f"{self.url}/{name} is being replaced by another writer ({other})"
                 ) from None
             self.delete([lock])
             self._create(lock, text)
@@ -253,20 +241,17 @@ class S3Objects(Objects):
                     raise ReplacedError(f"{self.url}/{name} has changed") from None
                 raise
 
-    def _create(self, name: str, data: bytes) -> None:
-        self.replace(name, data, "")
-
     def _make_folder(self, name: str) -> None:
         pass  # there are none, and makedirs would make a bucket
 
 
-def _lock_of(data: bytes) -> dict[str, Any]:
-    """Return the fields of a lock object; an invalid one is expired."""
+def _lock_of(data: bytes) -> tuple[str, float]:
+    """Return who holds a lock, and until when; an invalid one is expired."""
     try:
         record = json.loads(data)
-        return {"by": str(record["by"]), "until": float(record["until"])}
+        return str(record["by"]), float(record["until"])
     except (ValueError, KeyError, TypeError):
-        return {"by": "", "until": 0.0}
+        return "", 0.0
 
 
 def without_secrets(text: str) -> str:

@@ -1,9 +1,9 @@
 """Local files that several machines share by way of a store (`contentspider.state.stores.remote`).
 
-In the store, each file is an object with a unique name. One small JSON object, the *pointer*, lists
-the files with their hashes. Only the pointer is replaced, and only if it has not changed since it
-was read: a reader sees the old files or the new ones, and of two writers the second gets an error.
-Beside the local files a *note* keeps what was read.
+Each file is an object with a unique name. A small JSON object, the *pointer*, lists them with their
+hashes. Only it is replaced, and only if it has not changed since it was read: a reader sees the old
+files or the new ones, and of two writers the second gets an error. A local *note* keeps what was
+read.
 """
 
 from __future__ import annotations
@@ -11,23 +11,24 @@ from __future__ import annotations
 import json
 import logging
 import re
+import sqlite3
 import tempfile
 import uuid
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from fnmatch import fnmatch
 from hashlib import sha256
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.times import now
+from contentspider.state.ledger.database import PARTS
 from contentspider.state.stores.remote import RemoteError, ReplacedError, writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from contentspider.state.stores.remote import Objects
 
@@ -51,12 +52,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The pointer that was read last: its *id* ("": there was none), the *mark* of its version, its
-    *files*, and whether the local files are newer (*unsent*).
+    """The pointer that was read last: the *mark* of its version ("": there was none), its *files*,
+    and whether the local files are newer (*unsent*).
     """
 
     url: str
-    id: str = ""
     mark: str = ""
     files: Mapping[str, Entry] = field(default_factory=dict)
     unsent: bool = False
@@ -64,9 +64,8 @@ class Note:
 
 class SharedFiles:
     """The files below *folder* that match *patterns* (in the order in which they are replaced; the
-    last is a name), shared by the object *pointer* of a store.
-
-    Files with the suffixes *beside* belong to a file and are not shared.
+    last is a name), shared by the object *pointer* of a store. Files beside them with the suffixes
+    *beside* are not.
     """
 
     def __init__(
@@ -91,24 +90,21 @@ class SharedFiles:
         return f"{self._objects.url}/{self._pointer}"
 
     def pull(self) -> None:
-        """Download the files of the store. Unsent local files stay, unless the store has changed:
-        then they are set aside with a warning.
-
-        Raises `RemoteError` if the store cannot be read or is damaged.
+        """Download the store's files. If it has changed, unsent local ones are set aside with a
+        warning. Raises `RemoteError` if the store cannot be read or is damaged.
         """
         for _ in range(ATTEMPTS):
             note = self._note()
             found = self._objects.read(self._pointer)
             if found is None:
                 # If the pointer was deleted, all files are sent again.
-                unsent = note.unsent or bool(note.id and self._local())
+                unsent = note.unsent or bool(note.mark and self.files())
                 self._write_note(Note(self._objects.url, unsent=unsent))
                 return
             data, mark = found
-            pointer_id, files = self._parse(data)
+            files = self._parse(data)
             is_here = note.unsent or all((self.folder / name).is_file() for name in files)
-            if pointer_id == note.id and is_here:
-                self._write_note(Note(note.url, note.id, mark, note.files, note.unsent))
+            if mark == note.mark and is_here:
                 return
             with tempfile.TemporaryDirectory(dir=self._made_folder(), prefix=".pull-") as name:
                 partial = self.folder / PurePosixPath(name).name
@@ -117,13 +113,17 @@ class SharedFiles:
                 if note.unsent:
                     self._set_aside()
                 self._place(files, partial)
-            self._write_note(Note(self._objects.url, pointer_id, mark, files))
+            self._write_note(Note(self._objects.url, mark, files))
             return
         raise RemoteError(f"{self.name}: objects that it names are missing from the store")
 
     def files(self) -> dict[str, Path]:
-        """Return the local files."""
-        return {name: self.folder / name for name in self._local()}
+        """Return the local files by their names."""
+        return {
+            path.relative_to(self.folder).as_posix(): path
+            for pattern in self._patterns
+            for path in sorted(self.folder.glob(pattern))
+        }
 
     @property
     def is_unsent(self) -> bool:
@@ -132,14 +132,11 @@ class SharedFiles:
 
     def begin_change(self) -> None:
         """Record that the local files are about to become newer than the store's."""
-        note = self._note()
-        self._write_note(Note(note.url, note.id, note.mark, note.files, unsent=True))
+        self._write_note(replace(self._note(), unsent=True))
 
     def push(self, files: Mapping[str, Path]) -> bool:
-        """Upload *files* if the local ones are unsent, and tell whether they were.
-
-        Raises `ReplacedError` if another writer was first, and `RemoteError` if the store cannot be
-        written; then the local files stay unsent.
+        """Upload *files* if the local ones are unsent, and tell whether they were; raises
+        `RemoteError`, or `ReplacedError` if another writer was first: then they stay unsent.
         """
         note = self._note()
         if not note.unsent:
@@ -151,14 +148,11 @@ class SharedFiles:
             if known and known.sha256 == digest:
                 entries[name] = known
                 continue
-            suffix = PurePosixPath(name).suffix
-            entries[name] = Entry(
-                f"{OBJECTS}/{uuid.uuid4().hex}{suffix}", digest, path.stat().st_size
-            )
+            new_object = f"{OBJECTS}/{uuid.uuid4().hex}{PurePosixPath(name).suffix}"
+            entries[name] = Entry(new_object, digest, path.stat().st_size)
             self._objects.upload(path, self._of_store(entries[name]))
             uploaded.append(self._of_store(entries[name]))
-        pointer_id = uuid.uuid4().hex
-        data = _dump(pointer_id, entries)
+        data = _dump(entries)
         try:
             mark = self._objects.replace(self._pointer, data, note.mark)
         except ReplacedError:
@@ -171,22 +165,13 @@ class SharedFiles:
                     " aside"
                 ) from None
             mark = found[1]
-        self._write_note(Note(self._objects.url, pointer_id, mark, entries))
-        outdated = {entry.object: entry for entry in note.files.values()}
-        for entry in entries.values():
-            outdated.pop(entry.object, None)
-        self._objects.delete(self._of_store(entry) for entry in outdated.values())
+        self._write_note(Note(self._objects.url, mark, entries))
+        outdated = set(note.files.values()) - set(entries.values())
+        self._objects.delete(map(self._of_store, outdated))
         return True
 
     def _of_store(self, entry: Entry) -> str:
         return f"{self._prefix}/{entry.object}"
-
-    def _local(self) -> list[str]:
-        return [
-            path.relative_to(self.folder).as_posix()
-            for pattern in self._patterns
-            for path in sorted(self.folder.glob(pattern))
-        ]
 
     def _made_folder(self) -> Path:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -213,18 +198,17 @@ class SharedFiles:
     def _set_aside(self) -> None:
         stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S%f")
         aside = self.folder / f"unsent-{stamp}"
-        for name in self._local():
+        for name in self.files():
             for suffix in ("", *self._beside):
                 path, target = self.folder / (name + suffix), aside / (name + suffix)
                 if path.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     path.replace(target)
-        logger.warning(
+        message = (
             "%s: another writer was first: what was found here and never came into the store is set"
-            " aside in %s, and the store's is used",
-            self.name,
-            aside,
+            " aside in %s, and the store's is used"
         )
+        logger.warning(message, self.name, aside)
 
     def _place(self, files: Mapping[str, Entry], partial: Path) -> None:
         for name in files:
@@ -233,13 +217,13 @@ class SharedFiles:
             for suffix in self._beside:  # they belong to the old file
                 target.with_name(target.name + suffix).unlink(missing_ok=True)
             (partial / name).replace(target)
-        for name in set(self._local()) - set(files):
+        for name in self.files().keys() - files.keys():
             (self.folder / name).unlink(missing_ok=True)
             with suppress(OSError):  # other files are in it
                 (self.folder / name).parent.rmdir()
 
-    def _parse(self, data: bytes) -> tuple[str, dict[str, Entry]]:
-        """Return a pointer's id and files; raises `RemoteError` if it is invalid."""
+    def _parse(self, data: bytes) -> dict[str, Entry]:
+        """Return the files of a pointer; raises `RemoteError` if it is invalid."""
         try:
             record = json.loads(data)
             if record["schema"] != SCHEMA:
@@ -249,7 +233,7 @@ class SharedFiles:
                 is_ours = any(fnmatch(name, pattern) for pattern in self._patterns)
                 if not is_ours or ".." in name or not OBJECT.fullmatch(entry.object):
                     raise ValueError(f"it names {name!r}")
-            return str(record["id"]), files
+            return files
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RemoteError(f"{self.name} cannot be read: {error}") from error
 
@@ -261,11 +245,48 @@ class SharedFiles:
         except (OSError, ValueError, KeyError, TypeError):
             pass
         # The local files were never in this store.
-        return Note(self._objects.url, unsent=bool(self._local()))
+        return Note(self._objects.url, unsent=bool(self.files()))
 
     def _write_note(self, note: Note) -> None:
         self._made_folder()
         write_atomically(self._note_path, json.dumps(asdict(note)).encode())
+
+
+class SharedHistory:
+    """A crawl's history in the file *path*, in the store *objects* as ``NAME/history.json`` and
+    what that lists. Other processes may only read the file in the meantime.
+    """
+
+    def __init__(self, objects: Objects, path: Path) -> None:
+        self.path = path
+        pointer = f"{path.stem}/history.json"
+        self._shared = SharedFiles(objects, pointer, path.parent, (path.name,), PARTS[1:])
+        self.begin_change = self._shared.begin_change
+
+    def pull(self) -> None:
+        """Download the history, or upload one that an earlier run left; raises `RemoteError`."""
+        try:
+            self._shared.pull()
+        except OSError as error:
+            raise RemoteError(f"{self.path} cannot be written: {error}") from error
+        self.push()
+
+    def push(self) -> None:
+        """Upload the history if it is newer; raises as `SharedFiles.push` does."""
+        if not self._shared.is_unsent:
+            return
+        try:
+            with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".push-") as folder:
+                # A complete copy without a log, even while another process reads it.
+                copy = Path(folder, "history.sqlite")
+                with (
+                    closing(sqlite3.connect(self.path)) as source,
+                    closing(sqlite3.connect(copy)) as target,
+                ):
+                    source.backup(target)
+                self._shared.push({self.path.name: copy})
+        except (OSError, sqlite3.Error) as error:
+            raise RemoteError(f"{self.path} cannot be copied: {error}") from error
 
 
 def _digest(path: Path) -> str:
@@ -283,9 +304,11 @@ def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
     }
 
 
-def _dump(pointer_id: str, entries: Mapping[str, Entry]) -> bytes:
+def _dump(entries: Mapping[str, Entry]) -> bytes:
     files = {name: asdict(entry) for name, entry in entries.items()}
-    pointer = {"schema": SCHEMA, "id": pointer_id, "at": now(), "by": writer(), "files": files}
+    # The id makes each pointer another one.
+    own_id = uuid.uuid4().hex
+    pointer = {"schema": SCHEMA, "id": own_id, "at": now(), "by": writer(), "files": files}
     return json.dumps(pointer, indent=1).encode()
 
 

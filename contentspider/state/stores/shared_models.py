@@ -8,11 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import Timeout
-
 from contentspider.ground.atomic import write_atomically
 from contentspider.site.models.folder import GENERATIONS, MANIFEST
-from contentspider.site.models.generations import KEPT_GENERATIONS
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
@@ -34,10 +31,7 @@ PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)
 
 
 def open_models(models: str, state_dir: str = "") -> ModelStore:
-    """Return the models in a folder, or in a store on an fsspec URL, which is not asked yet.
-
-    Raises `RemoteError` if the store cannot be opened.
-    """
+    """Return the models in a folder, or in a store; raises `RemoteError` if there is none such."""
     if not is_url(models):
         return ModelStore(Path(models))
     copy = sha256(models.encode()).hexdigest()[:12]
@@ -45,16 +39,16 @@ def open_models(models: str, state_dir: str = "") -> ModelStore:
 
 
 class SharedModels(ModelStore):
-    """Models in the store *objects*: ``SITE/model.json`` and the files that it lists, and people's
-    corrections beside it. *folder* is this machine's copy.
+    """Models in the store *objects*: ``SITE/model.json``, what it lists, and people's corrections.
+    *folder* is this machine's copy.
 
     A site is downloaded when it is first used; `send` uploads what was saved.
     """
 
-    def __init__(self, objects: Objects, folder: Path, keep: int = KEPT_GENERATIONS) -> None:
-        super().__init__(folder, keep)
+    def __init__(self, objects: Objects, folder: Path) -> None:
+        super().__init__(folder)
         self.objects = objects
-        self._local = ModelStore(folder, keep)
+        self._local = ModelStore(folder)
         self._pulled: dict[str, RemoteError | None] = {}
 
     def sites(self) -> list[str]:
@@ -62,15 +56,13 @@ class SharedModels(ModelStore):
         return self.objects.folders_with(POINTER)
 
     def generations(self, site: str) -> Generations:
-        """Return the generations of a site's model; raises `RemoteError` if the store cannot be
-        read.
-        """
+        """Return the generations of a site's model; raises `RemoteError`."""
         self._pull(site)
         return self._local.generations(site)
 
     def load(self, site: str) -> SiteModel | None:
-        """Return the model of a site, None if there is none, as `ModelStore.load` does; if the
-        store cannot be read, an error says so, and the local copy is used.
+        """Return a model as `ModelStore.load` does, this machine's copy if the store cannot be
+        read.
         """
         try:
             self._pull(site)
@@ -97,9 +89,7 @@ class SharedModels(ModelStore):
         return super().rollback(site, generation)
 
     def send(self) -> list[RemoteError]:
-        """Upload the saved models of the sites that were used, and return the errors: those models
-        stay here, and the next run sends them.
-        """
+        """Upload the saved models, and return the errors: the next run sends those again."""
         return [error for site in self._pulled if (error := self._send(site))]
 
     def _send(self, site: str) -> RemoteError | None:
@@ -111,7 +101,7 @@ class SharedModels(ModelStore):
                 shared.push(shared.files())
         except RemoteError as error:
             return error
-        except (OSError, Timeout) as error:
+        except OSError as error:
             return RemoteError(f"{self.folder / site} cannot be read: {error}")
         return None
 
@@ -130,9 +120,9 @@ class SharedModels(ModelStore):
                     self._pull_overrides(site)
             except RemoteError as error:
                 self._pulled[site] = error
-            except (OSError, Timeout) as error:
-                failed = RemoteError(f"{self.folder / site} cannot be written: {error}")
-                self._pulled[site] = failed
+            except OSError as error:
+                text = f"{self.folder / site} cannot be written: {error}"
+                self._pulled[site] = RemoteError(text)
         if failed_before := self._pulled[site]:
             raise failed_before
 

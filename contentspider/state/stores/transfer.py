@@ -40,9 +40,7 @@ def export_model(model: SiteModel, output: Path) -> None:
 
 
 def import_model(source: Path) -> SiteModel:
-    """Return the model in the file *source*, which `export_model` wrote; raises `StateError` if it
-    cannot be used.
-    """
+    """Return the model that `export_model` wrote; raises `StateError` if it cannot be used."""
     try:
         if source.stat().st_size > MAX_BYTES:
             raise ValueError(f"it is larger than {MAX_BYTES:,} bytes")

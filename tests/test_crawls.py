@@ -1,0 +1,193 @@
+"""The crawls of a machine: which ledger a crawl goes on with, how it stands, and what is in it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.page.input.page import Page
+from contentspider.state.crawls.export import export_items, find_crawl, find_history, histories
+from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.ledgers import (
+    crawl_status,
+    history_of,
+    is_hopeless,
+    open_crawl,
+    open_history,
+)
+from contentspider.state.files.formats import Output
+from contentspider.state.history.history import History
+from contentspider.state.ledger.database import LedgerBusyError
+from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
+    """Make the ledger of a crawl whose runs ended so (None: it was killed)."""
+    for reason in reasons:
+        ledger = Ledger(path)
+        ledger.begin_run()
+        ledger.frontier.enqueue(b"a", "http://e.org/a", 0, "{}")
+        if unread and ledger.frontier.queue.take():
+            ledger.frontier.finish(1, "failed", "HTTP 503", may_pass=True)
+        ledger.commit()
+        if reason:
+            ledger.end_run(reason)
+        ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "resume", "goes_on", "text"),
+    [
+        (["shutdown"], True, True, "was stopped (shutdown); going on with 0 addresses"),
+        ([None], True, True, "ended without notice"),
+        (["incomplete"], True, True, "1 that could not be read and 0 held items"),
+        (["incomplete"] * 2, True, False, "1 addresses could not be read in 2 runs"),
+        (["shutdown"], False, False, "--resume (CONTENTSPIDER_RESUME) would go on with it"),
+        (["incomplete", "finished"], True, False, ""),
+    ],
+)
+def test_an_unfinished_crawl_is_resumed_if_that_is_asked_for(
+    path: Path,
+    caplog: pytest.LogCaptureFixture,
+    reasons: list[str | None],
+    resume: bool,
+    goes_on: bool,
+    text: str,
+) -> None:
+    crawled(path, *reasons)
+    ledger, is_resumed = open_crawl(path, resume)
+    assert is_resumed == goes_on
+    assert len(ledger.runs.all()) == (len(reasons) if goes_on else 0)
+    assert text in caplog.text
+    assert bool(caplog.messages) == bool(text)
+    assert len(list(path.parent.glob("*.sqlite"))) == 2 - goes_on
+    ledger.close()
+
+
+def test_a_ledger_without_runs_is_not_archived(path: Path) -> None:
+    Ledger(path).close()
+    ledger, is_resumed = open_crawl(path, resume=True)
+    assert not is_resumed
+    assert list(path.parent.glob("*.sqlite")) == [path]
+    ledger.close()
+
+
+def test_a_ledger_that_is_being_read_is_not_moved(path: Path) -> None:
+    crawled(path, "finished")
+    writer, reader = Ledger(path), Ledger(path, read_only=True)
+    reader._database.do("BEGIN")
+    assert reader.runs.all()
+    writer.runs.set_fact("name", "value")
+    writer.commit()
+    writer.close()
+    with pytest.raises(LedgerBusyError, match="being read by another process"):
+        open_crawl(path, resume=False)
+    reader.close()
+
+
+def test_a_crawl_with_a_queue_or_held_items_has_hope(path: Path) -> None:
+    crawled(path, "incomplete", "incomplete")
+    ledger = Ledger(path)
+    assert is_hopeless(ledger)
+    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>")))
+    assert not is_hopeless(ledger)
+    ledger.rollback()
+    ledger.frontier.enqueue(b"b", "http://e.org/b", 0, "{}")
+    assert not is_hopeless(ledger)
+    ledger.close()
+
+
+def test_the_status_of_a_crawl(path: Path) -> None:
+    crawled(path, "shutdown", None)
+    ledger = Ledger(path)
+    text = crawl_status(path)
+    assert "run 1, started" in text
+    assert ": shutdown\nrun 2" in text
+    assert "is running (process" in text
+    assert "--resume" not in text
+    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>"), key="k"))
+    ledger.items.record(PageInHand(Page.from_html("<p>Tea</p>"), key="j"), b"{}")
+    ledger.commit()
+    ledger.close()
+    text = crawl_status(path)
+    assert "ended without notice: it was killed" in text
+    assert "items: 1 out, 1 held\n  1 of e.org held until it has been learned" in text
+    assert "addresses:\n  1 failed\n    1 HTTP 503 (such as http://e.org/a)\n" in text
+    assert "the same command with --resume goes on with it" in text
+    crawled(path, "finished")
+    assert "--resume" not in crawl_status(path)
+
+
+def test_a_crawl_is_found_by_what_it_crawls(tmp_path: Path) -> None:
+    state = str(tmp_path)
+    for name in ("e.org", "f.org-docs-01234567", "g.org-a-01234567", "g.org-b-01234567"):
+        crawled(tmp_path / f"{name}.sqlite", "finished")
+        History(history_of(tmp_path / f"{name}.sqlite")).close()
+    path = tmp_path / "e.org.sqlite"
+    for name in ("e.org", "https://e.org/", "e.org.sqlite", str(path)):
+        assert find_crawl(name, state) == path
+        assert find_history(name, state) == history_of(path)
+    assert find_history(str(history_of(path)), state) == history_of(path)
+    assert find_crawl("f.org", state).name == "f.org-docs-01234567.sqlite"
+    with pytest.raises(ContentSpiderError, match=r"there are: g.org-a-01234567, g.org-b-01234567$"):
+        find_crawl("g.org", state)
+    with pytest.raises(ContentSpiderError, match=r"h.org: .* there are: e.org, f.org"):
+        find_crawl("h.org", state)
+    assert len(histories(state)) == 4
+
+
+@pytest.mark.parametrize(("reason", "written"), [(None, 1), ("unchanged", 0), ("dropped", None)])
+def test_items_are_exported_unless_there_are_none(
+    path: Path, reason: str | None, written: int | None
+) -> None:
+    ledger = Ledger(path)
+    hand = PageInHand(Page.from_html("<p>Tea</p>"), key="k")
+    ledger.items.record(hand, None if reason else b'{"url": "u"}', reason)
+    ledger.commit()
+    ledger.close()
+    output = path.with_name("items.json")
+    assert export_items(path, [Output(output, "json")]) == (written or 0)
+    assert output.exists() == (written is not None)
+    if written is not None:
+        assert json.loads(output.read_bytes()) == [{"url": "u"}] * written
+
+
+@pytest.mark.parametrize(
+    "content", [b"no database at all, but some text that is long enough", None]
+)
+def test_a_damaged_history_is_set_aside_with_one_error(
+    path: Path, content: bytes | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    if content:
+        path.write_bytes(content)
+    with caplog.at_level(logging.ERROR):
+        history = open_history(path, 1_000)
+    assert history.live_count() == 0
+    history.close()
+    assert len(caplog.messages) == bool(content)
+    assert path.with_name(path.name + ".broken").exists() == bool(content)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("[settings]\n", "project/.scrapy/contentspider"),
+        ("[datadir]\ndefault = data\n", "data/contentspider"),
+    ],
+)
+def test_the_folder_of_state_is_that_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: str, expected: str
+) -> None:
+    (tmp_path / "project" / "below").mkdir(parents=True)
+    (tmp_path / "project" / "scrapy.cfg").write_text(config)
+    monkeypatch.chdir(tmp_path / "project" / "below")
+    assert str(state_folder()).endswith(expected)
+    assert str(state_folder("given")) == "given"

@@ -1,0 +1,50 @@
+"""How two versions of a page differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from contentspider.page.input.page import Page
+from contentspider.recrawl import difference
+from contentspider.recrawl.difference import Difference, change_ratio, diff_lines, text_hash
+
+
+def test_the_hash_of_a_text_is_that_of_all_its_blocks() -> None:
+    one, other = (Page.from_html(f"<p>Tea</p><p>{text}</p>") for text in ("Milk", "Cake"))
+    assert text_hash(one) == text_hash(Page.from_html("<div>Tea</div><h1>Milk</h1>"))
+    assert text_hash(one) != text_hash(other)
+    assert len(text_hash(one)) == 32
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ratio"),
+    [
+        ("tea and milk", "tea and milk", 0.0),
+        ("", "", 0.0),
+        ("", "tea", 1.0),
+        ("tea milk", "tea cake", 0.5),
+        ("tea\nmilk", "tea milk", 0.0),
+        ("w " * 9_999, "w " * 9_999 + "v", 0.0001),
+    ],
+)
+def test_the_ratio_is_the_share_of_words_that_differ(old: str, new: str, ratio: float) -> None:
+    assert change_ratio(old, new) == ratio
+
+
+def test_long_texts_are_compared_by_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = "one two\nthree four", "one two\nthree five"
+    assert change_ratio(old, new) == 0.25
+    monkeypatch.setattr(difference, "MAX_WORDS", 4)
+    assert change_ratio(old, new) == 0.25, "as many as are still compared by words"
+    monkeypatch.setattr(difference, "MAX_WORDS", 3)
+    assert change_ratio(old, new) == 0.5
+
+
+def test_a_diff_names_both_texts_and_shows_a_line_around() -> None:
+    found = list(diff_lines("a\nb\nc\nd", "a\nb\nc\ne", "then", "now"))
+    assert found == ["--- then", "+++ now", "@@ -3,2 +3,2 @@", " c", "-d", "+e"]
+
+
+def test_what_did_not_change_has_no_ratio() -> None:
+    found = Difference("unchanged")
+    assert found == Difference("unchanged", "", 0.0, (), False)

@@ -1,0 +1,272 @@
+"""What a history takes over from crawls, in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider.page.input.page import Page
+from contentspider.recrawl.lastmod import LastmodCounts
+from contentspider.state.history.entries import Entries, Entry
+from contentspider.state.history.history import History
+from contentspider.state.history.known import KnownPage
+from contentspider.state.ledger.visits import Answer, Seen, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HTML = "<p>Words that go on for a while, with commas.</p>"
+DAYS = [f"2026-03-{day:02}T00:00:00+00:00" for day in range(1, 10)]
+LONG = " ".join(f"word{number}" for number in range(60))
+ANSWER = Answer("e", "m", ("http://e.org/2", "http://e.org/3"))
+
+
+@pytest.fixture
+def history() -> Iterator[History]:
+    history = History(None)
+    yield history
+    history.close()
+
+
+def visit(name: str, change: str, day: int = 0, **values: Any) -> Visit:
+    given = {
+        "id": name,
+        "url": f"http://e.org/{name}",
+        "site": "e.org",
+        "at": DAYS[day],
+        "change": change,
+        "ratio": 0.5,
+        "cause": "" if change == "unchanged" else "page",
+        "content_hash": f"content {day}",
+        "text_hash": f"text {day}",
+        "model": "m1",
+        "first_seen": DAYS[0],
+        "changed_at": DAYS[day],
+    }
+    return Visit(**{**given, **values})
+
+
+def seen(number: int, found: Visit, content: str | None = None, **values: Any) -> Seen:
+    given = {"answer": ANSWER, "page": None}
+    return Seen(number, found, content=content, **{**given, **values})
+
+
+def take(history: History, crawl: str, *found: Seen) -> None:
+    takeover = history.take_over(crawl, is_complete=True)
+    for one in found:
+        takeover.take(one)
+    takeover.commit()
+
+
+def test_a_new_page_is_known_with_all_that_came_with_it(history: History) -> None:
+    page = Page.from_html(HTML, "http://e.org/1")
+    take(history, "first", seen(7, visit("1", "new"), "Tea.", page=page.dump()))
+    expected = visit("1", "new")
+    assert history.page("1") == KnownPage(
+        *("1", "http://e.org/1", "live", DAYS[0], DAYS[0], DAYS[0], DAYS[0]),
+        *(expected.content_hash, expected.text_hash, "m1", "e", "m", 0, "e.org"),
+    )
+    assert history.page("2") is None
+    assert (history.content("1"), history.content("1", before=True)) == ("Tea.", None)
+    assert history.links("1") == ANSWER.links
+    assert history.links("2") == ()
+    assert (history.stored("1"), history.stored("2")) == (page, None)
+    assert (history.has_page("1"), history.has_page("2")) == (True, False)
+    assert (history.live_count(), [known.id for known in history.live()]) == (1, ["1"])
+    assert (history.taken_over("first"), history.taken_over("second")) == (7, 0)
+    assert [one["previous_url"] for one in history.changes()] == [""]
+    assert next(history.changes())["change_ratio"] == 0.5
+
+
+def test_days_between_visits_count_as_those_of_changes_or_not(history: History) -> None:
+    take(history, "a", seen(1, visit("1", "new"), "One."))
+    take(history, "b", seen(1, visit("1", "unchanged", 2, content_hash="content 0")))
+    assert history.content("1") == "One."
+    take(history, "c", seen(1, visit("1", "changed", 5, previous_hash="content 0"), "Two."))
+    take(history, "d", seen(1, visit("1", "changed", 6, cause="model"), "Three."))
+    ((url, last_seen, spell),) = history.visits()
+    assert (url, last_seen) == ("http://e.org/1", DAYS[6])
+    assert (spell.still_days, spell.changes, spell.changed_days) == (3.0, 1, 3.0)
+    assert (history.content("1"), history.content("1", before=True)) == ("Three.", "Two.")
+    known = history.page("1")
+    assert known is not None
+    assert known.changed_at == DAYS[5], "another model is no change of the page"
+    changes = [one["change"] for one in history.changes()]
+    assert changes == ["new", "changed", "changed"], "of unchanged pages only the last crawl's"
+    assert [one["change"] for one in history.changes(since=3)] == ["changed"]
+    assert [one["at"] for one in history.changes(after=DAYS[6])] == [DAYS[6]]
+
+
+def test_a_visit_before_the_last_one_takes_no_days_off(history: History) -> None:
+    take(history, "a", seen(1, visit("1", "new", 3), "One."))
+    take(history, "b", seen(1, visit("1", "unchanged", 1)))
+    ((_, _, spell),) = history.visits()
+    assert (spell.still_days, spell.changed_days) == (0.0, 0.0)
+
+
+def test_what_was_not_sent_was_not_fetched(history: History) -> None:
+    take(history, "a", seen(1, visit("1", "new"), "One."))
+    take(history, "b", seen(1, visit("1", "unchanged", 2), answer=Answer(is_unsent=True)))
+    known = history.page("1")
+    assert known is not None
+    assert (known.last_seen, known.last_fetched) == (DAYS[2], DAYS[0])
+
+
+def test_a_page_that_no_page_links_to_is_missing_once_a_crawl(history: History) -> None:
+    take(history, "a", seen(1, visit("1", "new"), "One."))
+    for crawl in "bbc":
+        takeover = history.take_over(crawl, is_complete=True)
+        takeover.take(seen(1, visit("1", "unchanged", 1), answer=Answer(is_orphan=True)))
+        takeover.count_missing("1")
+        takeover.commit()
+    known = history.page("1")
+    assert known is not None
+    assert known.missing == 2
+    take(history, "d", seen(1, visit("1", "unchanged", 2)))
+    known = history.page("1")
+    assert known is not None
+    assert known.missing == 0
+
+
+def test_a_page_that_moved_is_not_live_at_its_old_address(history: History) -> None:
+    take(history, "a", seen(1, visit("1", "new"), "One."), seen(2, visit("2", "new"), "Two."))
+    moved = visit("3", "moved", 1, previous_id="1", previous_hash="content 0", reason="HTTP 301")
+    take(history, "b", seen(1, moved, "One."))
+    takeover = history.take_over("b", is_complete=True)
+    (two,) = [known for known in history.live() if known.id == "2"]
+    takeover.move(two, "3", "http://e.org/3", "HTTP 308")
+    takeover.commit()
+    assert [known.id for known in history.live()] == ["3"]
+    assert history.content("3", before=True) == "One."
+    first, second = (one for one in history.changes() if one["change"] == "moved")
+    assert (first["previous_id"], first["previous_url"]) == ("1", "http://e.org/1")
+    assert (second["id"], second["previous_id"], second["reason"]) == ("3", "2", "HTTP 308")
+    assert (second["previous_hash"], second["content_hash"]) == ("content 0", "content 1")
+    assert (second["change_cause"], second["change_ratio"]) == ("page", 0.0)
+    assert (second["changed_at"], second["first_seen"]) == (DAYS[1], DAYS[0])
+
+
+@pytest.mark.parametrize(
+    ("site", "old", "new", "is_found"),
+    [
+        ("e.org", LONG, LONG + " more", True),
+        ("f.org", LONG, LONG, False),
+        ("e.org", LONG, LONG.upper(), False),
+        ("e.org", "Sold out", "Sold out", False),
+    ],
+)
+def test_the_text_of_a_page_that_is_gone_is_looked_for(
+    history: History, site: str, old: str, new: str, is_found: bool
+) -> None:
+    take(history, "a", seen(1, visit("1", "new"), old))
+    takeover = history.take_over("b", is_complete=True)
+    takeover.take(seen(1, visit("2", "new", 1, site=site), new))
+    known = history.page("1")
+    assert known is not None
+    takeover.mark_gone(known, "HTTP 404")
+    takeover.commit()
+    _, found, gone = history.changes()
+    assert (found["change"], gone["change"], gone["change_ratio"]) == ("new", "gone", 1.0)
+    assert gone["reason"] == "HTTP 404" + is_found * "; its text is at http://e.org/2"
+    assert found["reason"] == is_found * "its text was at http://e.org/1"
+    assert [known.id for known in history.live()] == ["2"]
+
+
+def test_a_page_is_filtered_anew_without_a_visit(history: History, tmp_path: Path) -> None:
+    del history
+    history = History(tmp_path / "history.sqlite")
+    item = {"id": "1", "title": "Tea", "content": "One.", "content_hash": "content 0"}
+    take(
+        history,
+        "a",
+        seen(1, visit("1", "new"), "One.", is_item_known=True, item=item),
+        seen(2, visit("2", "new"), "Two.", is_item_known=True, item=None),
+    )
+    known, other = history.of_other_models("e.org", "m2")
+    assert history.of_other_models("e.org", "m1") == history.of_other_models("f.org", "m2") == []
+    takeover = history.take_over("b", is_complete=True)
+    takeover.refilter(known, "m2", {"content_hash": "new", "content": "One, two."}, 0.3)
+    takeover.refilter(other, "m2", {"content_hash": "content 0", "content": "Two."}, 0.0)
+    takeover.commit()
+    assert history.of_other_models("e.org", "m2") == []
+    assert (history.content("1"), history.content("1", before=True)) == ("One, two.", "One.")
+    assert [one["change_cause"] for one in history.changes()] == ["page", "page", "model"]
+    history.close()
+    entries = Entries(tmp_path / "history.sqlite")
+    (entry,) = entries.after(2)
+    assert entry.item == item | {
+        "content": "One, two.",
+        "content_hash": "new",
+        "first_seen": DAYS[0],
+        "changed_at": DAYS[0],
+    }
+    assert list(entries.of(["2", "x"])) == [Entry("2", 2, "", None)]
+    assert list(entries.live()) == [("1", 3, entry.hash)]
+    assert (entries.last, entries.count(), entries.count(2), entries.live_count()) == (3, 2, 1, 1)
+    assert entries.gone_count(0) == 0
+    crawl = entries.last_crawl()
+    assert crawl is not None
+    assert crawl["changes"] == {"changed": 1}
+    entries.close()
+
+
+def test_an_item_is_new_to_an_index_if_more_than_numbers_of_its_content_changed(
+    tmp_path: Path,
+) -> None:
+    history = History(tmp_path / "history.sqlite")
+    item = {"id": "1", "title": "Tea", "content": "1 view"}
+
+    def written(crawl: str, change: str, **values: str) -> int:
+        one = seen(1, visit("1", change), item={**item, **values}, is_item_known=True)
+        take(history, crawl, one)
+        entries = Entries(tmp_path / "history.sqlite")
+        last = entries.last
+        entries.close()
+        return last
+
+    assert written("a", "new") == 1
+    assert written("b", "unchanged", content="2 views") == 1
+    assert written("c", "unchanged", content="2 views", title="Green tea") > 1
+    history.close()
+
+
+def test_when_there_is_no_room_only_the_content_is_kept() -> None:
+    history = History(None, max_bytes=1)
+    page = Page.from_html(HTML).dump()
+    take(history, "a", seen(1, visit("1", "new"), "One.", page=page))
+    assert (history.content("1"), history.has_page("1")) == ("One.", False)
+    history.close()
+
+
+def test_facts_of_sites_are_kept(history: History) -> None:
+    takeover = history.take_over("a", is_complete=True)
+    for _ in range(2):
+        takeover.add_counter("e.org", "p\t0 views")
+        takeover.distrust("e.org")
+        takeover.set_lastmods("e.org", LastmodCounts(1, 2, 3, 4))
+    takeover.add_counter("e.org", "q")
+    takeover.commit()
+    assert history.counters() == {"e.org": {"p\t0 views", "q"}}
+    assert history.distrusted() == {"e.org"}
+
+
+def test_the_first_live_page_with_a_text_is_the_original(history: History) -> None:
+    take(
+        history,
+        "a",
+        seen(1, visit("2", "new", first_seen=DAYS[1]), "One."),
+        seen(2, visit("1", "new", first_seen=DAYS[2]), "One."),
+    )
+    assert history.original_of("x") == ""
+    assert history.original_of("x", "text 0", "e.org") == "2"
+    assert history.original_of("x", "text 0", "f.org") == ""
+    takeover = history.take_over("a", is_complete=True)
+    takeover.add_copy("x", "1")
+    takeover.commit()
+    assert history.original_of("x", "text 0", "e.org") == "1"
+    known = history.page("1")
+    assert known is not None
+    takeover.mark_gone(known, "HTTP 404")
+    assert history.original_of("x", "text 0", "e.org") == "2"

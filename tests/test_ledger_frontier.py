@@ -1,0 +1,221 @@
+"""The frontier and the items of a ledger in memory: what becomes of addresses, and what is out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.page.input.page import Page
+from contentspider.state.ledger.frontier import Address
+from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = Page.from_html("<p>Tea</p>")
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    ledger = Ledger(None)
+    yield ledger
+    ledger.close()
+
+
+def add(ledger: Ledger, name: str, priority: int = 0, request: str | None = "{}") -> int:
+    url = f"http://{name[0]}.org/{name}"
+    return ledger.frontier.enqueue(name.encode(), url, priority, request)
+
+
+def take(ledger: Ledger, without: tuple[str, ...] = (), above: int | None = None) -> str:
+    taken = ledger.frontier.queue.take(above, without)
+    return taken[1].rpartition("/")[2] if taken else ""
+
+
+def test_what_became_of_an_address_is_found_by_it(ledger: Ledger) -> None:
+    row = add(ledger, "a")
+    take(ledger)
+    assert ledger.frontier.find("http://a.org/a") == Address(
+        row, "http://a.org/a", "taken", "", "", "", 1
+    )
+    assert ledger.frontier.claim([b"x", b"y"], row, "http://a.org/")
+    ledger.frontier.finish(row, "redirected", "HTTP 301", "http://a.org/b")
+    assert ledger.frontier.find("http://a.org/a") == Address(
+        row, "http://a.org/a", "redirected", "HTTP 301", "http://a.org/b", "http://a.org/", 0
+    )
+    ledger.frontier.finish(row, "failed", "late")
+    assert ledger.frontier.states() == {"redirected": 1}, "it was not taken any more"
+    assert ledger.frontier.find("http://a.org/c") is None
+
+
+def test_who_claims_first_is_the_original(ledger: Ledger) -> None:
+    first, second = add(ledger, "a"), add(ledger, "b")
+    assert ledger.frontier.claim([b"x"], first)
+    assert ledger.frontier.claim([b"x", b"z"], first), "as after a kill"
+    assert not ledger.frontier.claim([b"y", b"z"], second, "http://b.org/")
+    assert ledger.frontier.claim([b"y"], second), "it had claimed nothing"
+    found = ledger.frontier.find("http://b.org/b")
+    assert found is not None
+    assert (found.target, found.canonical) == ("http://a.org/a", "http://b.org/")
+
+
+def test_a_request_is_sent_again_only_if_that_is_asked_for(ledger: Ledger) -> None:
+    row = add(ledger, "a")
+    again = ("http://a.org/a", 3, "{}", True)
+    other = ledger.frontier.enqueue(b"a", *again)
+    assert other not in (0, row), "both requests wait"
+    assert ledger.frontier.enqueue(b"a", *again, source_row=row) == row, "it is the same one"
+    for _ in range(2):
+        take(ledger)
+    ledger.frontier.finish(row, "fetched")
+    assert ledger.frontier.queue.length == 1
+    take(ledger)
+    assert ledger.frontier.enqueue(b"a", *again) == row
+    assert ledger.frontier.queue.take() == (row, "http://a.org/a", "{}", 3, 0)
+
+
+def test_what_a_process_remembers_is_not_in_the_queue(ledger: Ledger) -> None:
+    row = add(ledger, "a", request=None)
+    assert row
+    assert (ledger.frontier.queue.length, take(ledger)) == (0, "")
+    assert ledger.frontier.states() == {"remembered": 1}
+    again = ledger.frontier.enqueue(b"a", "http://a.org/a", 0, None, True, source_row=row)
+    assert (again, ledger.frontier.queue.length) == (row, 0)
+    ledger.frontier.finish(row, "fetched")
+    assert ledger.frontier.states() == {"fetched": 1}
+    add(ledger, "b", request=None)
+    assert ledger.frontier.recover(died=True) == []
+    assert ledger.frontier.states() == {"fetched": 1}
+
+
+def test_some_of_the_unread_addresses_are_asked_again(ledger: Ledger) -> None:
+    rows = [add(ledger, name) for name in "abc"]
+    for row, may_pass in zip(rows, (True, True, False), strict=True):
+        take(ledger)
+        ledger.frontier.finish(row, "failed", "HTTP 503", may_pass=may_pass)
+    assert ledger.frontier.unread == 2
+    assert ledger.frontier.ask_again(rows[1:]) == 1
+    assert (ledger.frontier.unread, ledger.frontier.queue.length) == (1, 1)
+    assert take(ledger) == "b"
+    ledger.frontier.put_back(rows[1])
+    ledger.frontier.put_back(rows[2])
+    assert (ledger.frontier.queue.length, take(ledger), take(ledger)) == (1, "b", "")
+
+
+def test_an_address_ends_when_all_its_items_in_memory_are_out(ledger: Ledger) -> None:
+    row = add(ledger, "a")
+    take(ledger)
+    for _ in range(2):
+        ledger.frontier.keep_open(row)
+    ledger.frontier.finish(row, "held", "x", "http://a.org/b", may_pass=True)
+    ledger.frontier.let_end(row)
+    assert ledger.frontier.states() == {"taken": 1}
+    ledger.frontier.let_end(row)
+    assert ledger.frontier.find("http://a.org/a") == Address(
+        row, "http://a.org/a", "held", "x", "http://a.org/b", "", 1
+    )
+    ledger.frontier.mark_released(row, "released", "why")
+    ledger.frontier.mark_released(row, "failed", "other")
+    assert ledger.frontier.reasons("released") == [("other", 1, "http://a.org/a")]
+
+
+def test_the_most_frequent_states_and_reasons_come_first(ledger: Ledger) -> None:
+    for name, reason in (("a", "rare"), ("b", "often"), ("c", "often")):
+        row = add(ledger, name)
+        take(ledger)
+        ledger.frontier.finish(row, "failed", reason)
+    add(ledger, "d")
+    assert list(ledger.frontier.states().items()) == [("failed", 3), ("queued", 1)]
+    assert ledger.frontier.reasons("failed") == [
+        ("often", 2, "http://b.org/b"),
+        ("rare", 1, "http://a.org/a"),
+    ]
+
+
+def test_addresses_of_hosts_that_are_left_out_stay_in_their_places(ledger: Ledger) -> None:
+    for name, priority in (("a1", 2), ("a2", 2), ("b1", 2), ("b2", 1), ("c1", 0), ("a3", 0)):
+        add(ledger, name, priority)
+    queue = ledger.frontier.queue
+    assert (queue.has(), queue.has({"a.org", "b.org"})) == (True, True)
+    assert not queue.has({"a.org", "b.org", "c.org"})
+    assert (queue.count_of("a.org", 9), queue.count_of("a.org", 2), queue.count_of("d", 9)) == (
+        *(3, 2),
+        0,
+    )
+    assert take(ledger, ("a.org",), above=2) == ""
+    assert take(ledger, ("a.org",), above=1) == "b1"
+    assert take(ledger, ("a.org",), above=1) == ""
+    add(ledger, "d1", 1)
+    assert take(ledger, ("a.org",)) == "b2"
+    add(ledger, "d2", 5)
+    assert take(ledger, ("a.org",)) == "d2"
+    assert take(ledger, ("a.org",), above=0) == "d1"
+    assert take(ledger, ("a.org", "c.org")) == ""
+    assert take(ledger, ("a.org",)) == "c1"
+    assert take(ledger, ("a.org",)) == ""
+    assert [take(ledger) for _ in range(4)] == ["a1", "a2", "a3", ""]
+    assert (queue.length, queue.has(), queue.has({"a.org"})) == (0, False, False)
+
+
+def test_every_priority_is_above_none(ledger: Ledger) -> None:
+    add(ledger, "a", -(2**40))
+    assert take(ledger, ("b.org",), above=-(2**40)) == ""
+    assert take(ledger, ("b.org",)) == "a"
+    add(ledger, "c", -(2**40))
+    assert take(ledger, above=-(2**40)) == ""
+    assert take(ledger) == "c"
+
+
+def record(ledger: Ledger, key: str, *outcome: object, **values: object) -> None:
+    hand = PageInHand(PAGE, key=key, **values)  # type: ignore[arg-type]
+    assert ledger.items.record(hand, *outcome)  # type: ignore[arg-type]
+
+
+def test_the_first_item_of_a_page_that_is_out_stands_for_it(ledger: Ledger) -> None:
+    items = ledger.items
+    record(ledger, "1", None, "dropped: no", page_id="a")
+    assert items.of_page("a", unless="unchanged") == (True, None)
+    record(ledger, "2", b'{"n": 2}', page_id="a")
+    record(ledger, "3", b'{"n": 3}', page_id="a")
+    assert items.of_page("a", unless="unchanged") == (True, {"n": 2})
+    record(ledger, "4", None, "unchanged", page_id="b")
+    assert items.of_page("b", unless="unchanged") == (False, None)
+    assert items.of_page("c", unless="unchanged") == (False, None)
+    assert (items.count(), items.count("unchanged"), items.count("x")) == (2, 1, 0)
+
+
+def test_an_item_of_the_users_has_our_names_for_our_fields(ledger: Ledger) -> None:
+    line = b'{"headline": "Tea", "title": 7, "price": 3, "text": "x"}'
+    names = {"title": "headline", "content": "text", "language": "lang"}
+    record(ledger, "1", line, page_id="a", names=names)
+    assert ledger.items.of_page("a", unless="") == (
+        True,
+        {"title": "Tea", "content": "x", "price": 3},
+    )
+
+
+def test_a_damaged_item_leaves_the_history_as_it_was(
+    ledger: Ledger, caplog: pytest.LogCaptureFixture
+) -> None:
+    record(ledger, "1", b"{}", page_id="a")
+    ledger._database.do("UPDATE items SET line = x'00'")
+    assert ledger.items.of_page("a", unless="") == (False, None)
+    assert len(caplog.messages) == 1
+
+
+def test_each_page_of_held_items_comes_once(ledger: Ledger) -> None:
+    for number, url in enumerate("aab"):
+        hand = PageInHand(Page.from_html("<p>Tea</p>", url), number, 10 + number, f"{number}")
+        assert ledger.items.hold("site", {"n": number}, hand)
+    assert not ledger.items.hold("other", {}, PageInHand(PAGE, key="1"))
+    assert [page.url for page in ledger.items.held_pages("site")] == ["a", "b"]
+    hands = [hand for _, hand in ledger.items.release("site")]
+    assert [(hand.page_row, hand.address_row, hand.key) for hand in hands] == [
+        (number, 10 + number, f"{number}") for number in range(3)
+    ]
+    for hand in hands:
+        assert ledger.items.record(hand, b"{}")
+    assert ledger.items.held_counts() == {}
+    assert ledger.items.record(PageInHand(PAGE)), "what has no key is out each time"

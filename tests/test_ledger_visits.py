@@ -1,0 +1,94 @@
+"""The visits of a ledger: what came with pages, how they changed, and what sitemaps say of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.ground.errors import StateError
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.visits import Answer, Seen, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ANSWER = Answer("e", "m", ("a", "b"), (("http://e.org/old", "HTTP 301"),), True, False, True)
+
+
+@pytest.fixture
+def ledger() -> Iterator[Ledger]:
+    ledger = Ledger(None)
+    yield ledger
+    ledger.close()
+
+
+def visit(name: str, numbered: tuple[str, ...] = ()) -> Visit:
+    url = f"http://e.org/{name}"
+    change, hashes, times = ("new", 1.0, "page"), ("hash", "text", "model"), ("first", "changed")
+    return Visit(name, url, "e.org", "at", *change, *hashes, *times, numbered=numbered)
+
+
+def test_answers_come_back_as_they_were(ledger: Ledger) -> None:
+    ledger.visits.answer(1, ANSWER)
+    ledger.visits.answer(2, Answer())
+    assert ledger.visits.answer_of(1) == ANSWER
+    assert ledger.visits.answer_of(2) == ledger.visits.answer_of(3) == Answer()
+    assert ledger.visits.answer_of(None) == Answer()
+    ledger.visits.answer(1, Answer("f"))
+    assert ledger.visits.answer_of(1) == Answer("f")
+
+
+def test_visits_come_in_order_with_their_answers(ledger: Ledger) -> None:
+    ledger.visits.answer(1, ANSWER)
+    ledger.visits.answer(2, Answer(is_check=True))
+    ledger.visits.note(visit("1"), 1, "Old.", b"old")
+    ledger.visits.note(visit("2", ("p\t0",)), 2, "Tea.", b"page")
+    ledger.visits.note(visit("1"), 1, None, None)  # it replaces the earlier one
+    assert ledger.visits.count() == 2
+    assert list(ledger.visits.after(0)) == [
+        Seen(2, visit("2", ("p\t0",)), Answer(is_check=True), "Tea.", b"page"),
+        Seen(3, visit("1"), ANSWER, None, None),
+    ]
+    assert [seen.number for seen in ledger.visits.after(2)] == [3]
+    assert (ledger.visits.has("1"), ledger.visits.has("3")) == (True, False)
+    assert (ledger.visits.content("1"), ledger.visits.content("2")) == (None, "Tea.")
+    assert ledger.visits.content("3") is None
+    assert list(ledger.visits.orphans()) == ["1"]
+    assert list(ledger.visits.numbered()) == [("e.org", ("p\t0",), True)]
+
+
+def test_visits_are_found_by_their_addresses(ledger: Ledger) -> None:
+    ledger.visits.note(visit("1"), 4, None, None)
+    assert ledger.visits.at(4) == ledger.visits.of("1") == ("1", "http://e.org/1")
+    assert ledger.visits.at(1) is None
+    assert ledger.visits.of("2") is None
+
+
+def test_copies_are_found_with_their_originals(ledger: Ledger) -> None:
+    frontier = ledger.frontier
+    rows = [frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}") for name in "1234"]
+    while frontier.queue.take():
+        pass
+    for row, reason in zip(rows[1:], ("duplicate", "noindex", "duplicate"), strict=True):
+        assert frontier.claim([b"own %d" % row], row)
+        frontier.finish(row, "skipped", reason, target="http://e.org/1")
+    frontier.finish(rows[0], "released")
+    ledger.visits.note(visit("one"), rows[0], None, None)
+    assert sorted(ledger.visits.copies()) == [("http://e.org/2", "one"), ("http://e.org/4", "one")]
+
+
+def test_one_of_several_sitemaps_is_enough(ledger: Ledger) -> None:
+    for page_id, has_changed in (("1", False), ("2", False), ("2", True), ("2", False)):
+        ledger.visits.note_lastmod(page_id, has_changed)
+    found = [ledger.visits.has_changed(page_id) for page_id in "123"]
+    assert found == [False, True, None]
+    assert list(ledger.visits.changed_by_lastmod()) == ["2"]
+
+
+@pytest.mark.parametrize("damage", ["visit = '{'", "visit = '{}'", "content = x'00'"])
+def test_a_damaged_visit_is_said(ledger: Ledger, damage: str) -> None:
+    ledger.visits.note(visit("1"), 1, "Tea.", None)
+    ledger._database.do(f"UPDATE visits SET {damage}")  # noqa: S608
+    with pytest.raises(StateError, match="ledger in memory: visit 1 is damaged"):
+        list(ledger.visits.after(0))
