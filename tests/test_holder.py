@@ -119,7 +119,7 @@ import sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from contentspider import ContentItem
-from contentspider.crawl.hold import learners, learning, pipeline
+from contentspider.crawl.hold import learning, models, pipeline
 
 class MySpider(scrapy.Spider):
     name = "my"
@@ -150,12 +150,12 @@ def script(site: Site, folder: Path, change: str) -> str:
 
 
 FAILS_ONCE = """
-learn, fails = learners.learn_apart, [True]
+learn, fails = models.learn_apart, [True]
 def failing(*task):
     if fails.pop() if fails else False:
         raise learning.LearningError("no memory")
     return learn(*task)
-learners.learn_apart = failing
+models.learn_apart = failing
 """
 
 
@@ -290,8 +290,8 @@ def test_scrapy_parse_shows_filled_items(site: Site, tmp_path: Path) -> None:
 
 COUNTING = """
 import threading, time
-learn, busy, most = learners.learn_apart, [0], [0]
-learners.os.cpu_count = lambda: 2
+learn, busy, most = models.learn_apart, [0], [0]
+models.os.cpu_count = lambda: 2
 def counting(*task):
     with threading.Lock():
         busy[0] += 1
@@ -301,7 +301,7 @@ def counting(*task):
     finally:
         busy[0] -= 1
         print("at once:", most[0])
-learners.learn_apart = counting
+models.learn_apart = counting
 """
 
 

@@ -33,10 +33,9 @@ THREAD_BYTES = 300_000
 
 
 class BodiesMiddleware:
-    """Replaces responses whose encoding or markup would make them take long, or fail, later.
-
-    An encoding that browsers do not know gives way to the one that `page_encoding` finds; of a
-    tag's attributes the first 1,000 stay. Other responses are passed on as they are.
+    """Replaces responses that would take long, or fail, later: an encoding that browsers do not
+    know gives way to the one that `page_encoding` finds; of a tag's attributes the first 1,000
+    stay.
     """
 
     def __init__(self) -> None:

@@ -48,9 +48,7 @@ class ContentItem(Bindable):
 
     @classmethod
     def from_response(cls, response: Response) -> ContentItem:
-        """Return the item to yield for a response, bound to its page: contentspider fills it on its
-        way, whichever callback yields it.
-        """
+        """Return the item to yield for a response, bound to its page (`bind`)."""
         return bind(cls(url=response.url), response)
 
 

@@ -1,8 +1,8 @@
-"""Learning in a process of its own, so that it takes neither the crawl's time nor its memory, nor
-can end it.
+"""Learning in a process of its own: it takes neither the crawl's time nor its memory, nor can end
+it.
 
-The child reads the site's held pages from the ledger, and writes the model to its standard output;
-the parent waits in a thread. Nothing is left on the disk, whatever ends either of them.
+The child reads the site's pages from the ledger, and writes the model to its standard output; the
+parent waits in a thread. Nothing is left on the disk, whatever ends either of them.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ class LearningTimeoutError(LearningError):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A model that was learned; how well it does on the pages that it was learned from, from 0 to 1
-    (its *score*), and how well the model *before* does (None: they were not compared,
-    or it cannot be read).
+    """A model that was learned, how well it does on its pages (*score*, from 0 to 1), and how well
+    the model *before* does on them (None: it was not compared, or cannot be read).
     """
 
     model: SiteModel
@@ -61,21 +60,16 @@ class Learned:
 
 
 def learn_apart(
-    ledger: Path,
-    site: str,
-    options: LearningOptions,
-    seconds: float,
-    before: Path | None = None,
+    ledger: Path, site: str, options: LearningOptions, seconds: float, before: Path | None = None
 ) -> Learned:
     """Return the model of a site whose pages *ledger* holds, learned by another process in
-    *seconds* at most; raises `NotEnoughTextError` or `LearningError`. It is compared with that in
-    the folder *before*.
+    *seconds* at most, and compared with the one in the folder *before*; raises
+    `NotEnoughTextError` or `LearningError`.
     """
     from contentspider.site.models.model import SiteModel
 
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
-    if before is not None:
-        task["before"] = str(before)
+    task["before"] = str(before or "")
     try:
         code, written, said = _run(json.dumps(task), seconds)
     except subprocess.TimeoutExpired:
@@ -137,9 +131,7 @@ def _wait_for_parent() -> None:
 
 
 def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
-    """Yield the pages of a site that the ledger has, each once: those that are held, and the sample
-    of those that were let go.
-    """
+    """Yield the held pages of a site, and the sample of those that were let go, each once."""
     seen: set[str] = set()
     for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site)):
         if page.url not in seen:
@@ -204,7 +196,7 @@ def main() -> int:
         model = SiteLearner(task["site"], options).fit(
             _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
         )
-        compared = _compare(model, ledger, task) if "before" in task else []
+        compared = _compare(model, ledger, task) if task["before"] else []
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

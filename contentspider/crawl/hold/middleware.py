@@ -1,4 +1,4 @@
-"""The middlewares: tag responses with their blocks, and find the page of each item."""
+"""The middlewares: tag responses with their page, and find the page of each item."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
+from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.collector import no_collection
-from contentspider.crawl.hold.binding import (
-    BINDINGS_META_KEY,
-    PAGE_META_KEY,
-    ROW_META_KEY,
-    Unbound,
-    came_along,
-)
+from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.bodies import THREAD_BYTES
 from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.overrides import CrawlOverrides
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.visit_log import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
@@ -30,8 +23,8 @@ from contentspider.crawl.revisits.visit_log import (
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import is_binary
 from contentspider.page.input.page import Page
+from contentspider.page.input.pdf import is_pdf, read_pdf
 from contentspider.state.ledger.items import PageInHand
-from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -53,24 +46,17 @@ MAX_LARGE = 2
 
 
 class BlocksMiddleware:
-    """Tags every HTML response with its blocks and hints: ``response.meta["contentspider_page"]``,
-    a `Page`.
+    """Tags each HTML response with its blocks and hints, a `Page`, in
+    ``response.meta["contentspider_page"]``; PDF files, too, if the spider *reads_documents*.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        options = CrawlOptions.from_settings(crawler.settings)
-        assert crawler.stats
-        self.crawler = crawler
-        self.stats = crawler.stats
-        self.attributes = options.learning.needs_attributes
+        self.holder = _holder(crawler)
+        self.stats = self.holder.stats
+        self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker()
-        self.holder = crawler.get_extension(Holder)
-        if self.holder is not None:
-            self.overrides = self.holder.overrides
-        else:
-            store = open_models(options.models_dir, options.state_dir)
-            self.overrides = CrawlOverrides(options, crawler.stats, store)
         self.large = asyncio.Semaphore(MAX_LARGE)
+        self.documents = asyncio.Semaphore(1)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> BlocksMiddleware:
@@ -82,43 +68,45 @@ class BlocksMiddleware:
         request.meta.pop(PAGE_META_KEY, None)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Tag the response if it is HTML and was answered with success."""
-        if (
-            isinstance(response, HtmlResponse)
-            and 200 <= response.status < 300
-            and not is_binary(response.body)
+        """Tag the response if it is a page that was answered with success."""
+        if not 200 <= response.status < 300:
+            return response
+        page = None
+        if isinstance(response, HtmlResponse) and not is_binary(response.body):
+            page = await self._read_html(response)
+        elif getattr(self.holder.crawler.spider, "reads_documents", False) and is_pdf(
+            response.body
         ):
-            if len(response.body) > THREAD_BYTES:
-                async with self.large:
-                    page = await run_in_thread(self._read, response)
-            else:
-                page = self._read(response)
+            async with self.documents:
+                page = await run_in_thread(read_pdf, response.body, response.url)
+        if page is not None:
             request.meta[PAGE_META_KEY] = page
-            if self.holder is not None:
-                request.meta[BINDINGS_META_KEY] = self.holder.bindings
-            self.stats.inc_value("contentspider/pages/tagged")
-            self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
-            if page.content.truncated:
-                self.stats.inc_value("contentspider/pages/truncated")
-                logger.warning(
-                    "%s has more than %d blocks of text; the rest is left out",
-                    response.url,
-                    MAX_BLOCKS,
-                )
+            request.meta[BINDINGS_META_KEY] = self.holder.bindings
         return response
+
+    async def _read_html(self, response: HtmlResponse) -> Page:
+        if len(response.body) > THREAD_BYTES:
+            async with self.large:
+                page = await run_in_thread(self._read, response)
+        else:
+            page = self._read(response)
+        self.stats.inc_value("contentspider/pages/tagged")
+        self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
+        if page.content.truncated:
+            self.stats.inc_value("contentspider/pages/truncated")
+            logger.warning(
+                "%s has more than %d blocks of text; the rest is left out", response.url, MAX_BLOCKS
+            )
+        return page
 
     def _read(self, response: HtmlResponse) -> Page:
         root = response.selector.root if response.body.strip() else None
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
+        overrides = self.holder.models.overrides(response.url)
         with no_collection():
             return Page.from_root(
-                root,
-                response.url,
-                self.attributes,
-                MAX_BLOCKS,
-                self.walker,
-                self.overrides.of(response.url),
+                root, response.url, self.attributes, MAX_BLOCKS, self.walker, overrides
             )
 
 
@@ -130,8 +118,8 @@ class PagesMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.holder = crawler.get_extension(Holder)
-        self.field_map = CrawlOptions.from_settings(crawler.settings).item_fields
+        self.holder = _holder(crawler)
+        self.field_map = self.holder.options.item_fields
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> PagesMiddleware:
@@ -155,25 +143,42 @@ class PagesMiddleware:
                         meta.pop(key, None)
             elif (
                 found is not None
-                and self.holder is not None
                 and self.field_map.fields(found) is not None
-                and self._is_held(found, response, self.holder)
+                and self._is_held(found, response)
             ):
                 continue
             yield found
 
-    def _is_held(self, item: object, response: Response, holder: Holder) -> bool:
+    def _is_held(self, item: object, response: Response) -> bool:
         meta = response.meta if response.request else {}
-        row, bound = meta.get(ROW_META_KEY), holder.bindings.get(item)
-        if isinstance(bound, Unbound):
-            page = None if came_along(item, response) else meta.get(PAGE_META_KEY)
+        row, bindings = meta.get(ROW_META_KEY), self.holder.bindings
+        bound = bindings.get(item)
+        if bound is None and not bindings.has(item) and not _came_along(item, response):
+            page = meta.get(PAGE_META_KEY)
             bound = PageInHand(page, row) if page is not None else None
         if bound is None:
             return False
         place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
-        key = holder.keeper.recorder.key(row, place)
-        hand = PageInHand(bound.page, bound.page_row, row, key)
-        if holder.hold(item, hand):
+        key = self.holder.keeper.recorder.key(row, place)
+        hand = PageInHand(bound.page, bound.page_row, row, key, may_pass=True)
+        if self.holder.hold(item, hand):
             return True
-        holder.bindings.put(item, hand)
+        bindings.put(item, hand)
         return False
+
+
+def _holder(crawler: Crawler) -> Holder:
+    holder = crawler.get_extension(Holder)
+    if holder is None:
+        raise NotConfigured("it needs contentspider's Holder in EXTENSIONS")
+    return holder
+
+
+def _came_along(item: object, response: Response) -> bool:
+    """Tell whether an item came in the request: it was made before its callback's page was
+    there.
+    """
+    request = response.request
+    return request is not None and any(
+        found is item for given in (request.cb_kwargs, request.meta) for found in given.values()
+    )

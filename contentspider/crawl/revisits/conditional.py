@@ -48,7 +48,7 @@ class ConditionalMiddleware:
         self.keeper = keeper
         self.holder = holder
         self.stats = crawler.stats
-        self.overrides = holder.overrides
+        self.models = holder.models
         self._answered: dict[str, int] = {}
 
     @classmethod
@@ -65,7 +65,7 @@ class ConditionalMiddleware:
         revisits = self.keeper.revisits
         if revisits is None or self.keeper.is_broken or CHECK_META_KEY in request.meta:
             return
-        if not self._is_page(request) or self.overrides.of(request.url) is not None:
+        if not self._is_page(request) or self.models.overrides(request.url) is not None:
             return
         site = self.holder.keys.key(request.url)
         known = revisits.conditional(request.url, site)

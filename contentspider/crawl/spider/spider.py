@@ -13,7 +13,6 @@ from scrapy.http import HtmlResponse, Response
 
 from contentspider.crawl.engine import end_at_start
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.hold.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import Again
@@ -132,7 +131,6 @@ class SiteSpider(FindingSpider):
         for middleware, order in (
             (GuardMiddleware, GUARD_ORDER),
             (CredentialsMiddleware, CREDENTIALS_ORDER),
-            (DocumentsMiddleware, DOCUMENTS_ORDER),
             (ConditionalMiddleware, CONDITIONAL_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(

@@ -27,9 +27,9 @@ class PageInHand:
 
     *page_row* is the row of the page's own address in the ledger, *address_row* that of the address
     whose callback gave the item: another, if the item was bound. *key* is what the item is recorded
-    under, *held_row* its own row while it is held. *page_id* is the id of the page as the item has
-    it, *names* maps our fields to the item's own (None: they are the same). None: it has none, or
-    is not there yet.
+    under, *held_row* its own row while it is held, *may_pass* whether it need not be held (any
+    more). *page_id* is the id of the page as the item has it, *names* maps our fields to the item's
+    own (None: they are the same). None: it has none, or is not there yet.
     """
 
     page: Page
@@ -37,6 +37,7 @@ class PageInHand:
     address_row: int | None = None
     key: str | None = None
     held_row: int | None = None
+    may_pass: bool = False
     page_id: str | None = None
     names: Mapping[str, str] | None = None
 
@@ -115,7 +116,7 @@ class Items:
             ).fetchone()
             try:
                 item = load_item(text) if text else self._unstorable[row]
-                hand = PageInHand(Page.load(page), page_row, address_row, key, row)
+                hand = PageInHand(Page.load(page), page_row, address_row, key, row, may_pass=True)
             except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
                 self._log_damaged(site, error)
                 continue
