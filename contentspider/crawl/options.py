@@ -175,10 +175,7 @@ class CrawlOptions:
         "Days between two visits of a page (CONTENTSPIDER_DUE), on the mean over a site.",
         minimum=0.001,
     )
-    max_interval: float = option(30.0, "Days after which any known page is due.", minimum=0.001)
-    min_interval: float = option(
-        0.04, "Days for which no known page is due (0.04: an hour).", minimum=0.001
-    )
+    max_interval: float = option(30.0, "Days after which any known page is due.", minimum=0.04)
     missing_crawls: int = option(
         3,
         "Complete crawls in a row without a link to a known page after which it is gone; 0: never.",
@@ -267,11 +264,6 @@ class CrawlOptions:
     def _check(self) -> None:
         """Raise `SettingError` if values do not go together."""
         assert self.learning
-        if self.min_interval > self.max_interval:
-            raise SettingError(
-                f"CONTENTSPIDER_MIN_INTERVAL={self.min_interval:g} cannot be used: give no more"
-                f" than CONTENTSPIDER_MAX_INTERVAL={self.max_interval:g}"
-            )
         if not (self.durable and self.history):
             for name in ("due", "index", "history_url"):
                 if getattr(self, name):

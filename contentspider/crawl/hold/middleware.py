@@ -15,7 +15,7 @@ from contentspider.crawl.collector import no_collection
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.bodies import THREAD_BYTES
 from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.revisits.visit_log import (
+from contentspider.crawl.revisits.answers import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
     ORPHAN_META_KEY,

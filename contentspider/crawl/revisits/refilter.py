@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.recrawl.changes import BY_MODEL, CHANGED, UNCHANGED
+from contentspider.recrawl.changes import BY_MODEL, CHANGED, NEW, UNCHANGED
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import change_ratio
 from contentspider.site.models.record import UNFILTERED, page_fields, refilled
@@ -26,13 +26,15 @@ logger = logging.getLogger(__name__)
 
 
 class Refilter:
-    """Filters pages of a *history* by the models that *states* have at the end of a crawl."""
+    """Filters pages of a crawl and its *history* by the models that the *states* of its sites have
+    now.
+    """
 
     def __init__(
         self, history: History, states: Mapping[str, SiteState], options: CrawlOptions
     ) -> None:
         self._history = history
-        self._states = {key: state for key, state in states.items() if state.model is not None}
+        self._states = states
         self._options = options
 
     def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
@@ -42,13 +44,37 @@ class Refilter:
             extraction = state.model.extract(page, self._options.learning.keep_teasers)
         return page_fields(page, state.key, extraction, state.version, self._options.passages)
 
+    def content(self, page: Page, site: str) -> str:
+        """Return a page's main content, empty if its site has no item yet."""
+        state = self._states.get(site)
+        return str(self.fields(state, page)["content"]) if state is not None else ""
+
+    def slot_of(self, site: str, path: str) -> str:
+        """Return the slot of a path on a site."""
+        state = self._states.get(site)
+        return path if state is None or state.model is None else state.model.slot_of(path)
+
+    def page(self, seen: Seen) -> Page | None:
+        """Return the page of a visit; None if it cannot be read, or is not kept."""
+        try:
+            return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
+        except ContentSpiderError as error:
+            logger.warning("%s: %s", seen.visit.url, error)
+            return None
+
+    def before(self, seen: Seen) -> Page | None:
+        """Return the page of a visit as it was before, wherever that was; None if it is new."""
+        if seen.visit.change == NEW:
+            return None
+        return self._history.stored(seen.visit.previous_id or seen.visit.id)
+
     def visit(self, seen: Seen) -> Seen:
         """Return a visit as it is under the present model, if the page came before this was
         learned.
         """
         visit = seen.visit
         state = self._states.get(visit.site)
-        if state is None or visit.model in (state.version, UNFILTERED):
+        if state is None or state.model is None or visit.model in (state.version, UNFILTERED):
             return seen
         page = self.page(seen)
         if page is None:
@@ -58,16 +84,17 @@ class Refilter:
         if new_hash == visit.content_hash:
             return replace(seen, visit=replace(visit, model=state.version))
         change, cause, ratio = visit.change, visit.cause, visit.ratio
-        if new_hash == visit.previous_hash and change in (CHANGED, UNCHANGED):
-            change, cause, ratio = UNCHANGED, "", 0.0
-        elif change in (CHANGED, UNCHANGED):
-            cause = cause or BY_MODEL
-            before = self._history.content(visit.id) or ""
-            change, ratio = CHANGED, change_ratio(before, found["content"])
+        if change in (CHANGED, UNCHANGED):
+            if new_hash == visit.previous_hash:
+                change, cause, ratio = UNCHANGED, "", 0.0
+            else:
+                before = self._history.content(visit.id) or ""
+                change, cause = CHANGED, cause or BY_MODEL
+                ratio = change_ratio(before, found["content"])
         # What the content differed in as it was cut before says nothing.
         old = self._history.stored(visit.previous_id or visit.id) if visit.numbered else None
         places: tuple[str, ...] = ()
-        if old is not None and state.model is not None:
+        if old is not None:
             was = self.fields(state, old)["content"]
             places = numbered_places(was, page, found["content"], state.model.slot_of)
         visit = replace(
@@ -83,21 +110,13 @@ class Refilter:
         item = refilled(seen.item, found) if seen.item is not None else None
         return replace(seen, visit=visit, content=found["content"], item=item)
 
-    def page(self, seen: Seen) -> Page | None:
-        """Return the page of a visit; None if it cannot be read, or is not kept."""
-        try:
-            return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
-        except ContentSpiderError as error:
-            logger.warning("%s: %s", seen.visit.url, error)
-            return None
-
     def others(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
         """Filter the live pages that were not visited in this crawl (by id), and record those whose
         content differs; return their number.
         """
         count = 0
         for state in self._states.values():
-            if not state.is_stored:  # the next crawl will have another model
+            if state.model is None or not state.is_stored:  # the next crawl has another model
                 continue
             for known in self._history.of_other_models(state.key, state.version):
                 is_other = known.model != UNFILTERED and not is_visited(known.id)
@@ -105,8 +124,8 @@ class Refilter:
                 if page is None:
                     continue
                 found = self.fields(state, page)
-                before = self._history.content(known.id) or ""
                 is_same = found["content_hash"] == known.content_hash
+                before = self._history.content(known.id) or ""
                 ratio = 0.0 if is_same else change_ratio(before, found["content"])
                 takeover.refilter(known, state.version, found, ratio)
                 count += not is_same

@@ -18,14 +18,15 @@ from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.revisits.conditional import CONDITIONAL_ORDER, ConditionalMiddleware
-from contentspider.crawl.revisits.revisits import UNSURE
-from contentspider.crawl.revisits.visit_log import (
+from contentspider.crawl.revisits.answers import (
+    CONDITIONAL_ORDER,
     ORPHAN_META_KEY,
+    ConditionalMiddleware,
     known_links,
     note_answer,
     standing_in,
 )
+from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.discovery import FindingSpider
 from contentspider.crawl.spider.duplicates import Duplicates
 from contentspider.crawl.spider.guard import (
