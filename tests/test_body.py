@@ -8,9 +8,10 @@ from lxml import etree
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.addon import Addon
-from contentspider.crawl.hold.bodies import BodiesMiddleware
+from contentspider.crawl.hold.middleware import BodiesMiddleware
 from contentspider.page.input.body import (
     EMPTY_HTML,
     as_utf8,
@@ -66,7 +67,9 @@ def test_responses_are_read_as_files_are() -> None:
 
 def passed_on(response: Response) -> Response:
     async def process() -> Response:
-        return await BodiesMiddleware().process_response(Request(response.url), response)
+        return await BodiesMiddleware(get_crawler()).process_response(
+            Request(response.url), response
+        )
 
     return asyncio.run(process())
 

@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from typing_extensions import Self
+
+
+class Component:
+    """A part of a crawl that Scrapy makes: an extension, a middleware or a pipeline."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
+        self.crawler = crawler
+        self.stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the part of a crawler."""
+        return cls(crawler)
 
 
 def in_progress(crawler: Crawler) -> Collection[Request]:

@@ -11,7 +11,7 @@ from scrapy import signals
 from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
-from contentspider.crawl.engine import pass_item, wake
+from contentspider.crawl.engine import Component, pass_item, wake
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.hold.models import CrawlModels, learned_sites
 from contentspider.crawl.hold.site_state import SiteState
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Holder:
+class Holder(Component):
     """Holds the items of unknown sites, learns these sites, and lets the items go.
 
     A site is learned in a process of its own, after ``CONTENTSPIDER_LEARN_PAGES`` pages or when the
@@ -41,23 +41,16 @@ class Holder:
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self.crawler = crawler
-        self.stats = crawler.stats
+        super().__init__(crawler)
         self.options = CrawlOptions.from_settings(crawler.settings)
         self.keys = SiteKeys(self.options.site_by)
-        self.models = CrawlModels(self.options, crawler.stats)
+        self.models = CrawlModels(self.options, self.stats)
         self.sites: dict[str, SiteState] = {}
         self.bindings = Bindings()
         self._is_closing = False
         self._at_once = crawler.settings.getint("CONCURRENT_ITEMS")
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Holder:
-        """Return the extension of a crawler."""
-        return cls(crawler)
 
     @cached_property
     def keeper(self) -> Keeper:

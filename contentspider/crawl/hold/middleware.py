@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.collector import no_collection
+from contentspider.crawl.engine import Component
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.hold.bodies import THREAD_BYTES
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.revisits.answers import (
     CHECK_META_KEY,
@@ -21,7 +21,14 @@ from contentspider.crawl.revisits.answers import (
     ORPHAN_META_KEY,
 )
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
-from contentspider.page.input.body import is_binary
+from contentspider.page.input.body import (
+    NOT_ASCII,
+    declared_encoding,
+    is_binary,
+    limit_attributes,
+    named_encoding,
+    page_encoding,
+)
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import is_pdf, read_pdf
 from contentspider.state.ledger.items import PageInHand
@@ -41,27 +48,47 @@ OWN_META_KEYS = frozenset(
         *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY),
     ]
 )
+# Above Scrapy's own that read a body's text (MetaRefreshMiddleware, 580), below those that unpack
+# it (HttpCompressionMiddleware, 590).
+BODIES_ORDER = 585
+# Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
+THREAD_BYTES = 300_000
 # A tree takes about 20 times the memory of its page.
 MAX_LARGE = 2
 
 
-class BlocksMiddleware:
+class BodiesMiddleware(Component):
+    """Replaces responses that would take long, or fail, later: an encoding that browsers do not
+    know gives way to the one that `page_encoding` finds; of a tag's attributes the first 1,000
+    stay.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.large = asyncio.Semaphore(1)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Return the response, or one that is safe to read in its place."""
+        if not isinstance(response, TextResponse) or is_binary(response.body):
+            return response
+        if len(response.body) > THREAD_BYTES:
+            async with self.large:
+                return await run_in_thread(_made_safe, response)
+        return _made_safe(response)
+
+
+class BlocksMiddleware(Component):
     """Tags each HTML response with its blocks and hints, a `Page`, in
     ``response.meta["contentspider_page"]``; PDF files, too, if the spider *reads_documents*.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self.holder = _holder(crawler)
-        self.stats = self.holder.stats
         self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker()
         self.large = asyncio.Semaphore(MAX_LARGE)
         self.documents = asyncio.Semaphore(1)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> BlocksMiddleware:
-        """Return the middleware of a crawler."""
-        return cls(crawler)
 
     def process_request(self, request: Request) -> None:
         """Forget the page of an earlier answer, which the copy of a request has."""
@@ -74,9 +101,7 @@ class BlocksMiddleware:
         page = None
         if isinstance(response, HtmlResponse) and not is_binary(response.body):
             page = await self._read_html(response)
-        elif getattr(self.holder.crawler.spider, "reads_documents", False) and is_pdf(
-            response.body
-        ):
+        elif getattr(self.crawler.spider, "reads_documents", False) and is_pdf(response.body):
             async with self.documents:
                 page = await run_in_thread(read_pdf, response.body, response.url)
         if page is not None:
@@ -110,7 +135,7 @@ class BlocksMiddleware:
             )
 
 
-class PagesMiddleware:
+class PagesMiddleware(Component):
     """Finds the page of each item that asks for its content, and takes the items of sites that are
     not known yet out of the stream; keeps our tags out of follow-up requests.
 
@@ -118,13 +143,9 @@ class PagesMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         self.holder = _holder(crawler)
         self.field_map = self.holder.options.item_fields
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> PagesMiddleware:
-        """Return the middleware of a crawler."""
-        return cls(crawler)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
@@ -182,3 +203,23 @@ def _came_along(item: object, response: Response) -> bool:
     return request is not None and any(
         found is item for given in (request.cb_kwargs, request.meta) for found in given.values()
     )
+
+
+def _made_safe(response: TextResponse) -> TextResponse:
+    body = response.body
+    header = response.headers.get(b"Content-Type") or b""
+    content_type = header.decode("latin-1")
+    encoding = declared_encoding(body, content_type)
+    if encoding != named_encoding(body, content_type):
+        encoding = page_encoding(body, content_type)
+        logger.debug("%s is read as %s: browsers know no other that it names", response, encoding)
+        response = response.replace(encoding=encoding)
+    if isinstance(response, HtmlResponse):
+        if encoding in NOT_ASCII:
+            body = response.text.encode("utf-8", "replace")
+        limited = limit_attributes(body)
+        if limited is not body:
+            logger.warning("%s has tags with more than 1,000 attributes; these are cut", response)
+            encoding = "utf-8" if encoding in NOT_ASCII else response.encoding
+            return response.replace(body=limited, encoding=encoding)
+    return response

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.exceptions import DropItem, NotConfigured
 
 from contentspider.crawl.collector import no_collection
+from contentspider.crawl.engine import Component
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.recorder import UnchangedItem, in_hand
@@ -30,26 +31,22 @@ logger = logging.getLogger(__name__)
 LOW_CONFIDENCE = 0.5
 
 
-class ContentPipeline:
+class ContentPipeline(Component):
     """Fills the content of items with what the model of their site keeps of their page.
 
     The `Holder` sends the items of a new site when the site has been learned.
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         holder = crawler.get_extension(Holder)
         if holder is None:
             raise NotConfigured(
                 "it needs contentspider's Holder in EXTENSIONS: items pass as they are"
             )
-        self.holder, self.stats, self.options = holder, holder.stats, holder.options
+        self.holder, self.options = holder, holder.options
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ContentPipeline:
-        """Return the pipeline of a crawler."""
-        return cls(crawler)
 
     def open_spider(self) -> None:
         """Open the ledger; where single pages are looked at, their items are filled when made."""

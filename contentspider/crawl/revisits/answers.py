@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse
 
+from contentspider.crawl.engine import Component
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, PERMANENT, status_reason
@@ -38,7 +39,7 @@ CONDITIONAL_ORDER = 535
 ASKING = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
-class ConditionalMiddleware:
+class ConditionalMiddleware(Component):
     """Asks for the site spider's known pages only if they have changed. In place of the answer that
     one has not (304), the spider gets the page as the history has it:
     ``response.meta["contentspider_page"]``, the response itself is empty and flagged
@@ -46,17 +47,13 @@ class ConditionalMiddleware:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
         holder = crawler.get_extension(Holder)
         if holder is None or not holder.options.conditional or not holder.keeper.is_durable:
             raise NotConfigured
         self.holder = holder
         self.keeper = holder.keeper
         self._answered: dict[str, int] = {}
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ConditionalMiddleware:
-        """Return the middleware of a crawler."""
-        return cls(crawler)
 
     def process_request(self, request: Request) -> None:
         """Ask whether a known page has changed, if the site is to be believed."""
@@ -77,7 +74,7 @@ class ConditionalMiddleware:
             request.meta[CONDITIONAL_META_KEY] = known.id
 
     def _is_page(self, request: Request) -> bool:
-        is_page = getattr(self.holder.crawler.spider, "is_page_request", None)
+        is_page = getattr(self.crawler.spider, "is_page_request", None)
         return is_page is not None and bool(is_page(request))
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
@@ -93,7 +90,7 @@ class ConditionalMiddleware:
             return request.replace(dont_filter=True, meta={**request.meta, CHECK_META_KEY: True})
         request.meta[PAGE_META_KEY] = page
         request.meta[BINDINGS_META_KEY] = self.holder.bindings
-        self.holder.stats.inc_value("contentspider/pages/not_modified")
+        self.stats.inc_value("contentspider/pages/not_modified")
         return HtmlResponse(
             response.url,
             headers=response.headers,

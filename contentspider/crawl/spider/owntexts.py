@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.hold.bodies import THREAD_BYTES
+from contentspider.crawl.hold.middleware import THREAD_BYTES
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.revisits.answers import ASKING
