@@ -242,9 +242,7 @@ def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
     least: float, early: int, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 8)
-    change = (
-        f"import contentspider.crawl.hold.site_state as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
-    )
+    change = f"import contentspider.crawl.hold.models as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
     log = script(site, tmp_path, change)
     assert len(crawled(tmp_path, "out.jsonl")) == 8
     assert log.count("learning again, from a sample of all pages") == early

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.models import CrawlModels
-from contentspider.crawl.hold.site_state import SiteState
+from contentspider.crawl.hold.models import CrawlModels, SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.run.jobs import _quality as quality_of_job
 from contentspider.run.summary import summary

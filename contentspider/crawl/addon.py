@@ -54,9 +54,8 @@ class Addon:
     """Enables contentspider's middlewares, pipeline and progress, and sets its defaults."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add the components, and the default of each of our settings that the project leaves out.
-
-        Raises `SettingError` if one of them cannot work.
+        """Add the components, and the default of each of our settings that the project leaves out;
+        raises `SettingError` if one of them cannot work.
         """
         for name, default in DEFAULTS.items():
             if name not in settings:

@@ -27,10 +27,8 @@ logger = logging.getLogger(__name__)
 
 
 class Indexing:
-    """Brings the indexes that ``CONTENTSPIDER_INDEX`` names up to date.
-
-    It begins when the crawl has ended, in a thread: an engine that is slow or dead keeps no page
-    waiting. What does not get in is in the history, and gets in the next time.
+    """Brings the indexes of ``CONTENTSPIDER_INDEX`` up to date when the crawl has ended, in a
+    thread. What does not get in is in the history, and gets in the next time.
     """
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:

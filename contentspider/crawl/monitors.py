@@ -1,6 +1,4 @@
-"""Monitors for Spidermon (the extra ``monitors``) on contentspider's stats; docs/monitoring.md
-tells how to switch them on.
-"""
+"""Monitors for Spidermon (the extra ``monitors``) on our stats; see docs/monitoring.md."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ class ContentMonitor(BaseScrapyMonitor):
         return float(self.crawler.settings.getfloat(setting, DEFAULTS[setting]))
 
     def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
-        """Fail with a *message* if *part* of *whole* is more than a *setting* allows; of nothing
-        there is no share, and `ExtractionMonitor` says so.
-        """
+        """Fail if *part* of *whole* is more than a *setting* allows; skip the test if all is 0."""
         if not whole:
             self.skipTest("there is nothing to judge")
         share, limit = part / whole, self.limit(setting)
@@ -63,7 +59,7 @@ class ContentRatioMonitor(ContentMonitor):
 
     @monitors.name("enough of the text is content")
     def test_ratio(self) -> None:
-        """The kept share of the text is not below CONTENTSPIDER_MONITOR_MIN_KEPT."""
+        """Enough of the text was kept."""
         kept, setting = self.count("chars/kept"), "CONTENTSPIDER_MONITOR_MIN_KEPT"
         total = kept + self.count("chars/dropped")
         if not total:
@@ -75,15 +71,11 @@ class ContentRatioMonitor(ContentMonitor):
 
 @monitors.name("Template drift")
 class TemplateDriftMonitor(ContentMonitor):
-    """Fails if many pages are not as the model knows them: the site has a new template, or could
-    not be learned.
-    """
+    """Fails if many pages are not as the model knows them: the template may be new."""
 
     @monitors.name("the model knows the pages")
     def test_confidence(self) -> None:
-        """The share of pages of low confidence or without a model is not above
-        CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE.
-        """
+        """Few pages are of low confidence or without a model."""
         low, unfiltered = self.count("pages/low_confidence"), self.count("items/unfiltered")
         self.check_share(
             low + unfiltered,
@@ -100,7 +92,7 @@ class ErrorRateMonitor(ContentMonitor):
 
     @monitors.name("the pages could be read")
     def test_errors(self) -> None:
-        """The share of failed pages is not above CONTENTSPIDER_MONITOR_MAX_FAILED."""
+        """Few pages failed."""
         unread = self.count("pages/failed")
         broken = sum(count for name, count in self.stats.items() if name.startswith(BROKEN_STAT))
         self.check_share(
@@ -113,9 +105,7 @@ class ErrorRateMonitor(ContentMonitor):
 
 @monitors.name("Quality")
 class QualityMonitor(ContentMonitor):
-    """Fails if a site's items are worse than they should be, by the texts that the site itself
-    publishes of its pages.
-    """
+    """Fails if a site's items are worse than they should be, by what it publishes itself."""
 
     @monitors.name("the sites' own texts agree with their items")
     def test_quality(self) -> None:
@@ -142,9 +132,7 @@ class QualityMonitor(ContentMonitor):
 
 
 class ContentMonitorSuite(MonitorSuite):
-    """All monitors: ``SPIDERMON_SPIDER_CLOSE_MONITORS =
-    ["contentspider.crawl.monitors.ContentMonitorSuite"]``.
-    """
+    """All monitors."""
 
     monitors = (
         ExtractionMonitor,

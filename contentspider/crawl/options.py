@@ -192,9 +192,8 @@ class CrawlOptions:
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
-        """Return the options of a crawl with these *settings*.
-
-        Raises `SettingError`, which names the first setting that cannot work or does not exist.
+        """Return the options of a crawl with these *settings*; raises `SettingError`, which names
+        the first setting that cannot work or does not exist.
         """
         from contentspider.crawl.hold.items import FieldMap
 

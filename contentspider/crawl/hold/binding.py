@@ -1,6 +1,4 @@
-"""Which page an item is about: bound to the item when it is made, and used from wherever the item
-is yielded later.
-"""
+"""Which page an item is about, whichever callback yields it."""
 
 from __future__ import annotations
 
@@ -35,10 +33,10 @@ class Bindable:
 
 
 class Bindings:
-    """The pages of a crawl's items. ``None`` is the page of an answer that was not HTML.
+    """The pages of a crawl's items, None for an answer that was not HTML.
 
-    `Bindable` items keep theirs; of others it is known by the item's identity, for as long as the
-    item lives. What cannot be watched for its end (a dict) is kept alive, up to `MAX_KEPT_ALIVE`.
+    `Bindable` items keep theirs; of others it is known by their identity while they live. What
+    cannot be watched for its end (a dict) is kept alive, up to `MAX_KEPT_ALIVE`.
     """
 
     def __init__(self) -> None:
@@ -48,9 +46,7 @@ class Bindings:
         self._kept_alive: OrderedDict[int, object] = OrderedDict()
 
     def bind(self, item: object, page: Page | None, row: int | None = None) -> None:
-        """Bind an item to a page, instead of the one that it was bound to; *row* is that of the
-        page's address.
-        """
+        """Bind an item to a page, the address of which has that *row*, and to no other."""
         self.put(item, PageInHand(page, row) if page is not None else None, is_bound=True)
         if self.on_bind:
             self.on_bind(item)
@@ -83,9 +79,7 @@ class Bindings:
         return self._pages[id(item)][1] if id(item) in self._pages else None
 
     def take(self, item: object) -> PageInHand | None:
-        """Return what an item is about that has come to our pipeline, and forget what is not
-        bound.
-        """
+        """Return what an item is about that came to our pipeline; forget what is not bound."""
         hand, number = self.get(item), id(item)
         if number in self._pages and not self._pages[number][2]:
             del self._pages[number]

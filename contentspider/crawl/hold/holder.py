@@ -8,24 +8,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.exceptions import DontCloseSpider
+from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.pipelines import ItemPipelineManager
 
 from contentspider.crawl.engine import Component, pass_item, wake
 from contentspider.crawl.hold.binding import Bindings
-from contentspider.crawl.hold.models import CrawlModels, learned_sites
-from contentspider.crawl.hold.site_state import SiteState
+from contentspider.crawl.hold.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from scrapy.crawler import Crawler
 
-    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.state.ledger.items import PageInHand
 
@@ -33,11 +29,8 @@ logger = logging.getLogger(__name__)
 
 
 class Holder(Component):
-    """Holds the items of unknown sites, learns these sites, and lets the items go.
-
-    A site is learned in a process of its own, after ``CONTENTSPIDER_LEARN_PAGES`` pages or when the
-    spider is idle. Then its items go straight to the item pipelines: no spider middleware sees them
-    twice.
+    """Holds the items of unknown sites, learns these sites (after ``CONTENTSPIDER_LEARN_PAGES``
+    pages, or when the spider is idle), and sends the items straight to the item pipelines.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -52,6 +45,14 @@ class Holder(Component):
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
 
+    @classmethod
+    def of(cls, crawler: Crawler) -> Holder:
+        """Return the holder of a crawl."""
+        holder = crawler.get_extension(cls)
+        if holder is None:
+            raise NotConfigured("it needs contentspider's Holder in EXTENSIONS")
+        return holder
+
     @cached_property
     def keeper(self) -> Keeper:
         """Return the keeper of the crawl's ledger."""
@@ -61,9 +62,7 @@ class Holder(Component):
         return keeper
 
     def site(self, url: str) -> SiteState:
-        """Return the state of an address' site; its stored model is loaded when it is first asked
-        for.
-        """
+        """Return the state of an address' site; at first its stored model is loaded."""
         return self._site(self.keys.key(url))
 
     def _site(self, key: str) -> SiteState:
@@ -92,17 +91,11 @@ class Holder(Component):
         if keeper.is_inspection:
             return False
         state, page = self.site(hand.page.url), hand.page
-        if not keeper.is_broken and not page.is_document and self._must_wait(state, page):
+        if not keeper.is_broken and not page.is_document and state.must_wait(page):
             return self._hold(state, item, hand)
         with keeper.guarded:
             return hand.key is not None and keeper.ledger.items.has_item(hand.key)
         return keeper.is_stopping
-
-    def _must_wait(self, state: SiteState, page: Page) -> bool:
-        """Tell whether a page waits for a model: the site has none, or none for such a page."""
-        if not state.is_ready:
-            return True
-        return state.watch is not None and state.watch.add(page)
 
     def _hold(self, state: SiteState, item: Any, hand: PageInHand) -> bool:
         keeper = self.keeper
@@ -132,12 +125,10 @@ class Holder(Component):
         come (not *is_last*), only if it is known well enough.
         """
         if not state.is_busy:
-            state.work = self._task(self._learn_and_release(state, is_last))
-
-    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return asyncio.get_running_loop().create_task(work)
+            state.work = asyncio.create_task(self._learn_and_release(state, is_last))
 
     async def _learn_and_release(self, state: SiteState, is_last: bool = True) -> None:
+        self.keeper.commit()  # the learner reads what is on disk
         try:
             if not state.is_ready:
                 await self._learn(state, is_last)
@@ -149,10 +140,8 @@ class Holder(Component):
             wake(self.crawler)
 
     async def _learn(self, state: SiteState, is_last: bool) -> None:
-        """Learn a site from its held pages; on failure its items will pass unfiltered.
-
-        If it is not known well enough yet, and more of its pages will come, it is learned again
-        when it has twice as many.
+        """Learn a site from its held pages, if that is too little with twice as many again; on
+        failure its items will pass unfiltered.
         """
         state.is_early = not is_last
         try:
@@ -188,6 +177,7 @@ class Holder(Component):
     async def _relearn(self, state: SiteState) -> None:
         """Save a model of the whole site in place of that of the pages that came first."""
         state.is_early = False
+        self.keeper.commit()
         try:
             # The history has all pages as the next crawl will see them.
             self._save_and_use(state, (await self.models.learn(self.keeper, state)).model)
@@ -212,7 +202,7 @@ class Holder(Component):
                     self.bindings.put(item, hand)
                     released += 1
                     self.stats.inc_value("contentspider/items/released")
-                    sent.add(self._task(pass_item(self.crawler, item)))
+                    sent.add(asyncio.create_task(pass_item(self.crawler, item)))
                     if len(sent) >= self._at_once:
                         _, sent = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -237,22 +227,19 @@ class Holder(Component):
                 self._begin(state)
 
     def _on_idle(self) -> None:
-        """Learn the sites that were too small to be learned before; the spider stays open
-        meanwhile.
-        """
+        """Learn the sites that were too small until now; the spider stays open meanwhile."""
         if self.keeper.is_stopping:
             return
         for state in self.sites.values():
             if state.held or state.is_drifted:
                 self._begin(state)
             elif state.is_early and state.model and not state.is_busy:
-                state.work = self._task(self._relearn(state))
+                state.work = asyncio.create_task(self._relearn(state))
         if any(state.is_busy for state in self.sites.values()):
             raise DontCloseSpider
 
     async def finish(self) -> None:
-        """Let the items go that are held when the crawl is ended from outside, before the item
-        pipelines close.
+        """Let the held items go before the item pipelines close.
 
         If a durable crawl was interrupted, they wait for the resumed one, which will see more of
         their site. A crawl that was ended by a limit is as complete as it was to be.
@@ -263,7 +250,10 @@ class Holder(Component):
                 await state.work
             if not state.held or self.keeper.is_stopping:
                 continue
-            if self.keeper.is_durable and self._is_interrupted():
+            is_interrupted = not self.crawler.crawling or self.stats.get_value(
+                "memusage/limit_reached"
+            )
+            if self.keeper.is_durable and is_interrupted:
                 logger.warning(
                     "%s: %d items stay held, since the crawl was interrupted before their template"
                     " was learned; --resume (CONTENTSPIDER_RESUME) goes on and lets them go",
@@ -273,14 +263,9 @@ class Holder(Component):
                 continue
             await self._learn_and_release(state)
 
-    def _is_interrupted(self) -> bool:
-        return not self.crawler.crawling or bool(self.stats.get_value("memusage/limit_reached"))
-
 
 class ItemPipelines(ItemPipelineManager):
-    """Scrapy's item pipelines (``ITEM_PROCESSOR``), which close after the held items have
-    passed.
-    """
+    """Scrapy's item pipelines (``ITEM_PROCESSOR``), closed after the held items have passed."""
 
     async def close_spider_async(self) -> None:
         """Let the held items go, then close all pipelines, which Scrapy does at one time."""

@@ -53,10 +53,8 @@ class ContentItem(Bindable):
 
 
 class FieldMap:
-    """Which items ask for content, and which of their fields take which of ours.
-
-    *mapping* is ``CONTENTSPIDER_ITEM_FIELDS``: class paths (or ``"dict"``) to
-    ``{our field: their field}``.
+    """Which items ask for content, and which of their fields take which of ours: *mapping* is from
+    class paths (or ``"dict"``) to ``{our field: their field}`` (``CONTENTSPIDER_ITEM_FIELDS``).
     """
 
     def __init__(self, mapping: Mapping[str, Mapping[str, str]]) -> None:

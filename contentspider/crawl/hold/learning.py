@@ -1,8 +1,5 @@
 """Learning in a process of its own: it takes neither the crawl's time nor its memory, nor can end
-it.
-
-The child reads the site's pages from the ledger, and writes the model to its standard output; the
-parent waits in a thread. Nothing is left on the disk, whatever ends either of them.
+it. The child reads the site's pages from the ledger and writes the model to its standard output.
 """
 
 from __future__ import annotations
@@ -14,8 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -92,42 +87,16 @@ def _run(task: str, seconds: float) -> tuple[int, bytes, str]:
     """Return the exit code, the output and the last words of the learning process."""
     package = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-    ours, theirs = os.pipe()  # the child reads its end, which comes when we are gone
-    try:
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "contentspider.crawl.hold.learning", task],
-            stdin=ours,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
-        )
-        with process:
-            try:
-                written, said = process.communicate(timeout=seconds)
-            finally:
-                process.kill()  # if it has not ended by itself
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    return process.returncode, written, said.decode(errors="replace").strip()[-ERROR_CHARS:]
-
-
-def _end_with_parent() -> None:
-    """End this process when the crawl is gone: nobody waits for the model, and the ledger is
-    wanted.
-    """
-    if sys.platform == "linux":
-        # Needs no thread, and ends what holds the interpreter.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    with suppress(RuntimeError):  # no thread is to be had: the signal must do
-        threading.Thread(target=_wait_for_parent, daemon=True).start()
-
-
-def _wait_for_parent() -> None:
-    while os.read(0, 1):
-        pass
-    os._exit(1)
+    done = subprocess.run(  # noqa: S603 - our own module
+        [sys.executable, "-m", "contentspider.crawl.hold.learning", task],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
+        start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
+        timeout=seconds,
+    )
+    return done.returncode, done.stdout, done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
 
 
 def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
@@ -139,7 +108,7 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
             yield page
 
 
-def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[float | None]:
+def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any]:
     """Return how well a new model does on its pages, and how well the one before it (`_score`)."""
     from contentspider.site.learn.learner import SiteLearner
     from contentspider.site.models.model import SiteModel
@@ -155,13 +124,11 @@ def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[flo
     # compared.
     votes = model.decided
     model.decided, before.decided = {}, {}
-    try:
-        return [
-            sum(_score(one, page, votes) for page in sample) / len(sample)
-            for one in (model, before)
-        ]
-    finally:
-        model.decided = votes
+    scores = [
+        sum(_score(one, page, votes) for page in sample) / len(sample) for one in (model, before)
+    ]
+    model.decided = votes
+    return scores
 
 
 def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
@@ -185,7 +152,8 @@ def main() -> int:
     """Learn the task that is the argument, and write the model's manifest and weights."""
     output = sys.stdout.buffer
     sys.stdout = sys.stderr  # what a library prints is no model
-    _end_with_parent()
+    if sys.platform == "linux":  # end with the crawl: nobody waits for the model then
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     logging.basicConfig(level=logging.WARNING)
     from contentspider.site.learn.learner import SiteLearner
 

@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
@@ -84,7 +83,7 @@ class BlocksMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = _holder(crawler)
+        self.holder = Holder.of(crawler)
         self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker()
         self.large = asyncio.Semaphore(MAX_LARGE)
@@ -136,25 +135,22 @@ class BlocksMiddleware(Component):
 
 
 class PagesMiddleware(Component):
-    """Finds the page of each item that asks for its content, and takes the items of sites that are
-    not known yet out of the stream; keeps our tags out of follow-up requests.
-
-    It is the last to see what callbacks yield, after all other spider middlewares.
+    """Finds the page of each item that asks for its content, takes the items of sites that are not
+    known yet out of the stream, and keeps our tags out of follow-up requests: the last of all
+    spider middlewares.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = _holder(crawler)
+        self.holder = Holder.of(crawler)
         self.field_map = self.holder.options.item_fields
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Let requests pass without our tags, and items that need not be held.
-
-        Callbacks pass ``meta=response.meta``, and the queue would store them. This is not Scrapy's
-        base class, whose further generators cost each of a page's links more than all that is done
-        here.
+        """Let requests pass without our tags (of ``meta=response.meta``), and items that need not
+        be held. Scrapy's base class has more generators, which cost each link more than all of
+        this.
         """
         async for found in result:
             if isinstance(found, Request):
@@ -188,17 +184,8 @@ class PagesMiddleware(Component):
         return False
 
 
-def _holder(crawler: Crawler) -> Holder:
-    holder = crawler.get_extension(Holder)
-    if holder is None:
-        raise NotConfigured("it needs contentspider's Holder in EXTENSIONS")
-    return holder
-
-
 def _came_along(item: object, response: Response) -> bool:
-    """Tell whether an item came in the request: it was made before its callback's page was
-    there.
-    """
+    """Tell whether an item came in the request, and so was made before the page was there."""
     request = response.request
     return request is not None and any(
         found is item for given in (request.cb_kwargs, request.meta) for found in given.values()

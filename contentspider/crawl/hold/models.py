@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import time
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from contentspider.ground.errors import (
     StateError,
 )
 from contentspider.ground.sites import SiteKeys
+from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.generations import DRIFT
 from contentspider.site.vote.labels import VOTES
@@ -32,22 +34,86 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from contentspider.crawl.hold.learning import Learned
-    from contentspider.crawl.hold.site_state import SiteState
     from contentspider.crawl.options import CrawlOptions
-    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.queue.state import CrawlState
     from contentspider.page.input.overrides import Overrides
+    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)
 
 # Learning takes 2 to 3 seconds; after so many the site's items pass unfiltered.
 LEARN_SECS = 300.0
+# With so many pages it is tried whether a site is known well enough to be learned before the last.
+FIRST_TRY = 500
+KNOWN_F1 = 0.95
+
+
+@dataclass(slots=True)
+class SiteState:
+    """What the crawl knows of a site: its *model*, once there is one (or learning has *failed*),
+    and what is being done for it (*work*).
+
+    *held* items wait, of so many *pages*, the last at *last_url*; with *try_at* pages the site is
+    tried. *is_early*: the model was learned before the last pages came, and is learned again at
+    the end. *watch* looks for templates that the model does not know. *is_stored*: the next crawl
+    begins with the model.
+    """
+
+    key: str
+    model: SiteModel | None = None
+    version: str = ""
+    held: int = 0
+    pages: int = 0
+    last_url: str = ""
+    work: asyncio.Task[None] | None = None
+    failed: bool = False
+    is_early: bool = False
+    watch: Drift | None = None
+    is_stored: bool = False
+    try_at: int = 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Tell whether items need not be held (any more)."""
+        return self.model is not None or self.failed
+
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether the site is being learned, or its items sent."""
+        return self.work is not None and not self.work.done()
+
+    @property
+    def is_drifted(self) -> bool:
+        """Tell whether there are templates that the model does not know."""
+        return self.watch is not None and self.watch.is_found
+
+    def must_wait(self, page: Page) -> bool:
+        """Tell whether an item waits for a model: there is none, or none that knows its page."""
+        return not self.is_ready or (self.watch is not None and self.watch.add(page))
+
+    def use(self, model: SiteModel) -> None:
+        """Decide by a *model* from now on, and watch whether it knows the site's templates."""
+        self.model, self.version, self.watch = model, model.version, Drift(model)
+
+    def is_time(self, most: int) -> bool:
+        """Tell whether so many pages are held that the site is to be learned: *most*, or fewer to
+        see whether it is known well enough.
+        """
+        return self.pages >= min(max(self.try_at, FIRST_TRY), most)
+
+    def is_enough(self, model: SiteModel, most: int) -> bool:
+        """Tell whether a *model* of the first pages knows the site well enough for items to go, by
+        its F1, or because *most* pages are held; if not, the next try is at twice as many.
+        """
+        if self.pages >= most or (model.quality and model.quality.f1 >= KNOWN_F1):
+            return True
+        self.try_at = 2 * self.pages
+        return False
 
 
 class CrawlModels:
-    """Loads the models of a crawl's sites, learns them, each in a process of its own, and saves
-    them.
-    """
+    """Loads the models of a crawl's sites, learns them in other processes, and saves them."""
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._options = options
@@ -87,10 +153,7 @@ class CrawlModels:
         return model
 
     def overrides(self, url: str) -> Overrides | None:
-        """Return the corrections of an address' site, None if there are none.
-
-        Those that cannot be used are said once, and counted: the site's pages pass without.
-        """
+        """Return the corrections of an address' site, None if there are none that can be used."""
         key = self._keys.key(url)
         if key not in self._overrides:
             self._overrides[key] = None
@@ -105,7 +168,7 @@ class CrawlModels:
                 )
         return self._overrides[key]
 
-    async def learn(self, keeper: Keeper, state: SiteState, compare: bool = False) -> Learned:
+    async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
         """Return the site's model, learned from the pages that the ledger has, at the second
         attempt if the first fails; *compare* it with the stored one on the same pages.
         """
@@ -114,18 +177,17 @@ class CrawlModels:
         else:
             logger.info("%s: learning again, from a sample of all pages", state.key)
         try:
-            return await self._learn(keeper, state, compare)
+            return await self._learn(crawl, state, compare)
         except (NotEnoughTextError, LearningTimeoutError):
             raise
         except (ContentSpiderError, OSError, RuntimeError, MemoryError) as error:
             logger.warning("%s: learning failed and is tried again: %s", state.key, error)
-            return await self._learn(keeper, state, compare)
+            return await self._learn(crawl, state, compare)
 
-    async def _learn(self, keeper: Keeper, state: SiteState, compare: bool) -> Learned:
+    async def _learn(self, crawl: CrawlState, state: SiteState, compare: bool) -> Learned:
         started = time.monotonic()
-        keeper.commit()  # the learner reads what is on disk
         before = self.store.folder / state.key if compare else None
-        path, options = keeper.ledger.path, self._options.learning
+        path, options = crawl.ledger.path, self._options.learning
         assert path  # in memory nothing is held
         async with self._free:
             learned = await run_in_thread(learn_apart, path, state.key, options, LEARN_SECS, before)
@@ -139,12 +201,9 @@ class CrawlModels:
         )
         return learned
 
-    async def mend(self, keeper: Keeper, state: SiteState) -> SiteModel | None:
-        """Return a model that knows the templates which the present one does not, learned anew;
-        None if there are none, or it would be no better.
-
-        The two are compared on the same pages, by how sure they are and how far they agree with the
-        votes.
+    async def mend(self, crawl: CrawlState, state: SiteState) -> SiteModel | None:
+        """Return a model, learned anew, that knows the templates which the present one does not;
+        None if there are none, or it does no better on the same pages (`learn_apart`).
         """
         if state.watch is None or not state.is_drifted:
             return None
@@ -156,7 +215,7 @@ class CrawlModels:
             state.watch.evidence(),
         )
         try:
-            learned = await self.learn(keeper, state, compare=True)
+            learned = await self.learn(crawl, state, compare=True)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
             logger.error("%s: it could not be learned anew, its model stays: %s", state.key, error)
             return None
@@ -171,7 +230,9 @@ class CrawlModels:
         )
         return learned.model if is_better else None
 
-    def save(self, keeper: Keeper, state: SiteState, model: SiteModel, is_cut_short: bool) -> None:
+    def save(
+        self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut_short: bool
+    ) -> None:
         """Save the model of a site, if the crawl saw enough of it."""
         state.is_stored = False
         if is_cut_short:
@@ -193,13 +254,11 @@ class CrawlModels:
             return
         state.is_stored = True
         self._stats.inc_value("contentspider/models/saved")
-        with keeper.guarded:
-            keeper.ledger.runs.set_fact("learned", sorted({state.key, *learned_sites(keeper)}))
+        with crawl.guarded:
+            crawl.ledger.runs.set_fact("learned", sorted({state.key, *learned_sites(crawl)}))
 
     def note_quality(self, key: str, model: SiteModel) -> None:
-        """Have the stats say how good a site's model is, and the log if it was measured to be
-        worse than it should be.
-        """
+        """Have the stats say how good a model is, and the log if it was measured to be bad."""
         quality, least = model.quality, self._options.min_quality
         if quality is None:
             return
@@ -215,9 +274,9 @@ class CrawlModels:
             )
 
 
-def learned_sites(keeper: Keeper) -> list[str]:
+def learned_sites(crawl: CrawlState) -> list[str]:
     """Return the sites whose models were learned in this crawl, in any of its runs."""
-    return keeper.ledger.runs.fact("learned") or []
+    return crawl.ledger.runs.fact("learned") or []
 
 
 def check_overrides(addresses: Iterable[str], options: CrawlOptions) -> None:

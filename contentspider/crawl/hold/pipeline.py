@@ -6,7 +6,7 @@ import logging
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.exceptions import DropItem
 
 from contentspider.crawl.collector import no_collection
 from contentspider.crawl.engine import Component
@@ -21,7 +21,7 @@ from contentspider.state.ledger.items import PageInHand
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from contentspider.crawl.hold.site_state import SiteState
+    from contentspider.crawl.hold.models import SiteState
     from contentspider.page.input.page import Page
     from contentspider.site.models.record import Extraction
 
@@ -32,19 +32,12 @@ LOW_CONFIDENCE = 0.5
 
 
 class ContentPipeline(Component):
-    """Fills the content of items with what the model of their site keeps of their page.
-
-    The `Holder` sends the items of a new site when the site has been learned.
-    """
+    """Fills the content of items with what the model of their site keeps of their page."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        holder = crawler.get_extension(Holder)
-        if holder is None:
-            raise NotConfigured(
-                "it needs contentspider's Holder in EXTENSIONS: items pass as they are"
-            )
-        self.holder, self.options = holder, holder.options
+        self.holder = Holder.of(crawler)
+        self.options = self.holder.options
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
 
@@ -83,9 +76,7 @@ class ContentPipeline(Component):
             self._fill(item, PageInHand(hand.page))
 
     def _fill(self, item: Any, hand: PageInHand) -> tuple[str | None, str]:
-        """Set the item's fields, and return its page's id and how that has changed; whatever
-        fails, the item is not lost.
-        """
+        """Set the item's fields if it can be; return its page's id, and how that has changed."""
         page = hand.page
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
@@ -148,9 +139,7 @@ class ContentPipeline(Component):
         count(f"contentspider/page_type/{page_type}")
 
     def _keep(self, page: Page, state: SiteState) -> None:
-        """Offer the page to the sample of its site, for the report and the model of a large
-        site.
-        """
+        """Offer the page to the sample of its site, for reports and the models of large sites."""
         keeper = self.holder.keeper
         if not (keeper.is_durable or state.is_early) or keeper.is_inspection or keeper.is_broken:
             return

@@ -40,19 +40,16 @@ ASKING = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
 class ConditionalMiddleware(Component):
-    """Asks for the site spider's known pages only if they have changed. In place of the answer that
-    one has not (304), the spider gets the page as the history has it:
-    ``response.meta["contentspider_page"]``, the response itself is empty and flagged
-    ``not modified``.
+    """Asks for the site spider's known pages only if they have changed. For one that has not (304)
+    the spider gets an empty response, flagged ``not modified``, with the page of the history.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        holder = crawler.get_extension(Holder)
-        if holder is None or not holder.options.conditional or not holder.keeper.is_durable:
+        self.holder = Holder.of(crawler)
+        self.keeper = self.holder.keeper
+        if not self.holder.options.conditional or not self.keeper.is_durable:
             raise NotConfigured
-        self.holder = holder
-        self.keeper = holder.keeper
         self._answered: dict[str, int] = {}
 
     def process_request(self, request: Request) -> None:
@@ -64,7 +61,8 @@ class ConditionalMiddleware(Component):
         revisits = self.keeper.revisits
         if revisits is None or self.keeper.is_broken or CHECK_META_KEY in request.meta:
             return
-        if not self._is_page(request) or self.holder.models.overrides(request.url) is not None:
+        is_page = getattr(self.crawler.spider, "is_page_request", lambda _: False)
+        if not is_page(request) or self.holder.models.overrides(request.url) is not None:
             return
         known = revisits.conditional(request.url, self.holder.keys.key(request.url))
         if known is not None:
@@ -72,10 +70,6 @@ class ConditionalMiddleware(Component):
                 if value := getattr(known, name):
                     request.headers[header] = value
             request.meta[CONDITIONAL_META_KEY] = known.id
-
-    def _is_page(self, request: Request) -> bool:
-        is_page = getattr(self.crawler.spider, "is_page_request", None)
-        return is_page is not None and bool(is_page(request))
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         """Take the page from the history if it has not changed."""
@@ -101,9 +95,7 @@ class ConditionalMiddleware(Component):
 
 
 def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> None:
-    """Keep what an answer says of its page beside the text, and where the page leads, for the
-    crawl's history, if it has one.
-    """
+    """Keep for the history what an answer says beside its text, and where its page leads."""
     row = response.meta.get(ROW_META_KEY)
     if keeper.revisits is None or keeper.is_broken or row is None:
         return
@@ -146,18 +138,14 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
 
 
 def known_links(keeper: Keeper, response: Response) -> list[str]:
-    """Return where a page led when it was last read, if it was not sent since it has not
-    changed.
-    """
+    """Return where a page led when it was last read, if it was not sent this time."""
     if NOT_MODIFIED not in response.flags or keeper.revisits is None:
         return []
     return keeper.revisits.known_links(response.url)
 
 
 def standing_in(keeper: Keeper, holder: Holder, response: Response, page: Page) -> str:
-    """Return what stands in the place of a page, if its site has a history
-    (`Revisits.stands_in`).
-    """
+    """Return what stands in the place of a known page (`Revisits.stands_in`)."""
     if keeper.revisits is None or keeper.revisits.is_first or NOT_MODIFIED in response.flags:
         return ""
     has_password = isinstance(response, HtmlResponse) and PASSWORD.search(response.body)

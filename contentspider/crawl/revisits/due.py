@@ -33,10 +33,8 @@ MIN_INTERVAL = 0.04
 
 
 def due_pages(history: History, options: CrawlOptions) -> list[str]:
-    """Return the addresses of the live pages whose next visit is due, the most overdue first: those
-    that wait for the largest multiple of their interval.
-
-    It is reckoned anew from a page's visits each time, so no stored date can be outdated.
+    """Return the addresses of the live pages whose next visit is due, those first that have waited
+    for the most of their intervals. Intervals are reckoned anew from all visits each time.
     """
     at, known = now(), list(history.visits())
     bounds = Bounds(MIN_INTERVAL, options.max_interval, options.mean_interval)
@@ -68,9 +66,8 @@ class Lastmods:
                 self._visits.say(known.id, has_changed)
 
     def choose(self, due: Iterable[str]) -> Iterator[str]:
-        """Yield the addresses of the pages that are to be asked, of those that are *due* by the
-        history: before them those that are said to have changed, and not those that are said not
-        to have, but for some, to see whether it is true.
+        """Yield the pages to be asked of those that are *due*: first others that have changed by
+        their sitemaps; and of those that have not by these only some, to see whether it is true.
         """
         for known_id in self._visits.said_changed():
             known = self._history.page(known_id)

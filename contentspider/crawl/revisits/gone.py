@@ -124,9 +124,9 @@ class GonePages:
         return replace(seen, visit=visit)
 
     def take(self, takeover: Takeover, arrived: set[str]) -> dict[str, int]:
-        """Record the pages that are gone or moved, and return the numbers of these, of those that
-        are ``kept`` in doubt, and of those that are not taken to be gone since they are too many
-        (``refused``). The pages *arrived* came under other addresses, and say so.
+        """Record the pages that are gone or moved, and return the numbers of these, and of those
+        that stay in doubt (``kept``) or since they are too many (``refused``). What has become of
+        the pages that have *arrived* elsewhere is recorded already.
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
         for move in chain.from_iterable(self._moves.values()):

@@ -1,6 +1,4 @@
-"""Which page an address is a copy of, from crawl to crawl: the one that was known stays the page,
-whichever comes first.
-"""
+"""Copies of pages: the address that was known stays the page, whichever comes first."""
 
 from __future__ import annotations
 
@@ -23,10 +21,8 @@ MIN_TEXT_CHARS = 200
 
 
 class Originals:
-    """Tells of addresses that are not known which known pages they are copies of.
-
-    Two pages are copies if a crawl saw one text on both, advertisements and all; they stay copies
-    while their main content is one but for counters.
+    """Tells of addresses that are not known which known pages they are copies of: a crawl saw one
+    text on both, and their main content is still one but for counters.
     """
 
     def __init__(self, visits: Visits, history: History, refilter: Refilter) -> None:
@@ -42,9 +38,7 @@ class Originals:
         return "" if not original or self._visits.has(original) else original
 
     def copied(self, page: Page, url: str, site: str) -> str:
-        """Return the id of the page of this crawl of which one that is not known is a copy; empty
-        if there is none.
-        """
+        """Return the id of the page of this crawl of which a new one is a copy, empty if none."""
         original = self._of(url)
         if not original or not self._visits.has(original):
             return ""

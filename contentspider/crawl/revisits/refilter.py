@@ -1,34 +1,35 @@
-"""Pages that an earlier model filtered, filtered anew: an index does not mix two models' texts."""
+"""Pages as the present model filters them (an index does not mix two models' texts), and counters
+in them: a page where only these differ is unchanged.
+"""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.recrawl.changes import BY_MODEL, CHANGED, NEW, UNCHANGED
-from contentspider.recrawl.counters import numbered_places
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, NEW, UNCHANGED
+from contentspider.recrawl.counters import Counters, are_counters, numbered_places
 from contentspider.recrawl.difference import change_ratio
 from contentspider.site.models.record import UNFILTERED, page_fields, refilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
-    from contentspider.crawl.hold.site_state import SiteState
+    from contentspider.crawl.hold.models import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.visits import Seen
+    from contentspider.state.ledger.visits import Seen, Visits
 
 logger = logging.getLogger(__name__)
 
 
 class Refilter:
-    """Filters pages of a crawl and its *history* by the models that the *states* of its sites have
-    now.
-    """
+    """Filters pages of a crawl and its *history* by the present models of its sites."""
 
     def __init__(
         self, history: History, states: Mapping[str, SiteState], options: CrawlOptions
@@ -69,9 +70,7 @@ class Refilter:
         return self._history.stored(seen.visit.previous_id or seen.visit.id)
 
     def visit(self, seen: Seen) -> Seen:
-        """Return a visit as it is under the present model, if the page came before this was
-        learned.
-        """
+        """Return a visit as the present model has it, if the page came before it was learned."""
         visit = seen.visit
         state = self._states.get(visit.site)
         if state is None or state.model is None or visit.model in (state.version, UNFILTERED):
@@ -130,3 +129,45 @@ class Refilter:
                 takeover.refilter(known, state.version, found, ratio)
                 count += not is_same
         return count
+
+
+def find_counters(
+    visits: Visits, distrusted: Collection[str], refilter: Refilter
+) -> dict[str, set[str]]:
+    """Return the places of counters by site, as the *visits* of a crawl show them; of the
+    *distrusted* sites it is not believed that a page has not changed.
+    """
+    changed: dict[str, list[tuple[str, ...]]] = {}
+    same: dict[str, list[tuple[str, ...]]] = {}
+    for site, places, is_check in visits.numbered():
+        changed.setdefault(site, []).append(places)
+        if is_check and site not in distrusted:
+            same.setdefault(site, []).append(places)
+    counters = {site: Counters(places, same.get(site, ())) for site, places in changed.items()}
+    for seen in visits.after(0) if counters else ():
+        one = counters.get(seen.visit.site)
+        if one is None:
+            continue
+        slot_of = partial(refilter.slot_of, seen.visit.site)
+        # Of a page that was not sent nobody knows what its counters are; what is new has none that
+        # could be compared.
+        before = None if seen.answer.is_unsent else refilter.before(seen)
+        page = refilter.page(seen) if before is not None or one.needs_more else None
+        if page is not None and before is not None:
+            one.add(page, before, slot_of)
+        if page is not None and one.needs_more:
+            one.share(page, slot_of)
+    return {site: one.found() for site, one in counters.items()}
+
+
+def without_counters(seen: Seen, counters: dict[str, set[str]]) -> Seen:
+    """Return a visit as that of a page that has not changed if it differs in counters only."""
+    visit = seen.visit
+    if visit.cause != BY_PAGE or not visit.numbered:
+        return seen
+    if not are_counters(visit.numbered, counters.get(visit.site, set())):
+        return seen
+    if visit.is_recut:
+        return replace(seen, visit=replace(visit, cause=BY_MODEL))
+    change = UNCHANGED if visit.change == CHANGED else visit.change
+    return replace(seen, visit=replace(visit, change=change, cause="", ratio=0.0))

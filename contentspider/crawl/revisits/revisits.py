@@ -10,11 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-from contentspider.crawl.revisits.counters import find_counters, without_counters
 from contentspider.crawl.revisits.due import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.revisits.originals import Originals
-from contentspider.crawl.revisits.refilter import Refilter
+from contentspider.crawl.revisits.refilter import Refilter, find_counters, without_counters
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
 from contentspider.recrawl.difference import (
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from contentspider.crawl.hold.site_state import SiteState
+    from contentspider.crawl.hold.models import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.page.input.page import Page
     from contentspider.state.crawls.ending import Ending
@@ -49,11 +48,8 @@ UNSURE = "unsure"
 
 
 class Revisits:
-    """Compares the pages of a crawl with the history, in the file *path*, of those before, and adds
-    to it at the end.
-
-    The base of comparison is what the history holds when the page is filled: the last crawl that
-    came to an end.
+    """Compares the pages of a crawl with the history in the file *path*, as the last whole crawl
+    left it, and adds to it at the end.
     """
 
     def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
@@ -83,10 +79,8 @@ class Revisits:
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
     ) -> None:
-        """Set the fields of an item that say how its page changed, and note the visit.
-
-        *fields* are those of the item, its own ``id`` and ``url`` among them; *row* is that of the
-        address of its *page*.
+        """Set the fields of an item, which has its ``id`` and ``url``, that say how its page
+        changed, and note the visit. *row* is that of the address of its *page*.
         """
         at, whole = fields["crawled_at"], text_hash(page)
         self._states[state.key] = state
@@ -282,9 +276,8 @@ class Revisits:
         return bool(self._history.original_of(page_id(url)))
 
     def unseen(self) -> Iterator[str]:
-        """Yield the addresses of known pages that have not come in this crawl, but those that were
-        missing so often that they are taken to be gone. If the crawl asks only those that are
-        due, yield these (`due_pages`), as far as sitemaps say nothing else.
+        """Yield the addresses of known pages that have not come, but for those that were missing
+        often enough to be gone; of a crawl of due pages those that are due, also by sitemaps.
         """
         if self._options.due:
             yield from self.lastmods.choose(due_pages(self._history, self._options))
@@ -297,10 +290,8 @@ class Revisits:
     # The end
 
     def end(self, ending: Ending) -> Counter[str]:
-        """Take over what the crawl found into the history, and return how many pages are new,
-        changed, unchanged, gone, moved, or left as they were in doubt (``kept``).
-
-        A crawl that was interrupted is not at its end: nothing is taken over then.
+        """Take over what a crawl that came to its end found into the history, and return how many
+        pages are new, changed, unchanged, gone, moved, or left as they were in doubt (``kept``).
         """
         crawl = str(self._facts.fact(CRAWL_FACT))
         gone = GonePages(self._history, self._ledger, self._options, ending)
