@@ -69,12 +69,11 @@ class Progress(Component):
         get = self.stats.get_value
         pages = get("contentspider/pages/tagged", 0)
         held = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
-        queued = queue_length(self.crawler)
         rate = pages / max(time.monotonic() - self.started, 0.001)
         learned = get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0)
         return (
-            f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held, {queued} queued,"
-            f" {learned} sites known, {rate:.1f} pages/s"
+            f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held,"
+            f" {queue_length(self.crawler)} queued, {learned} sites known, {rate:.1f} pages/s"
         )
 
     def tell(self) -> None:

@@ -77,12 +77,9 @@ class FieldMap:
         """Return ``{our field: their field}`` for an item, None if it asks for nothing."""
         if isinstance(item, ContentItem):
             return self._own
-        if not self._mapping:
-            return None
         kind = type(item)
-        return self._mapping.get(
-            "dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}"
-        )
+        name = "dict" if kind is dict else f"{kind.__module__}.{kind.__qualname__}"
+        return self._mapping.get(name)
 
     def identity(self, item: object) -> dict[str, object]:
         """Return the ``id`` and ``url`` that an item of ours has already."""
@@ -92,13 +89,7 @@ class FieldMap:
 
     def fill(self, item: object, values: Mapping[str, object]) -> None:
         """Set the item's fields; a ``url`` and an ``id`` that it has already stay."""
-        if isinstance(item, ContentItem):
-            for name, value in values.items():
-                if name not in ("id", "url") or not getattr(item, name):
-                    setattr(item, name, value)
-            return
         adapter = ItemAdapter(item)
         for ours, theirs in (self.fields(item) or {}).items():
-            if ours in ("id", "url") and adapter.get(theirs):
-                continue
-            adapter[theirs] = values[ours]
+            if ours in values and not (ours in ("id", "url") and adapter.get(theirs)):
+                adapter[theirs] = values[ours]
