@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from scrapy.spiders import Spider
@@ -42,6 +43,8 @@ def open_crawler(folder: Path, **settings: object) -> Crawler:
     )
     crawler.crawling = True
     crawler.spider = PageSpider()
+    engine: Any = SimpleNamespace(_slot=None, spider=None)
+    crawler.engine = engine
     keeper = crawler.get_extension(Keeper)
     assert keeper is not None
 
