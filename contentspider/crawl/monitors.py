@@ -27,14 +27,17 @@ class ContentMonitor(BaseScrapyMonitor):
         """Return the value of a setting."""
         return float(self.crawler.settings.getfloat(setting, DEFAULTS[setting]))
 
-    def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
-        """Fail if *part* of *whole* is more than a *setting* allows; skip the test if all is 0."""
+    def share(self, part: int, whole: int) -> float:
+        """Return *part* of *whole*; skip the test if there is nothing."""
         if not whole:
             self.skipTest("there is nothing to judge")
-        share, limit = part / whole, self.limit(setting)
-        self.assertLessEqual(
-            share, limit, msg=f"{message}: {share:.1%}, more than {setting}={limit}"
-        )
+        return part / whole
+
+    def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
+        """Fail if *part* of *whole* is more than a *setting* allows."""
+        share, limit = self.share(part, whole), self.limit(setting)
+        message = f"{message}: {share:.1%}, more than {setting}={limit}"
+        self.assertLessEqual(share, limit, msg=message)
 
 
 @monitors.name("Extraction")
@@ -61,10 +64,7 @@ class ContentRatioMonitor(ContentMonitor):
     def test_ratio(self) -> None:
         """Enough of the text was kept."""
         kept, setting = self.count("chars/kept"), "CONTENTSPIDER_MONITOR_MIN_KEPT"
-        total = kept + self.count("chars/dropped")
-        if not total:
-            self.skipTest("there is nothing to judge")
-        share, limit = kept / total, self.limit(setting)
+        share, limit = self.share(kept, kept + self.count("chars/dropped")), self.limit(setting)
         message = f"{share:.1%} of the text was kept, less than {setting}={limit}"
         self.assertGreaterEqual(share, limit, msg=message)
 
@@ -109,7 +109,7 @@ class QualityMonitor(ContentMonitor):
 
     @monitors.name("the sites' own texts agree with their items")
     def test_quality(self) -> None:
-        """No F1 that was measured on a site is below CONTENTSPIDER_MIN_QUALITY."""
+        """No F1 that was measured on a site is too low."""
         sites = (name.removeprefix(F1_STAT) for name in self.stats if name.startswith(F1_STAT))
         f1, worst = min(
             (

@@ -1,6 +1,4 @@
-"""What a crawl shares with other machines: models and history in stores on fsspec URLs. It works on
-local copies, which are fetched when they are needed and brought back at the end.
-"""
+"""What a crawl shares with other machines: models and history, by stores on fsspec URLs."""
 
 from __future__ import annotations
 

@@ -82,9 +82,7 @@ class Holder(Component):
         self.models.note_quality(state.key, model)
 
     def hold(self, item: Any, hand: PageInHand) -> bool:
-        """Tell whether an item is not to go on now: it is held until its site has been learned, or
-        was before the crawl was resumed, or will be made again by a resumed one.
-        """
+        """Tell whether an item is not to go on now, but is held, or recorded already."""
         keeper = self.keeper
         if keeper.is_stopping:
             return True

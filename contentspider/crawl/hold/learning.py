@@ -1,6 +1,4 @@
-"""Learning in a process of its own: it takes neither the crawl's time nor its memory, nor can end
-it. The child reads the site's pages from the ledger and writes the model to its standard output.
-"""
+"""Learning in a process of its own, which reads the ledger and writes the model to its output."""
 
 from __future__ import annotations
 
@@ -65,38 +63,32 @@ def learn_apart(
 
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["before"] = str(before or "")
+    package = str(Path(__file__).resolve().parents[3])
+    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     try:
-        code, written, said = _run(json.dumps(task), seconds)
+        done = subprocess.run(  # noqa: S603 - our own module
+            [sys.executable, "-m", "contentspider.crawl.hold.learning", json.dumps(task)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
+            timeout=seconds,
+        )
     except subprocess.TimeoutExpired:
         raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
     except OSError as error:
         raise LearningError(f"its process could not be run: {error}") from error
-    if code == NOT_ENOUGH_TEXT:
+    said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+    if done.returncode == NOT_ENOUGH_TEXT:
         raise NotEnoughTextError(said)
-    if code:
+    if done.returncode:
         # Of a traceback, the last line says what happened.
-        raise LearningError(
-            said.splitlines()[-1] if said else f"the learning process ended with {code}"
-        )
-    head, _, weights = written.partition(b"\n")
+        ended = f"the learning process ended with {done.returncode}"
+        raise LearningError(said.splitlines()[-1] if said else ended)
+    head, _, weights = done.stdout.partition(b"\n")
     manifest, *compared = json.loads(head)
     return Learned(SiteModel.parse(manifest, weights), *compared)
-
-
-def _run(task: str, seconds: float) -> tuple[int, bytes, str]:
-    """Return the exit code, the output and the last words of the learning process."""
-    package = str(Path(__file__).resolve().parents[3])
-    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(  # noqa: S603 - our own module
-        [sys.executable, "-m", "contentspider.crawl.hold.learning", task],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
-        start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
-        timeout=seconds,
-    )
-    return done.returncode, done.stdout, done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
 
 
 def _pages(ledger: Ledger, site: str) -> Iterator[Page]:

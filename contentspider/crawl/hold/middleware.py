@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import Request
 from scrapy.http import HtmlResponse, TextResponse
@@ -33,13 +33,14 @@ from contentspider.page.input.pdf import is_pdf, read_pdf
 from contentspider.state.ledger.items import PageInHand
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
+Result = TypeVar("Result")
 ITEMS_META_KEY = "contentspider_items"
 OWN_META_KEYS = frozenset(
     [
@@ -57,10 +58,7 @@ MAX_LARGE = 2
 
 
 class BodiesMiddleware(Component):
-    """Replaces responses that would take long, or fail, later: an encoding that browsers do not
-    know gives way to the one that `page_encoding` finds; of a tag's attributes the first 1,000
-    stay.
-    """
+    """Replaces responses in odd encodings, or with tags of thousands of attributes."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -70,10 +68,7 @@ class BodiesMiddleware(Component):
         """Return the response, or one that is safe to read in its place."""
         if not isinstance(response, TextResponse) or is_binary(response.body):
             return response
-        if len(response.body) > THREAD_BYTES:
-            async with self.large:
-                return await run_in_thread(_made_safe, response)
-        return _made_safe(response)
+        return await _off_the_loop(_made_safe, response, self.large)
 
 
 class BlocksMiddleware(Component):
@@ -109,11 +104,7 @@ class BlocksMiddleware(Component):
         return response
 
     async def _read_html(self, response: HtmlResponse) -> Page:
-        if len(response.body) > THREAD_BYTES:
-            async with self.large:
-                page = await run_in_thread(self._read, response)
-        else:
-            page = self._read(response)
+        page = await _off_the_loop(self._read, response, self.large)
         self.stats.inc_value("contentspider/pages/tagged")
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
         if page.content.truncated:
@@ -125,7 +116,7 @@ class BlocksMiddleware(Component):
 
     def _read(self, response: HtmlResponse) -> Page:
         root = response.selector.root if response.body.strip() else None
-        if root is None or not hasattr(root, "iter"):
+        if not hasattr(root, "iter"):
             return Page.from_html("", response.url)
         overrides = self.holder.models.overrides(response.url)
         with no_collection():
@@ -135,10 +126,7 @@ class BlocksMiddleware(Component):
 
 
 class PagesMiddleware(Component):
-    """Finds the page of each item that asks for its content, takes the items of sites that are not
-    known yet out of the stream, and keeps our tags out of follow-up requests: the last of all
-    spider middlewares.
-    """
+    """Finds the page of each item, holds items of unknown sites, keeps our tags to us."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -182,6 +170,16 @@ class PagesMiddleware(Component):
             return True
         bindings.put(item, hand)
         return False
+
+
+async def _off_the_loop(
+    function: Callable[[Any], Result], response: Response, free: asyncio.Semaphore
+) -> Result:
+    """Return what a function makes of a response; of a large one in a thread, when one is free."""
+    if len(response.body) <= THREAD_BYTES:
+        return function(response)
+    async with free:
+        return await run_in_thread(function, response)
 
 
 def _came_along(item: object, response: Response) -> bool:

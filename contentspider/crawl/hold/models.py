@@ -97,9 +97,7 @@ class SiteState:
         self.model, self.version, self.watch = model, model.version, Drift(model)
 
     def is_time(self, most: int) -> bool:
-        """Tell whether so many pages are held that the site is to be learned: *most*, or fewer to
-        see whether it is known well enough.
-        """
+        """Tell whether so many pages are held that the site is to be learned, or tried."""
         return self.pages >= min(max(self.try_at, FIRST_TRY), most)
 
     def is_enough(self, model: SiteModel, most: int) -> bool:
@@ -170,7 +168,7 @@ class CrawlModels:
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
         """Return the site's model, learned from the pages that the ledger has, at the second
-        attempt if the first fails; *compare* it with the stored one on the same pages.
+        attempt if need be; *compare* it with the stored one.
         """
         if state.held:
             logger.info("%s: learning from %d held items", state.key, state.held)

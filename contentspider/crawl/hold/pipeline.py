@@ -55,7 +55,14 @@ class ContentPipeline(Component):
             return item
         hand = self.holder.bindings.take(item)
         if hand is None:
-            self._say_untagged(item)
+            self.stats.inc_value("contentspider/items/untagged")
+            self._warn_once(
+                "untagged",
+                "An item of %s came without its page: its response was not HTML, or it was made in"
+                " another callback (contentspider.bind(item, response) says which page is its). It"
+                " passes as it is",
+                type(item).__name__,
+            )
             return item
         if not hand.may_pass:  # no spider middleware has seen it: from an errback, or `start`
             hand = PageInHand(hand.page, hand.page_row)
@@ -95,9 +102,7 @@ class ContentPipeline(Component):
     def _add_what_is_known(
         self, values: dict[str, object], item: Any, hand: PageInHand, state: SiteState
     ) -> None:
-        """Set what an own text of the page says and the page does not, what the item says itself,
-        and how the page has changed since the last crawl.
-        """
+        """Set what own texts, the item itself and earlier crawls say of the page."""
         keeper = self.holder.keeper
         own = None
         if not keeper.is_broken:
@@ -158,16 +163,6 @@ class ContentPipeline(Component):
             page.url,
             error,
             outcome,
-        )
-
-    def _say_untagged(self, item: Any) -> None:
-        self.stats.inc_value("contentspider/items/untagged")
-        self._warn_once(
-            "untagged",
-            "An item of %s came without its page: its response was not HTML, or it was made in"
-            " another callback (contentspider.bind(item, response) says which page is its). It"
-            " passes as it is",
-            type(item).__name__,
         )
 
     def _warn_once(self, key: str, message: str, *values: object) -> None:

@@ -1,6 +1,4 @@
-"""What answers say of known pages: whether they have changed (conditional requests), what stands in
-their place, and what the history keeps of each answer.
-"""
+"""What answers say of known pages, and what the history keeps of them."""
 
 from __future__ import annotations
 

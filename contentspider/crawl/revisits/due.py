@@ -1,6 +1,4 @@
-"""Which known pages are due: those that were not visited for as long as pages that change as often
-as they do are left alone, and those that changed by their sitemaps, where these are true.
-"""
+"""Which known pages are due, by how often they change and by the dates of sitemaps."""
 
 from __future__ import annotations
 

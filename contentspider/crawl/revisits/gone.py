@@ -87,9 +87,9 @@ class GonePages:
     def _move_of(self, known: KnownPage) -> Move | None:
         """Return where a known page has moved, if a page of this crawl is there."""
         target, reason = self._end_of(self._ledger.frontier.find(known.url))
+        visits = self._ledger.visits
         if target is None:
             return None
-        visits = self._ledger.visits
         there = visits.at(target.row) or visits.of(page_id(target.url))
         if there is None and target.canonical:
             there, reason = visits.of(page_id(target.canonical)), "canonical"
@@ -107,9 +107,7 @@ class GonePages:
         return None, ""
 
     def as_moved(self, seen: Seen) -> Seen:
-        """Return a visit of a new page as that of a page that moved there, if one did: its redirect
-        was met after the page.
-        """
+        """Return a visit of a new page as that of a known one that redirects there, if one does."""
         if seen.visit.change != NEW or seen.visit.id not in self._moves:
             return seen
         move = self._moves[seen.visit.id].pop(0)
@@ -137,7 +135,7 @@ class GonePages:
         left = [known for known in self._unseen if known.id not in arrived]
         lost = [(known, reason) for known in left if (reason := self._lost(known))]
         counts["kept"] = len(left) - len(lost)
-        if self._is_suspicious(len(lost)):
+        if not self._options.force and len(lost) > max(FEW, MAX_GONE_SHARE * self._live):
             logger.error(
                 "%d of the %d known pages would be gone (a larger share than %g): none is taken"
                 " to be. If the site has lost them, crawl with --force"
@@ -175,6 +173,3 @@ class GonePages:
         if target.state == "skipped" and how in MOVE_REASONS and target.reason.startswith(OFFSITE):
             return f"{how} to {target.url}"
         return ""
-
-    def _is_suspicious(self, lost: int) -> bool:
-        return not self._options.force and lost > max(FEW, MAX_GONE_SHARE * self._live)

@@ -1,6 +1,4 @@
-"""Pages as the present model filters them (an index does not mix two models' texts), and counters
-in them: a page where only these differ is unchanged.
-"""
+"""Pages as the present model filters them, and the counters in them."""
 
 from __future__ import annotations
 
@@ -110,9 +108,7 @@ class Refilter:
         return replace(seen, visit=visit, content=found["content"], item=item)
 
     def others(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
-        """Filter the live pages that were not visited in this crawl (by id), and record those whose
-        content differs; return their number.
-        """
+        """Filter the live pages that were not visited (by id); return how many differ."""
         count = 0
         for state in self._states.values():
             if state.model is None or not state.is_stored:  # the next crawl has another model

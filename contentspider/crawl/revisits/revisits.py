@@ -74,8 +74,6 @@ class Revisits:
         self._errors = {folder: frozenset(texts) for folder, texts in errors.items()}
         self.close = self._history.close
 
-    # Pages that come
-
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
     ) -> None:
@@ -186,8 +184,6 @@ class Revisits:
                 return known, how
         return None, ""
 
-    # Pages that do not
-
     def known(self, url: str) -> KnownPage | None:
         """Return what is known of the page at an address."""
         return self._history.page(page_id(url))
@@ -233,9 +229,7 @@ class Revisits:
         )
 
     def learn_error_page(self, page: Page) -> None:
-        """Learn how the error page looks that is answered, as a success, in a folder of a site,
-        from the answer to a random address there.
-        """
+        """Learn the error page of a folder, from the answer to a random address there."""
         self._errors[folder_of(page.url)] = texts_of(page)
         errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
         self._facts.set_fact(ERROR_FACT, errors)
@@ -286,8 +280,6 @@ class Revisits:
             enough = known.missing + 1 >= self._options.missing_crawls > 0
             if not enough and not self._visits.has(known.id):
                 yield known.url
-
-    # The end
 
     def end(self, ending: Ending) -> Counter[str]:
         """Take over what a crawl that came to its end found into the history, and return how many
