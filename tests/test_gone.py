@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.state.crawls.ending import Ending
 from contentspider.state.ledger.visits import Answer
@@ -172,6 +173,29 @@ def test_few_pages_may_go_whatever_their_share(tmp_path: Path) -> None:
         crawl.address(f"/{number}", "failed", "HTTP 404")
     assert crawl.end()["gone"] == 5
     crawls.close()
+
+
+@pytest.mark.parametrize(
+    ("ending", "due", "is_complete"),
+    [
+        (Ending("finished", 20), False, True),
+        (Ending("finished", 20), True, False),
+        (Ending("outage", 20), False, False),
+        (Ending("finished", 20, queued=1), False, False),
+        (Ending("finished", 20, held=1), False, False),
+        (Ending("finished", 20, unread=1), False, True),
+        (Ending("finished", 20, unread=2), False, False),
+    ],
+)
+def test_a_crawl_is_complete_if_it_has_seen_all_that_there_is(
+    ending: Ending, due: bool, is_complete: bool, crawls: Crawls
+) -> None:
+    crawl = seen_but(crawls.begin(due=due))
+    history = crawl.revisits._history
+    gone = GonePages(history, crawl.ledger, crawl.options, ending)
+    assert gone.is_complete == is_complete
+    takeover = history.take_over("2", gone.is_complete)
+    assert gone.take(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
 
 
 def test_a_crawl_of_due_pages_says_nothing_of_the_others(crawls: Crawls) -> None:

@@ -13,7 +13,7 @@ from scrapy.http import TextResponse
 from scrapy.utils.test import get_crawler
 
 from contentspider import ContentItem, bind
-from contentspider.crawl.hold.binding import BINDINGS_META_KEY
+from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY
 from contentspider.crawl.hold.middleware import BlocksMiddleware, PagesMiddleware
 from contentspider.crawl.hold.pipeline import ContentPipeline
 from contentspider.crawl.queue.recorder import UnchangedItem, in_hand
@@ -313,6 +313,13 @@ def test_a_sample_of_pages_is_kept_where_it_is_wanted(crawler: Crawler, durable:
 
     ready(durable)
     ready(crawler)
+    document = replace(page(1), is_document=True)
+    for left_out in (document, Page.from_html("", address("/empty"))):
+        item = ContentItem("")
+        passed(durable, response(1, **{PAGE_META_KEY: left_out}), item)
+        processed(durable, item)
+    assert stat(durable, "items/documents") == 1
+    assert not list(parts(durable)[0].ledger.pages.sample(SITE))
     assert sampled(durable) == 1
     assert sampled(crawler) == 0
     parts(crawler)[1].sites[SITE].is_early = True
