@@ -89,7 +89,12 @@ class FieldMap:
 
     def fill(self, item: object, values: Mapping[str, object]) -> None:
         """Set the item's fields; a ``url`` and an ``id`` that it has already stay."""
+        if isinstance(item, ContentItem):  # an adapter takes 50 times as long
+            for name, value in values.items():
+                if name not in ("id", "url") or not getattr(item, name):
+                    setattr(item, name, value)
+            return
         adapter = ItemAdapter(item)
         for ours, theirs in (self.fields(item) or {}).items():
-            if ours in values and not (ours in ("id", "url") and adapter.get(theirs)):
+            if ours not in ("id", "url") or not adapter.get(theirs):
                 adapter[theirs] = values[ours]

@@ -107,7 +107,7 @@ class Refilter:
         item = refilled(seen.item, found) if seen.item is not None else None
         return replace(seen, visit=visit, content=found["content"], item=item)
 
-    def others(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
+    def filter_unvisited(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
         """Filter the live pages that were not visited (by id); return how many differ."""
         count = 0
         for state in self._states.values():

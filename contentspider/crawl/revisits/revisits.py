@@ -307,7 +307,7 @@ class Revisits:
             arrived.add(visit.previous_id)
         counts.update(gone.take(takeover, arrived))
         self.originals.take(takeover)
-        counts[CHANGED] += self._refilter.others(takeover, self._visits.has)
+        counts[CHANGED] += self._refilter.filter_unvisited(takeover, self._visits.has)
         for site in self._distrusted:
             takeover.distrust(site)
         self.lastmods.take(takeover)
