@@ -116,7 +116,7 @@ class BlocksMiddleware(Component):
 
     def _read(self, response: HtmlResponse) -> Page:
         root = response.selector.root if response.body.strip() else None
-        if not hasattr(root, "iter"):
+        if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
         overrides = self.holder.models.overrides(response.url)
         with no_collection():
