@@ -85,8 +85,11 @@ def test_bodies_are_looked_at_before_scrapy_reads_them() -> None:
 
 
 def test_other_responses_are_passed_on_as_they_are() -> None:
+    odd = {"Content-Type": "text/html; charset=punycode"}
     for response in (
         Response("http://a.example/", body=b"<p>x"),
+        Response("http://a.example/", headers=odd, body=b"<p>x"),
+        HtmlResponse("http://a.example/", headers=odd, body=b"\0\1\2\3" * 99),
         HtmlResponse("http://a.example/", body=b"%PDF-1.4"),
         HtmlResponse("http://a.example/", body=b"<p id=a class=b>" * 50_000),
         HtmlResponse("http://a.example/", body="<p>日本".encode("utf-16")),
