@@ -20,7 +20,6 @@ from contentspider.crawl.hold.binding import (
     BINDINGS_META_KEY,
     MAX_KEPT_ALIVE,
     PAGE_META_KEY,
-    UNBOUND,
     Bindings,
 )
 from contentspider.crawl.queue.requests import dump_request, load_request
@@ -54,7 +53,7 @@ def response(bindings: Bindings) -> HtmlResponse:
 def test_an_item_of_any_class_is_bound_and_looks_as_before(item: Any) -> None:
     before = (repr(item), ItemAdapter(item).asdict(), copy.copy(item), copy.copy(vars_of(item)))
     bindings = Bindings()
-    assert bindings.get(item) is UNBOUND
+    assert not bindings.has(item)
     assert bind(item, response(bindings)) is item
     assert bindings.get(item) == PageInHand(PAGE)
     assert before == (repr(item), ItemAdapter(item).asdict(), item, vars_of(item))
@@ -74,9 +73,10 @@ def test_copies_of_our_item_keep_its_page() -> None:
 def test_an_answer_that_is_no_page_is_bound_as_such() -> None:
     request = scrapy.Request("https://example.org/x.json")
     item = ContentItem.from_response(TextResponse(request.url, request=request))
-    assert Bindings().get(item) is None
-    assert Bindings().get(ContentItem.from_response(TextResponse(request.url))) is None
-    assert Bindings().get(ContentItem(request.url)) is UNBOUND
+    for bound in (item, ContentItem.from_response(TextResponse(request.url))):
+        assert Bindings().has(bound)
+        assert Bindings().get(bound) is None
+    assert not Bindings().has(ContentItem(request.url))
 
 
 def test_bindings_go_with_their_items_and_dicts_are_bounded() -> None:
@@ -88,6 +88,19 @@ def test_bindings_go_with_their_items_and_dicts_are_bounded() -> None:
     for number in range(MAX_KEPT_ALIVE + 5):
         bindings.bind({"n": number}, PAGE)
     assert len(bindings._pages) == MAX_KEPT_ALIVE
+
+
+@pytest.mark.parametrize("item", [{"url": "u"}, Article("u")])
+def test_what_was_not_bound_is_forgotten_when_it_has_come_to_the_pipeline(item: Any) -> None:
+    bindings = Bindings()
+    bindings.put(item, PageInHand(PAGE, key="1/0"))
+    assert bindings.take(item) == PageInHand(PAGE, key="1/0")
+    assert not bindings.has(item)
+    assert not bindings._kept_alive
+    bindings.bind(item, PAGE)
+    bindings.put(item, PageInHand(PAGE, key="2/0"))
+    assert bindings.take(item) == PageInHand(PAGE, key="2/0")
+    assert bindings.has(item)
 
 
 class Spider(scrapy.Spider):
@@ -105,6 +118,7 @@ def test_a_request_in_the_queue_carries_items_with_their_pages(
     text = dump_request(request, Spider(), bindings)
     again = load_request(text, request.url, 0, Spider(), fresh := Bindings())
     assert again.cb_kwargs == {"item": item, "n": 1}
+    assert fresh.has(again.cb_kwargs["item"])
     assert fresh.get(again.cb_kwargs["item"]) == (page and PageInHand(page))
 
 

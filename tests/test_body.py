@@ -8,9 +8,10 @@ from lxml import etree
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.addon import Addon
-from contentspider.crawl.hold.bodies import BodiesMiddleware
+from contentspider.crawl.hold.middleware import BodiesMiddleware
 from contentspider.page.input.body import (
     EMPTY_HTML,
     as_utf8,
@@ -66,7 +67,9 @@ def test_responses_are_read_as_files_are() -> None:
 
 def passed_on(response: Response) -> Response:
     async def process() -> Response:
-        return await BodiesMiddleware().process_response(Request(response.url), response)
+        return await BodiesMiddleware(get_crawler()).process_response(
+            Request(response.url), response
+        )
 
     return asyncio.run(process())
 
@@ -82,8 +85,11 @@ def test_bodies_are_looked_at_before_scrapy_reads_them() -> None:
 
 
 def test_other_responses_are_passed_on_as_they_are() -> None:
+    odd = {"Content-Type": "text/html; charset=punycode"}
     for response in (
         Response("http://a.example/", body=b"<p>x"),
+        Response("http://a.example/", headers=odd, body=b"<p>x"),
+        HtmlResponse("http://a.example/", headers=odd, body=b"\0\1\2\3" * 99),
         HtmlResponse("http://a.example/", body=b"%PDF-1.4"),
         HtmlResponse("http://a.example/", body=b"<p id=a class=b>" * 50_000),
         HtmlResponse("http://a.example/", body="<p>日本".encode("utf-16")),

@@ -76,7 +76,7 @@ def test_pages_are_read_and_items_filled_without_it(
     holder = crawler.get_extension(Holder)
     assert holder
     item = ContentItem("http://e.org/")
-    holder.bindings.put(item, PageInHand(page))
+    holder.bindings.put(item, PageInHand(page, may_pass=True))
     asyncio.run(ContentPipeline(crawler).process_item(item))
     assert found == [("read", False), ("fill", False)]
     assert gc.isenabled()

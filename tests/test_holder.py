@@ -119,7 +119,7 @@ import sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 from contentspider import ContentItem
-from contentspider.crawl.hold import learners, learning, pipeline
+from contentspider.crawl.hold import learning, models, pipeline
 
 class MySpider(scrapy.Spider):
     name = "my"
@@ -150,12 +150,12 @@ def script(site: Site, folder: Path, change: str) -> str:
 
 
 FAILS_ONCE = """
-learn, fails = learners.learn_apart, [True]
+learn, fails = models.learn_apart, [True]
 def failing(*task):
     if fails.pop() if fails else False:
         raise learning.LearningError("no memory")
     return learn(*task)
-learners.learn_apart = failing
+models.learn_apart = failing
 """
 
 
@@ -242,9 +242,7 @@ def test_items_of_a_larger_site_go_early_if_it_is_known_well_enough(
     least: float, early: int, site: Site, tmp_path: Path
 ) -> None:
     small_site(site, 8)
-    change = (
-        f"import contentspider.crawl.hold.site_state as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
-    )
+    change = f"import contentspider.crawl.hold.models as s\ns.FIRST_TRY, s.KNOWN_F1 = 3, {least}"
     log = script(site, tmp_path, change)
     assert len(crawled(tmp_path, "out.jsonl")) == 8
     assert log.count("learning again, from a sample of all pages") == early
@@ -290,8 +288,8 @@ def test_scrapy_parse_shows_filled_items(site: Site, tmp_path: Path) -> None:
 
 COUNTING = """
 import threading, time
-learn, busy, most = learners.learn_apart, [0], [0]
-learners.os.cpu_count = lambda: 2
+learn, busy, most = models.learn_apart, [0], [0]
+models.os.cpu_count = lambda: 2
 def counting(*task):
     with threading.Lock():
         busy[0] += 1
@@ -301,7 +299,7 @@ def counting(*task):
     finally:
         busy[0] -= 1
         print("at once:", most[0])
-learners.learn_apart = counting
+models.learn_apart = counting
 """
 
 

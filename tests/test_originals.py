@@ -5,13 +5,20 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+import pytest
+
+from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS, Originals
+from contentspider.page.input.page import Page
+from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
 from contentspider.state.history.takeover import COPIES_KEPT
 from contentspider.state.ledger.visits import Answer, Seen, Visit
+from tests.recrawled import SITE, Crawls, address
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.conftest import Site
@@ -74,3 +81,90 @@ def test_copies_that_are_found_no_more_are_forgotten() -> None:
         takeover.commit()
         assert history.original_of("2") == ("1" if number <= COPIES_KEPT else "")
     history.close()
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Iterator[Crawls]:
+    """Yield the crawls of a site of which /print/1 is known to be a copy of /1."""
+    made = Crawls(tmp_path / "history.sqlite")
+    known = made.known()
+    takeover = known.take_over("1", is_complete=False)
+    takeover.add_copy(page_id(address("/print/1")), page_id(address("/1")))
+    takeover.add_copy(page_id(address("/2")), page_id(address("/3")))
+    takeover.commit()
+    known.close()
+    yield made
+    made.close()
+
+
+def page(path: str, html: str) -> Page:
+    return Page.from_html(html, address(path))
+
+
+def test_a_copy_waits_for_the_known_page_of_its_text(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    originals = Originals(crawl.ledger.visits, crawl.revisits._history, crawl.revisits._refilter)
+    copy = page("/copy", article(1))
+    assert originals.awaited(copy, address("/copy"), SITE) == page_id(address("/1"))
+    assert originals.awaited(copy, address("/copy"), "other.org") == ""
+    assert originals.awaited(copy, address("/2"), SITE) == "", "it is known itself"
+    other = page("/print/1", article(9))
+    assert originals.awaited(other, address("/print/1"), SITE) == page_id(address("/1"))
+    assert originals.awaited(page("/9", article(9)), address("/9"), SITE) == ""
+    crawl.see("/1", article(1))
+    assert originals.awaited(copy, address("/copy"), SITE) == "", "it has come"
+
+
+def test_a_copy_stays_one_while_its_content_is_the_same_but_for_counters(crawls: Crawls) -> None:
+    counted = article(1).replace("</h1>", "</h1><p>Read {} times</p>")
+    crawl = crawls.begin()
+    originals = crawl.revisits.originals
+    copy = page("/print/1", article(1))
+    assert originals.copied(copy, address("/print/1"), SITE) == "", "no item has come"
+    crawl.see("/3", article(3))
+    assert originals.copied(copy, address("/print/1"), SITE) == "", "the original has not come"
+    copy = page("/print/1", counted.format(7))
+    assert originals.copied(copy, address("/print/1"), SITE) == "", "the original has not come"
+    crawl.see("/1", counted.format(5))
+    own = page_id(address("/1"))
+    assert originals.copied(copy, address("/print/1"), SITE) == own
+    same = page("/print/1", counted.format(5))
+    assert originals.copied(same, address("/print/1"), SITE) == own
+    other = page("/print/1", article(9))
+    assert originals.copied(other, address("/print/1"), SITE) == ""
+    assert originals.copied(copy, address("/unknown"), SITE) == ""
+    assert originals.copied(page("/2", article(3)), address("/2"), SITE) == "", "it is known itself"
+    assert originals.copied(copy, address("/print/1"), "other.org") == "", "its site has no item"
+
+
+def test_a_copy_of_a_page_that_has_not_changed(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    crawl.see("/1", article(1))
+    copy = page("/print/1", article(1))
+    found = crawl.revisits.originals.copied(copy, address("/print/1"), SITE)
+    assert found == page_id(address("/1"))
+
+
+def test_little_text_is_no_copy_of_anything(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    short = "<p>" + "x" * (MIN_TEXT_CHARS - 1)
+    crawl.see("/1", short)
+    copied = crawl.revisits.originals.copied
+    assert copied(page("/print/1", short), address("/print/1"), SITE) == ""
+    crawl.see("/1", short + "x")
+    assert copied(page("/print/1", short + "x"), address("/print/1"), SITE)
+
+
+def test_copies_of_a_crawl_are_taken_over(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    crawl.see("/1", article(1))
+    row = crawl.address("/other", "skipped", "duplicate")
+    claim = [b"the page"]
+    first = crawl.ledger.frontier.find(address("/1"))
+    assert first is not None
+    assert crawl.ledger.frontier.claim(claim, first.row)
+    assert not crawl.ledger.frontier.claim(claim, row)
+    crawl.end()
+    known = crawls.known()
+    assert known.original_of(page_id(address("/other"))) == page_id(address("/1"))
+    known.close()

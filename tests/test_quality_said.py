@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.hold.learners import note_quality
-from contentspider.crawl.hold.site_state import SiteState
+from contentspider.crawl.hold.models import CrawlModels, SiteState
+from contentspider.crawl.options import CrawlOptions
 from contentspider.run.summary import site_qualities, summary
 from contentspider.site.own.quality import Quality, WorstPage
 from contentspider.state.crawls.outcome import Left, Outcome
@@ -22,10 +22,11 @@ def model(quality: Quality | None) -> SimpleNamespace:
 
 
 def noted(quality: Quality | None, least: float) -> dict[str, object]:
-    stats = get_crawler().stats
-    assert stats
-    note_quality(model(quality), "e.org", stats, least)  # type: ignore[arg-type]
-    return dict(stats.get_stats())
+    crawler = get_crawler(settings_dict={"CONTENTSPIDER_MIN_QUALITY": least})
+    assert crawler.stats
+    models = CrawlModels(CrawlOptions.from_settings(crawler.settings), crawler.stats)
+    models.note_quality("e.org", model(quality))  # type: ignore[arg-type]
+    return dict(crawler.stats.get_stats())
 
 
 def test_a_measured_quality_below_the_limit_is_a_warning_with_its_worst_pages(caplog) -> None:

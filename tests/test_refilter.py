@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy.settings import Settings
 
-from contentspider.crawl.hold.site_state import SiteState
+from contentspider.crawl.hold.models import SiteState
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page

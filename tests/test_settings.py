@@ -136,7 +136,7 @@ def test_intervals_that_cannot_be() -> None:
     for values, named in (
         ({"CONTENTSPIDER_DUE": True}, "needs the history, and so CONTENTSPIDER_DURABLE"),
         ({"CONTENTSPIDER_DUE": True, "CONTENTSPIDER_HISTORY": False} | durable, "HISTORY=True"),
-        ({"CONTENTSPIDER_MIN_INTERVAL": 40}, "MAX_INTERVAL=30"),
+        ({"CONTENTSPIDER_MAX_INTERVAL": 0.03}, "from 0.04 on"),
         ({"CONTENTSPIDER_MEAN_INTERVAL": 0}, "from 0.001 on"),
     ):
         with pytest.raises(SettingError, match=named):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from contentspider.crawl.hold.bodies import BODIES_ORDER, BodiesMiddleware
 from contentspider.crawl.hold.holder import Holder, ItemPipelines
-from contentspider.crawl.hold.middleware import BlocksMiddleware, PagesMiddleware
+from contentspider.crawl.hold.middleware import (
+    BODIES_ORDER,
+    BlocksMiddleware,
+    BodiesMiddleware,
+    PagesMiddleware,
+)
 from contentspider.crawl.hold.pipeline import ContentPipeline
 from contentspider.crawl.options import DEFAULTS, CrawlOptions
 from contentspider.crawl.progress import Progress
@@ -24,27 +28,34 @@ logger = logging.getLogger(__name__)
 
 # By its path: only a feed of that format needs it.
 PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
-# Below 550, so that responses come decompressed and redirected; above the cache, so that it stays
-# lean.
-BLOCKS_ORDER = 540
-# Nearer to the downloader than who makes new requests of one (redirects, 600): these are without.
-HEADERS_ORDER = 690
-# Nearer to the downloader than who sends requests again (550), or elsewhere (600).
-ANSWERS_ORDER = 650
-# Next to the engine: all other spider middlewares see an item, with the response that it is from,
-# before it is held.
-PAGES_ORDER = 10
-# First, so that the other pipelines find the content.
-PIPELINE_ORDER = 0
+COMPONENTS = (
+    ("EXTENSIONS", Keeper, 400),
+    ("EXTENSIONS", Holder, 410),
+    ("EXTENSIONS", Progress, 500),
+    ("EXTENSIONS", WarcArchive, 510),
+    # Nearer to the downloader than who makes new requests of one (redirects, 600): these are
+    # without.
+    ("DOWNLOADER_MIDDLEWARES", HeadersMiddleware, 690),
+    # Below 550, so that responses come decompressed and redirected; above the cache, so that it
+    # stays lean.
+    ("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, 540),
+    # Nearer to the downloader than who sends requests again (550), or elsewhere (600).
+    ("DOWNLOADER_MIDDLEWARES", AnswersMiddleware, 650),
+    ("DOWNLOADER_MIDDLEWARES", BodiesMiddleware, BODIES_ORDER),
+    # Next to the engine: all other spider middlewares see an item, with the response that it is
+    # from, before it is held.
+    ("SPIDER_MIDDLEWARES", PagesMiddleware, 10),
+    # First, so that the other pipelines find the content.
+    ("ITEM_PIPELINES", ContentPipeline, 0),
+)
 
 
 class Addon:
     """Enables contentspider's middlewares, pipeline and progress, and sets its defaults."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add the components, and the default of each of our settings that the project leaves out.
-
-        Raises `SettingError` if one of them cannot work.
+        """Add the components, and the default of each of our settings that the project leaves out;
+        raises `SettingError` if one of them cannot work.
         """
         for name, default in DEFAULTS.items():
             if name not in settings:
@@ -55,39 +66,20 @@ class Addon:
         # Not in FEED_EXPORTERS, which is the project's own.
         settings["FEED_EXPORTERS_BASE"].setdefault("parquet", PARQUET_EXPORTER)
         if options.durable:
-            settings.set("SCHEDULER", LedgerScheduler, "addon")
-            if settings["SCHEDULER"] is not LedgerScheduler:
-                logger.warning(
-                    "CONTENTSPIDER_DURABLE needs SCHEDULER to be left to the add-on; it is %r: a"
-                    " killed crawl cannot go on",
-                    settings["SCHEDULER"],
-                )
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", Keeper, 400)
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", Holder, 410)
-        settings.set("ITEM_PROCESSOR", ItemPipelines, "addon")
-        if settings["ITEM_PROCESSOR"] is not ItemPipelines:
-            logger.warning(
-                "contentspider needs ITEM_PROCESSOR to be left to the add-on; it is %r: items that"
-                " are held when the crawl is ended from outside are lost",
-                settings["ITEM_PROCESSOR"],
-            )
-        settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", BodiesMiddleware, BODIES_ORDER
+            _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot go on")
+        lost = "items that are held when the crawl is ended from outside are lost"
+        _claim(settings, "ITEM_PROCESSOR", ItemPipelines, lost)
+        for name, component, order in COMPONENTS:
+            settings.setdefault_in_component_priority_dict(name, component, order)
+
+
+def _claim(settings: BaseSettings, name: str, component: type, otherwise: str) -> None:
+    """Set a component, and say what is lost if the project has set another."""
+    settings.set(name, component, "addon")
+    if settings[name] is not component:
+        logger.warning(
+            "contentspider needs %s to be left to the add-on; it is %r: %s",
+            name,
+            settings[name],
+            otherwise,
         )
-        settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", BlocksMiddleware, BLOCKS_ORDER
-        )
-        settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", HeadersMiddleware, HEADERS_ORDER
-        )
-        settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", AnswersMiddleware, ANSWERS_ORDER
-        )
-        settings.setdefault_in_component_priority_dict(
-            "SPIDER_MIDDLEWARES", PagesMiddleware, PAGES_ORDER
-        )
-        settings.setdefault_in_component_priority_dict(
-            "ITEM_PIPELINES", ContentPipeline, PIPELINE_ORDER
-        )
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", Progress, 500)
-        settings.setdefault_in_component_priority_dict("EXTENSIONS", WarcArchive, 510)

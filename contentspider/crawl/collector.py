@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 def no_collection() -> Iterator[None]:
     """Let the garbage collector rest, for some milliseconds of work that makes no garbage for it.
 
-    A page's parts are thousands of objects at one time, and none is left when the page is done: to
-    the collector they look like a heap that grows, and each full collection that they set off looks
-    at all that a crawl has. It works again afterwards, if it did before, whatever is raised.
+    A page is thousands of objects at a time, none of which stays: to the collector they are a heap
+    that grows, and each full collection that they set off looks at all that a crawl has.
     """
     was_enabled = gc.isenabled()
     gc.disable()

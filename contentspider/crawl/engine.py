@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class Component:
-    """What Scrapy makes from a crawler alone: an extension or a middleware."""
+    """A part of a crawl that Scrapy makes: an extension, a middleware or a pipeline."""
 
     def __init__(self, crawler: Crawler) -> None:
+        assert crawler.stats
         self.crawler = crawler
+        self.stats = crawler.stats
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        """Return the component of a crawler."""
+        """Return the part of a crawler."""
         return cls(crawler)
 
 
 def in_progress(crawler: Crawler) -> Collection[Request]:
-    """Return the requests that were handed to the engine and with which it is not done: a request's
-    callback, and the items of it, have ended before it goes.
-    """
+    """Return the requests that are being sent, or whose callbacks and items are not done."""
     slot = crawler.engine._slot if crawler.engine else None
     return slot.inprogress if slot else ()
 
@@ -52,10 +52,8 @@ def wake(crawler: Crawler) -> None:
 
 
 def end_at_start(crawler: Crawler, reason: str) -> None:
-    """End the crawl of a spider that is being opened, before its first request.
-
-    ``CloseSpider`` would say it, but the Scrapy of the lower bound goes on where a handler of
-    ``spider_opened`` raises it.
+    """End the crawl of a spider that is being opened, before its first request: in the Scrapy of
+    the lower bound ``CloseSpider`` does not.
     """
 
     async def end() -> None:

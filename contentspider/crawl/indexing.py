@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
@@ -16,6 +15,7 @@ from contentspider.index.sync import Limits
 from contentspider.state.crawls.folder import index_url
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from scrapy.statscollectors import StatsCollector
@@ -27,10 +27,8 @@ logger = logging.getLogger(__name__)
 
 
 class Indexing:
-    """Brings the indexes that ``CONTENTSPIDER_INDEX`` names up to date.
-
-    It begins when the crawl has ended, in a thread: an engine that is slow or dead keeps no page
-    waiting. What does not get in is in the history, and gets in the next time.
+    """Brings the indexes of ``CONTENTSPIDER_INDEX`` up to date when the crawl has ended, in a
+    thread. What does not get in is in the history, and gets in the next time.
     """
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
@@ -50,9 +48,8 @@ class Indexing:
             await self._sync(history, url)
 
     async def _sync(self, history: Path, url: str) -> None:
-        teller = Teller(shown(url), self._progress_secs)
         try:
-            report = await run_in_thread(partial(sync, history, url, self._limits, teller))
+            report = await run_in_thread(sync, history, url, self._limits, self._teller(url))
         except ContentSpiderError as error:
             self._stats.inc_value("contentspider/index/failed")
             logger.error(
@@ -75,17 +72,14 @@ class Indexing:
         ):
             self._stats.inc_value(f"contentspider/index/{name}", number)
 
+    def _teller(self, url: str) -> Callable[[int, int], None]:
+        """Return what says in the log, every some seconds, how far an index is."""
+        last = time.monotonic()
 
-class Teller:
-    """Says in the log every some *seconds* how far an index, shown as *url*, is."""
+        def tell(done: int, total: int) -> None:
+            nonlocal last
+            if self._progress_secs and time.monotonic() - last >= self._progress_secs:
+                last = time.monotonic()
+                logger.info("%s: %d of %d changes are in", shown(url), done, total)
 
-    def __init__(self, url: str, seconds: float) -> None:
-        self._url = url
-        self._seconds = seconds
-        self._told = time.monotonic()
-
-    def __call__(self, done: int, total: int) -> None:
-        """Say it, if it is time."""
-        if self._seconds and time.monotonic() - self._told >= self._seconds:
-            self._told = time.monotonic()
-            logger.info("%s: %d of %d changes are in", self._url, done, total)
+        return tell

@@ -1,6 +1,4 @@
-"""Monitors for Spidermon (the extra ``monitors``) on contentspider's stats; docs/monitoring.md
-tells how to switch them on.
-"""
+"""Monitors for Spidermon (the extra ``monitors``) on our stats; see docs/monitoring.md."""
 
 from __future__ import annotations
 
@@ -15,39 +13,42 @@ except ImportError as error:
 from contentspider.crawl.options import DEFAULTS
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
 
+BROKEN_STAT = "contentspider/pages/failed/"
 
-class ShareMonitor(BaseScrapyMonitor):
-    """What the monitors have in common: counts of the crawl, shares of them, and the limits of the
-    settings.
-    """
+
+class ContentMonitor(BaseScrapyMonitor):
+    """What the monitors have in common: counts of the crawl, and limits of the settings."""
 
     def count(self, name: str) -> int:
         """Return one of our stats, 0 if nothing was counted."""
         return int(self.stats.get(f"contentspider/{name}", 0))
 
-    def share(self, part: int, whole: int) -> float:
-        """Return *part* of *whole*; of nothing there is no share, and `ExtractionMonitor` says
-        so.
-        """
-        if not whole:
-            self.skipTest("there is nothing to judge")
-        return part / whole
-
     def limit(self, setting: str) -> float:
         """Return the value of a setting."""
         return float(self.crawler.settings.getfloat(setting, DEFAULTS[setting]))
 
+    def share(self, part: int, whole: int) -> float:
+        """Return *part* of *whole*; skip the test if there is nothing."""
+        if not whole:
+            self.skipTest("there is nothing to judge")
+        return part / whole
+
+    def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
+        """Fail if *part* of *whole* is more than a *setting* allows."""
+        share, limit = self.share(part, whole), self.limit(setting)
+        message = f"{message}: {share:.1%}, more than {setting}={limit}"
+        self.assertLessEqual(share, limit, msg=message)
+
 
 @monitors.name("Extraction")
-class ExtractionMonitor(ShareMonitor):
+class ExtractionMonitor(ContentMonitor):
     """Fails if no item came out of the crawl, or none with any text."""
 
     @monitors.name("items came out")
     def test_items(self) -> None:
         """Items passed all pipelines."""
-        self.assertGreater(
-            self.stats.get("item_scraped_count", 0), 0, msg="no item came out of the crawl"
-        )
+        items = self.stats.get("item_scraped_count", 0)
+        self.assertGreater(items, 0, msg="no item came out of the crawl")
 
     @monitors.name("text was kept")
     def test_text(self) -> None:
@@ -56,112 +57,82 @@ class ExtractionMonitor(ShareMonitor):
 
 
 @monitors.name("Content ratio")
-class ContentRatioMonitor(ShareMonitor):
+class ContentRatioMonitor(ContentMonitor):
     """Fails if little of the pages' text is content: what was content may be taken for noise."""
 
     @monitors.name("enough of the text is content")
     def test_ratio(self) -> None:
-        """The kept share of the text is not below CONTENTSPIDER_MONITOR_MIN_KEPT."""
-        kept = self.count("chars/kept")
-        share, limit = (
-            self.share(kept, kept + self.count("chars/dropped")),
-            self.limit("CONTENTSPIDER_MONITOR_MIN_KEPT"),
-        )
-        self.assertGreaterEqual(
-            share,
-            limit,
-            msg=(
-                f"{share:.1%} of the text was kept, less than"
-                f" CONTENTSPIDER_MONITOR_MIN_KEPT={limit}"
-            ),
-        )
+        """Enough of the text was kept."""
+        kept, setting = self.count("chars/kept"), "CONTENTSPIDER_MONITOR_MIN_KEPT"
+        share, limit = self.share(kept, kept + self.count("chars/dropped")), self.limit(setting)
+        message = f"{share:.1%} of the text was kept, less than {setting}={limit}"
+        self.assertGreaterEqual(share, limit, msg=message)
 
 
 @monitors.name("Template drift")
-class TemplateDriftMonitor(ShareMonitor):
-    """Fails if many pages are not as the model knows them: the site has a new template, or could
-    not be learned.
-    """
+class TemplateDriftMonitor(ContentMonitor):
+    """Fails if many pages are not as the model knows them: the template may be new."""
 
     @monitors.name("the model knows the pages")
     def test_confidence(self) -> None:
-        """The share of pages of low confidence or without a model is not above
-        CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE.
-        """
+        """Few pages are of low confidence or without a model."""
         low, unfiltered = self.count("pages/low_confidence"), self.count("items/unfiltered")
-        share, limit = (
-            self.share(low + unfiltered, self.count("items/filtered") + unfiltered),
-            self.limit("CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE"),
-        )
-        self.assertLessEqual(
-            share,
-            limit,
-            msg=(
-                f"{low} pages were filtered with low confidence and {unfiltered} not at all:"
-                f" {share:.1%}, more than CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE={limit}; if the"
-                " site has changed, crawl it with CONTENTSPIDER_RELEARN=True"
-            ),
+        self.check_share(
+            low + unfiltered,
+            self.count("items/filtered") + unfiltered,
+            "CONTENTSPIDER_MONITOR_MAX_LOW_CONFIDENCE",
+            f"{low} pages were filtered with low confidence and {unfiltered} not at all (if the"
+            " site has changed, crawl it with CONTENTSPIDER_RELEARN=True)",
         )
 
 
 @monitors.name("Errors")
-class ErrorRateMonitor(ShareMonitor):
+class ErrorRateMonitor(ContentMonitor):
     """Fails if many pages could not be read, or broke the filter."""
 
     @monitors.name("the pages could be read")
     def test_errors(self) -> None:
-        """The share of failed pages is not above CONTENTSPIDER_MONITOR_MAX_FAILED."""
+        """Few pages failed."""
         unread = self.count("pages/failed")
-        broken = sum(
-            count
-            for name, count in self.stats.items()
-            if name.startswith("contentspider/pages/failed/")
-        )
-        share, limit = (
-            self.share(unread + broken, unread + self.count("pages/tagged")),
-            self.limit("CONTENTSPIDER_MONITOR_MAX_FAILED"),
-        )
-        self.assertLessEqual(
-            share,
-            limit,
-            msg=(
-                f"{unread} pages could not be read and {broken} not be filtered: {share:.1%}, more"
-                f" than CONTENTSPIDER_MONITOR_MAX_FAILED={limit}"
-            ),
+        broken = sum(count for name, count in self.stats.items() if name.startswith(BROKEN_STAT))
+        self.check_share(
+            unread + broken,
+            unread + self.count("pages/tagged"),
+            "CONTENTSPIDER_MONITOR_MAX_FAILED",
+            f"{unread} pages could not be read and {broken} not be filtered",
         )
 
 
 @monitors.name("Quality")
-class QualityMonitor(ShareMonitor):
-    """Fails if a site's items are worse than they should be, by the texts that the site itself
-    publishes of its pages.
-    """
+class QualityMonitor(ContentMonitor):
+    """Fails if a site's items are worse than they should be, by what it publishes itself."""
 
     @monitors.name("the sites' own texts agree with their items")
     def test_quality(self) -> None:
-        """No F1 that was measured on a site is below CONTENTSPIDER_MIN_QUALITY."""
+        """No F1 that was measured on a site is too low."""
+        sites = (name.removeprefix(F1_STAT) for name in self.stats if name.startswith(F1_STAT))
+        f1, worst = min(
+            (
+                (self.stats[F1_STAT + site], site)
+                for site in sites
+                if self.stats.get(PAGES_STAT + site)
+            ),
+            default=(1.0, ""),
+        )
         limit = self.limit("CONTENTSPIDER_MIN_QUALITY")
-        measured = {
-            name.removeprefix(F1_STAT): float(value)
-            for name, value in self.stats.items()
-            if name.startswith(F1_STAT) and self.stats.get(PAGES_STAT + name.removeprefix(F1_STAT))
-        }
-        worst = min(measured, key=lambda site: measured[site], default="")
         self.assertGreaterEqual(
-            measured.get(worst, 1.0),
+            f1,
             limit,
             msg=(
-                f"{worst}: F1 {measured.get(worst, 1.0):.3f} on the texts that the site publishes,"
-                f" less than CONTENTSPIDER_MIN_QUALITY={limit}; contentspider models show names the"
-                " worst pages"
+                f"{worst}: F1 {f1:.3f} on the texts that the site publishes, less than"
+                f" CONTENTSPIDER_MIN_QUALITY={limit}; contentspider models show names the worst"
+                " pages"
             ),
         )
 
 
 class ContentMonitorSuite(MonitorSuite):
-    """All monitors: ``SPIDERMON_SPIDER_CLOSE_MONITORS =
-    ["contentspider.crawl.monitors.ContentMonitorSuite"]``.
-    """
+    """All monitors."""
 
     monitors = (
         ExtractionMonitor,

@@ -65,10 +65,7 @@ class Option:
         return self.flags.split()[-1]
 
     def read(self, value: Any, strict: bool = False) -> Any:
-        """Return a value in the option's type; *strict*: it must have the type already.
-
-        Raises `SettingError`, which says what value would do.
-        """
+        """Return a value in the option's type, which it must have already if *strict*."""
         kind = type(self.default)
         if strict:
             value = [value] if kind is list and isinstance(value, str) else value

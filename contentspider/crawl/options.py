@@ -44,39 +44,32 @@ class CrawlOptions:
     # fmt: off
     enabled: bool = option(True, "Use contentspider; False switches the add-on off.")
     models_dir: str = option(
-        "models",
-        "Folder of the sites' models, or a store that machines share (s3://..., docs/sharing.md).",
-        flags="--models", metavar="DIR", group=MOST_USED, in_sites=True,
+        "models", "Folder of the sites' models, or a store that machines share (s3://...,"
+        " docs/sharing.md).", flags="--models", metavar="DIR", group=MOST_USED, in_sites=True,
     )
     learn_pages: int = option(
-        2_000,
-        "Pages of a site that are held until its model is learned, at most. From 500 on it is tried"
-        " whether the site is known well enough; a smaller site is learned at the end.",
+        2_000, "Pages of a site that are held until its model is learned, at most. From 500 on it"
+        " is tried whether the site is known well enough; a smaller site is learned at the end.",
         minimum=1,
     )
     min_quality: float = option(
-        0.85,
-        "Warn of a site whose F1, measured on the texts that it publishes itself, is lower; the"
-        " monitor Quality fails.",
-        minimum=0, maximum=1,
+        0.85, "Warn of a site whose F1, measured on the texts that it publishes itself, is lower;"
+        " the monitor Quality fails.", minimum=0, maximum=1,
     )
     relearn: bool = option(
         False, "Learn the sites anew, even if there are models.", flags="--relearn", group=RUNS
     )
     labels: str = option(
-        "votes",
-        "How blocks are labelled: 'votes', 'own' (without the prior), 'paper' (Algorithm 1), a"
-        " variant of it (research/docs/experiments.md), or a method of another package.",
+        "votes", "How blocks are labelled: 'votes', 'own' (without the prior), 'paper' (Algorithm"
+        " 1), a variant of it (research/docs/experiments.md), or a method of another package.",
         flags="--labels", metavar="METHOD",
     )
     features: list[str] = option(
-        ["slots"],
-        "Feature sets of the site's classifier (research/docs/experiments.md).",
+        ["slots"], "Feature sets of the site's classifier (research/docs/experiments.md).",
         flags="--features", metavar="SET[,SET]",
     )
     classifier: str = option(
-        "svm",
-        "The site's classifier: 'svm', or one of another package (docs/extending.md).",
+        "svm", "The site's classifier: 'svm', or one of another package (docs/extending.md).",
         flags="--classifier", metavar="NAME",
     )
     keep_teasers: bool = option(
@@ -86,15 +79,12 @@ class CrawlOptions:
         "", "A prior from 'contentspider-research train-prior' in place of the shipped one."
     )
     site_by: str = option(
-        "domain",
-        "What a site is: 'domain' (the registered domain) or 'host' (each subdomain).",
+        "domain", "What a site is: 'domain' (the registered domain) or 'host' (each subdomain).",
         choices=("domain", "host"),
     )
     own_texts: int = option(
-        3,
-        "Requests to each site for what it publishes of its pages without their template (an API, a"
-        " search index), beside its feeds; 0: learn from pages only.",
-        minimum=0,
+        3, "Requests to each site for what it publishes of its pages without their template (an"
+        " API, a search index), beside its feeds; 0: learn from pages only.", minimum=0,
     )
     obey_meta_robots: bool = option(
         True, "Obey noindex and nofollow of pages (meta robots, X-Robots-Tag)."
@@ -103,109 +93,86 @@ class CrawlOptions:
         {}, "Which fields of your own item classes take ours: {'my.Item': {'content': 'body'}}."
     )
     passages: int = option(
-        0,
-        "Add the content in passages of at most so many characters (docs/items.md); 0: none.",
+        0, "Add the content in passages of at most so many characters (docs/items.md); 0: none.",
         minimum=0, flags="--passages", metavar="CHARS",
     )
     durable: bool = option(
-        False,
-        "Keep all addresses and items in a ledger, so that a killed crawl can go on"
+        False, "Keep all addresses and items in a ledger, so that a killed crawl can go on"
         " (docs/durability.md).",
     )
     crawl: str = option(
-        "",
-        "Name of the crawl and its ledger; by default the spider's name, or for the site spider"
-        " what it crawls. Two crawls may run at a time under two names.",
-        flags="--name", metavar="NAME", group=RUNS,
+        "", "Name of the crawl and its ledger; by default the spider's name, or for the site"
+        " spider what it crawls. Two crawls may run at a time under two names.", flags="--name",
+        metavar="NAME", group=RUNS,
     )
     resume: bool = option(
-        False,
-        "Go on with this crawl if it was not finished; else start anew.",
-        flags="--resume", group=MOST_USED,
+        False, "Go on with this crawl if it was not finished; else start anew.", flags="--resume",
+        group=MOST_USED,
     )
     contact: str = option(
-        "",
-        "Where the sites' owners can reach you: a web page or a mail address, which the user agent"
-        " names (also as an environment variable).",
-        flags="--contact", metavar="ADDRESS", group=MOST_USED, in_sites=True,
+        "", "Where the sites' owners can reach you: a web page or a mail address, which the user"
+        " agent names (also as an environment variable).", flags="--contact", metavar="ADDRESS",
+        group=MOST_USED, in_sites=True,
     )
     headers: dict[str, str] = option(
-        {},
-        "Headers (cookies, authorisation) for the sites that are crawled, and for no others.",
+        {}, "Headers (cookies, authorisation) for the sites that are crawled, and for no others.",
         convert=header, flags="-H --header", metavar="NAME:VALUE", group=REQUESTS,
     )
     state_dir: str = option(
-        "",
-        "Folder of the crawls' ledgers; by default .scrapy/contentspider in the project or the"
-        " current folder.",
-        flags="--state-dir", metavar="DIR", group=FILES,
+        "", "Folder of the crawls' ledgers; by default .scrapy/contentspider in the project or the"
+        " current folder.", flags="--state-dir", metavar="DIR", group=FILES,
     )
     history: bool = option(
-        True,
-        "Keep a history of durable crawls, which tells new, changed, moved and gone pages"
+        True, "Keep a history of durable crawls, which tells new, changed, moved and gone pages"
         " (docs/recrawls.md).",
     )
     history_url: str = option(
-        "",
-        "A store of histories that machines share (s3://..., docs/sharing.md).",
+        "", "A store of histories that machines share (s3://..., docs/sharing.md).",
         flags="--history", metavar="URL", group=FILES, in_sites=True,
     )
     history_mb: int = option(
-        1_000,
-        "Megabytes of a history from which on only hashes and the main content of further pages are"
-        " kept.",
-        minimum=0,
+        1_000, "Megabytes of a history from which on only hashes and the main content of further"
+        " pages are kept.", minimum=0,
     )
     conditional: bool = option(
         True, "Ask for known pages only if they have changed (ETag, Last-Modified)."
     )
     only: str = option(
-        "",
-        "'changed': give on the items of new and changed pages only.",
-        choices=("", "changed"), flags="--only", group=PAGES, in_sites=True,
+        "", "'changed': give on the items of new and changed pages only.", choices=("", "changed"),
+        flags="--only", group=PAGES, in_sites=True,
     )
     due: bool = option(
-        False,
-        "Fetch the start pages, new pages, and of known pages those whose next visit is due by how"
-        " often they change, the most overdue first (docs/recrawls.md).",
-        flags="--due", group=MOST_USED, in_sites=True,
+        False, "Fetch the start pages, new pages, and of known pages those whose next visit is due"
+        " by how often they change, the most overdue first (docs/recrawls.md).", flags="--due",
+        group=MOST_USED, in_sites=True,
     )
     mean_interval: float = option(
-        7.0,
-        "Days between two visits of a page (CONTENTSPIDER_DUE), on the mean over a site.",
+        7.0, "Days between two visits of a page (CONTENTSPIDER_DUE), on the mean over a site.",
         minimum=0.001,
     )
-    max_interval: float = option(30.0, "Days after which any known page is due.", minimum=0.001)
-    min_interval: float = option(
-        0.04, "Days for which no known page is due (0.04: an hour).", minimum=0.001
-    )
+    max_interval: float = option(30.0, "Days after which any known page is due.", minimum=0.04)
     missing_crawls: int = option(
-        3,
-        "Complete crawls in a row without a link to a known page after which it is gone; 0: never.",
-        minimum=0,
+        3, "Complete crawls in a row without a link to a known page after which it is gone; 0:"
+        " never.", minimum=0,
     )
     force: bool = option(
         False, "Take known pages to be gone, however many.", flags="--force", group=RUNS
     )
     index: list[str] = option(
-        [],
-        "Search index to bring up to date at the end, such as sqlite:pages.db (docs/indexing.md);"
-        " 'default', or the flag alone: one in the folder of ledgers.",
+        [], "Search index to bring up to date at the end, such as sqlite:pages.db"
+        " (docs/indexing.md); 'default', or the flag alone: one in the folder of ledgers.",
         flags="--index", metavar="ENGINE_URL", const="default", group=MOST_USED, in_sites=True,
     )
     output_file: str = option(
         "", "File for items as JSON lines: whole lines, each item once, whatever ends the crawl."
     )
     warc_file: str = option(
-        "",
-        "Append requests and answers to a WARC file (.warc.gz), as they were received.",
+        "", "Append requests and answers to a WARC file (.warc.gz), as they were received.",
         flags="--warc", metavar="FILE", group=FILES,
     )
     outage_secs: float = option(
-        300.0,
-        "Seconds to wait for a host that is down, when nothing else is left to fetch; then the"
-        " crawl ends, and can go on later.",
-        minimum=0,
+        300.0, "Seconds to wait for a host that is down, when nothing else is left to fetch; then"
+        " the crawl ends, and can go on later.", minimum=0,
     )
     progress_secs: float = option(
         10.0, "Seconds between progress lines in a log (in a terminal 1); 0: none.", minimum=0
@@ -214,22 +181,19 @@ class CrawlOptions:
         0.1, "Monitors: alarm if a smaller share of the text was kept.", minimum=0, maximum=1
     )
     monitor_max_low_confidence: float = option(
-        0.25,
-        "Monitors: alarm if a larger share of pages has low confidence, or was not filtered.",
+        0.25, "Monitors: alarm if a larger share of pages has low confidence, or was not filtered.",
         minimum=0, maximum=1,
     )
     monitor_max_failed: float = option(
-        0.1,
-        "Monitors: alarm if a larger share of pages could not be read or filtered.",
-        minimum=0, maximum=1,
+        0.1, "Monitors: alarm if a larger share of pages could not be read or filtered.", minimum=0,
+        maximum=1,
     )
     # fmt: on
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
-        """Return the options of a crawl with these *settings*.
-
-        Raises `SettingError`, which names the first setting that cannot work or does not exist.
+        """Return the options of a crawl with these *settings*; raises `SettingError`, which names
+        the first setting that cannot work or does not exist.
         """
         from contentspider.crawl.hold.items import FieldMap
 
@@ -267,11 +231,6 @@ class CrawlOptions:
     def _check(self) -> None:
         """Raise `SettingError` if values do not go together."""
         assert self.learning
-        if self.min_interval > self.max_interval:
-            raise SettingError(
-                f"CONTENTSPIDER_MIN_INTERVAL={self.min_interval:g} cannot be used: give no more"
-                f" than CONTENTSPIDER_MAX_INTERVAL={self.max_interval:g}"
-            )
         if not (self.durable and self.history):
             for name in ("due", "index", "history_url"):
                 if getattr(self, name):

@@ -10,7 +10,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
 
-from contentspider.crawl.engine import queue_length
+from contentspider.crawl.engine import Component, queue_length
 from contentspider.crawl.options import CrawlOptions
 
 if TYPE_CHECKING:
@@ -34,26 +34,19 @@ def live_line() -> Live | None:
     return Live(console=console, auto_refresh=False, redirect_stdout=False)
 
 
-class Progress:
+class Progress(Component):
     """Says every second (on a terminal) or every few what the crawl has done so far."""
 
     def __init__(self, crawler: Crawler) -> None:
         seconds = CrawlOptions.from_settings(crawler.settings).progress_secs
         if seconds <= 0:
             raise NotConfigured("CONTENTSPIDER_PROGRESS_SECS is 0")
-        assert crawler.stats
-        self.crawler = crawler
-        self.stats = crawler.stats
+        super().__init__(crawler)
         self.live = live_line()
         self.seconds = 1.0 if self.live else seconds
         self.started = time.monotonic()
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Progress:
-        """Return the extension of a crawler."""
-        return cls(crawler)
 
     def opened(self) -> None:
         """Start to tell."""
@@ -76,12 +69,11 @@ class Progress:
         get = self.stats.get_value
         pages = get("contentspider/pages/tagged", 0)
         held = get("contentspider/items/held", 0) - get("contentspider/items/released", 0)
-        queued = queue_length(self.crawler)
         rate = pages / max(time.monotonic() - self.started, 0.001)
         learned = get("contentspider/sites/learned", 0) + get("contentspider/models/loaded", 0)
         return (
-            f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held, {queued} queued,"
-            f" {learned} sites known, {rate:.1f} pages/s"
+            f"{pages} pages, {get('item_scraped_count', 0)} items, {held} held,"
+            f" {queue_length(self.crawler)} queued, {learned} sites known, {rate:.1f} pages/s"
         )
 
     def tell(self) -> None:

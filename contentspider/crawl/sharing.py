@@ -1,8 +1,4 @@
-"""What a crawl shares with other machines: models and history in stores on fsspec URLs.
-
-A crawl works on local files. Its history is brought here before anything is crawled, the model of a
-site when its first page comes; at the end both are brought back.
-"""
+"""What a crawl shares with other machines: models and history, by stores on fsspec URLs."""
 
 from __future__ import annotations
 
@@ -41,9 +37,7 @@ class Sharing:
             self._models = models
 
     def check(self) -> None:
-        """Raise `RemoteError` unless the stores can be read and written, and keep two writers
-        apart.
-        """
+        """Raise `RemoteError` unless the stores can be used, and keep two writers apart."""
         for url in {self._options.models_dir, self._options.history_url}:
             if is_url(url):
                 open_objects(url).check()
@@ -60,10 +54,7 @@ class Sharing:
             self._history.begin_change()
 
     async def send(self) -> None:
-        """Bring the history and the models that were saved into their stores.
-
-        What cannot be is said and counted; it is kept here, and the next run sends it.
-        """
+        """Bring history and saved models into their stores; the next run sends what fails."""
         for error in await run_in_thread(self._send):
             self._stats.inc_value("contentspider/remote/unsent")
             logger.error("%s. It is kept here, and the next run sends it", error)

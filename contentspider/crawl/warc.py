@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from contentspider.crawl.engine import end_at_start
+from contentspider.crawl.engine import Component, end_at_start
 from contentspider.crawl.options import CrawlOptions
 from contentspider.ground import __version__
 from contentspider.ground.errors import ContentSpiderError
@@ -27,19 +27,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class WarcArchive:
+class WarcArchive(Component):
     """Writes each answer with its request to ``CONTENTSPIDER_WARC_FILE`` as it comes from the
-    server, before any middleware unpacks or replaces it, and before it is parsed: what a kill
-    leaves has every page that is known to be done.
+    server, before it is unpacked or parsed: what a kill leaves has every page that is done.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         path = CrawlOptions.from_settings(crawler.settings).warc_file
         if not path:
             raise NotConfigured
-        assert crawler.stats
-        self.crawler = crawler
-        self.stats = crawler.stats
+        super().__init__(crawler)
         self.warc: WarcFile | None = None
         try:
             self.warc = WarcFile(Path(path), f"contentspider/{__version__}")
@@ -50,11 +47,6 @@ class WarcArchive:
             return
         crawler.signals.connect(self.downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> WarcArchive:
-        """Return the extension of a crawler."""
-        return cls(crawler)
 
     def refused(self) -> None:
         """End the crawl: what was to be kept of it cannot be."""
@@ -71,7 +63,7 @@ class WarcArchive:
             target=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
             request_headers=[("Host", parts.netloc.rpartition("@")[2]), *_pairs(request.headers)],
             request_body=request.body,
-            status=_status(response.status),
+            status=f"{response.status} {responses.get(response.status, 'Unknown')}",
             response_headers=list(_pairs(response.headers)),
             body=response.body,
             address=str(response.ip_address or ""),
@@ -92,11 +84,6 @@ class WarcArchive:
         if self.warc is not None:
             self.warc.close()
             self.warc = None
-
-
-def _status(status: int) -> str:
-    known = {entry.value: entry.phrase for entry in HTTPStatus}
-    return f"{status} {known.get(status, 'Unknown')}"
 
 
 def _pairs(headers: Headers) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.settings import Settings
 from scrapy.utils.log import get_scrapy_root_handler
 
-from contentspider.crawl.hold.overrides import check_overrides
+from contentspider.crawl.hold.models import check_overrides
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.headers import ANONYMOUS
 from contentspider.crawl.spider.spider import SiteSpider

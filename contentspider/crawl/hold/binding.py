@@ -1,11 +1,9 @@
-"""Which page an item is about: bound to the item when it is made, and used from wherever the item
-is yielded later.
-"""
+"""Which page an item is about, whichever callback yields it."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
 from contentspider.state.ledger.items import PageInHand
@@ -23,17 +21,8 @@ PAGE_META_KEY = "contentspider_page"
 BINDINGS_META_KEY = "contentspider_bindings"
 # Plain dicts, and other items that cannot be watched for their end, that are bound at one time.
 MAX_KEPT_ALIVE = 5_000
-# Items on their way to the pipeline at one time: far fewer are, or Scrapy would stop to fetch.
-MAX_YIELDED = 5_000
 
 Item = TypeVar("Item")
-
-
-class Unbound:
-    """What is in the place of the page of an item that is bound to none."""
-
-
-UNBOUND: Final = Unbound()
 
 
 class Bindable:
@@ -44,34 +33,29 @@ class Bindable:
 
 
 class Bindings:
-    """The pages of a crawl's items, from when an item is bound, or its callback yields it, to our
-    pipeline. ``None`` is the page of an answer that was not HTML.
+    """The pages of a crawl's items, None for an answer that was not HTML.
 
-    `Bindable` items keep theirs; of others it is known by the item's identity, for as long as the
-    item lives. What cannot be watched for its end (a dict) is kept alive, up to `MAX_KEPT_ALIVE`.
+    `Bindable` items keep theirs; of others it is known by their identity while they live. What
+    cannot be watched for its end (a dict) is kept alive, up to `MAX_KEPT_ALIVE`.
     """
 
     def __init__(self) -> None:
         # What is done with an item when it is bound: `scrapy parse` shows it without a pipeline.
         self.on_bind: Callable[[object], None] | None = None
-        self._pages: dict[int, tuple[object, PageInHand | None]] = {}
+        self._pages: dict[int, tuple[object, PageInHand | None, bool]] = {}
         self._kept_alive: OrderedDict[int, object] = OrderedDict()
-        # Items that their callbacks have yielded, on their way to our pipeline.
-        self._yielded: dict[int, tuple[object, PageInHand]] = {}
 
     def bind(self, item: object, page: Page | None, row: int | None = None) -> None:
-        """Bind an item to a page, instead of the one that it was bound to; *row* is that of the
-        page's address.
-        """
-        hand = PageInHand(page, row) if page is not None else None
-        if isinstance(item, Bindable):
-            item._contentspider_bound = hand
-        else:
-            self._remember(item, hand)
+        """Bind an item to a page, the address of which has that *row*, and to no other."""
+        self.put(item, PageInHand(page, row) if page is not None else None, is_bound=True)
         if self.on_bind:
             self.on_bind(item)
 
-    def _remember(self, item: object, hand: PageInHand | None) -> None:
+    def put(self, item: object, hand: PageInHand | None, is_bound: bool = False) -> None:
+        """Note what an item is about: until `take`, or, if it *is_bound*, as long as it lives."""
+        if isinstance(item, Bindable):
+            item._contentspider_bound = hand
+            return
         number, pages = id(item), self._pages
         try:
             watch: object = ref(item, lambda _: pages.pop(number, None))
@@ -79,24 +63,28 @@ class Bindings:
             watch = self._kept_alive[number] = item
             if len(self._kept_alive) > MAX_KEPT_ALIVE:
                 pages.pop(self._kept_alive.popitem(last=False)[0], None)
-        pages[number] = (watch, hand)
+        was_bound = number in pages and pages[number][2]
+        pages[number] = (watch, hand, is_bound or was_bound)
 
-    def get(self, item: object) -> PageInHand | Unbound | None:
-        """Return the page that an item is bound to, `UNBOUND` if it is to none."""
+    def has(self, item: object) -> bool:
+        """Tell whether it is known what an item is about, be it no page."""
         if isinstance(item, Bindable):
-            return getattr(item, "_contentspider_bound", UNBOUND)
-        return self._pages[id(item)][1] if id(item) in self._pages else UNBOUND
+            return hasattr(item, "_contentspider_bound")
+        return id(item) in self._pages
 
-    def put(self, item: object, hand: PageInHand) -> None:
-        """Remember what an item is about that goes to our pipeline now."""
-        self._yielded[id(item)] = (item, hand)
-        if len(self._yielded) > MAX_YIELDED:  # they were replaced on the way: nobody will ask
-            del self._yielded[next(iter(self._yielded))]
+    def get(self, item: object) -> PageInHand | None:
+        """Return what an item is about; None if it has no page, or that is not known."""
+        if isinstance(item, Bindable):
+            return getattr(item, "_contentspider_bound", None)
+        return self._pages[id(item)][1] if id(item) in self._pages else None
 
     def take(self, item: object) -> PageInHand | None:
-        """Return what an item is about that has come to our pipeline, and forget it."""
-        found = self._yielded.pop(id(item), None)
-        return found[1] if found else None
+        """Return what an item is about that came to our pipeline; forget what is not bound."""
+        hand, number = self.get(item), id(item)
+        if number in self._pages and not self._pages[number][2]:
+            del self._pages[number]
+            self._kept_alive.pop(number, None)
+        return hand
 
 
 def bind(item: Item, response: Response) -> Item:
@@ -107,17 +95,6 @@ def bind(item: Item, response: Response) -> Item:
     ``meta`` has no page unless it is bound. `ContentItem.from_response` binds by itself.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
-    page: Page | None = meta.get(PAGE_META_KEY)
     bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()
-    bindings.bind(item, page, meta.get(ROW_META_KEY))
+    bindings.bind(item, meta.get(PAGE_META_KEY), meta.get(ROW_META_KEY))
     return item
-
-
-def came_along(item: object, response: Response) -> bool:
-    """Tell whether an item was made before its callback's page was there: it came in the
-    request.
-    """
-    request = response.request
-    return request is not None and any(
-        found is item for given in (request.cb_kwargs, request.meta) for found in given.values()
-    )

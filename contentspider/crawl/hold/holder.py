@@ -8,63 +8,50 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.exceptions import DontCloseSpider
+from scrapy.exceptions import DontCloseSpider, NotConfigured
 from scrapy.pipelines import ItemPipelineManager
 
-from contentspider.crawl.engine import pass_item, wake
+from contentspider.crawl.engine import Component, pass_item, wake
 from contentspider.crawl.hold.binding import Bindings
-from contentspider.crawl.hold.learners import Learners, note_quality
-from contentspider.crawl.hold.overrides import CrawlOverrides
-from contentspider.crawl.hold.site_state import SiteState
+from contentspider.crawl.hold.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.ground.errors import NotEnoughTextError, StateError
+from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
-from contentspider.site.judge.prior import Prior
-from contentspider.site.vote.labels import VOTES
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from scrapy.crawler import Crawler
 
-    from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
 
-class Holder:
-    """Holds the items of unknown sites, learns these sites, and lets the items go.
-
-    A site is learned in a process of its own, after ``CONTENTSPIDER_LEARN_PAGES`` pages or when the
-    spider is idle. Then its items go straight to the item pipelines: no spider middleware sees them
-    twice.
+class Holder(Component):
+    """Holds the items of unknown sites, learns these sites (after ``CONTENTSPIDER_LEARN_PAGES``
+    pages, or when the spider is idle), and sends the items straight to the item pipelines.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        assert crawler.stats
-        self.crawler = crawler
-        self.stats = crawler.stats
+        super().__init__(crawler)
         self.options = CrawlOptions.from_settings(crawler.settings)
         self.keys = SiteKeys(self.options.site_by)
-        self.learners = Learners(self.options, crawler.stats)
-        self.store = self.learners.store
-        self.overrides = CrawlOverrides(self.options, crawler.stats, self.store)
+        self.models = CrawlModels(self.options, self.stats)
         self.sites: dict[str, SiteState] = {}
         self.bindings = Bindings()
         self._is_closing = False
         self._at_once = crawler.settings.getint("CONCURRENT_ITEMS")
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
-        crawler.signals.connect(self._on_gone, signal=signals.item_dropped)
-        crawler.signals.connect(self._on_gone, signal=signals.item_error)
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Holder:
-        """Return the extension of a crawler."""
-        return cls(crawler)
+    def of(cls, crawler: Crawler) -> Holder:
+        """Return the holder of a crawl."""
+        holder = crawler.get_extension(cls)
+        if holder is None:
+            raise NotConfigured("it needs contentspider's Holder in EXTENSIONS")
+        return holder
 
     @cached_property
     def keeper(self) -> Keeper:
@@ -74,102 +61,55 @@ class Holder:
             raise RuntimeError("contentspider's Holder needs its Keeper, which the add-on sets")
         return keeper
 
-    @cached_property
-    def prior(self) -> Prior | None:
-        """Return the prior that judges what a model knows too little of (None: the shipped one)."""
-        learning = self.options.learning
-        return Prior.chosen(learning.prior_file) if learning.labels == VOTES else None
-
     def site(self, url: str) -> SiteState:
-        """Return the state of an address' site; its stored model is loaded when it is first asked
-        for.
-        """
+        """Return the state of an address' site; at first its stored model is loaded."""
         return self._site(self.keys.key(url))
 
     def _site(self, key: str) -> SiteState:
-        state = self.sites.get(key)
-        if state is None:
+        if key not in self.sites:
             state = self.sites[key] = SiteState(key)
-            learned_here = self.keeper.is_resumed and key in self._learned()
+            learned_here = self.keeper.is_resumed and key in learned_sites(self.keeper)
             model = None
             if learned_here or not self.options.relearn:
-                model = self._load(key)
+                model = self.models.load(key)
             if model is not None:
                 self._use(state, model)
                 state.is_early, state.is_stored = learned_here, True
-                self.stats.inc_value("contentspider/models/loaded")
-                logger.info(
-                    "%s: loaded model %s, learned from %d pages", key, state.version, model.pages
-                )
-        return state
+        return self.sites[key]
 
     def _use(self, state: SiteState, model: SiteModel) -> None:
         state.use(model)
-        note_quality(model, state.key, self.stats, self.options.min_quality)
-
-    def _load(self, key: str) -> SiteModel | None:
-        """Return the stored model of a site if it was learned as this crawl would learn it."""
-        model = self.store.load(key)
-        learning = self.options.learning
-        if model is None or (model.labels, model.features, model.classifier_name) != (
-            learning.labels,
-            learning.features,
-            learning.classifier,
-        ):
-            return None
-        try:
-            model.judge = self.prior
-        except StateError as error:
-            logger.warning("%s: its model cannot be used without its prior: %s", key, error)
-            return None
-        if not model.is_of(model.judge):
-            logger.warning(
-                "%s: its model was learned with another prior (%s) than the present one: it decides"
-                " as that one did; --relearn (CONTENTSPIDER_RELEARN) learns the site anew",
-                key,
-                model.prior,
-            )
-        return model
-
-    def _learned(self) -> list[str]:
-        return self.keeper.ledger.runs.fact("learned") or []
+        self.models.note_quality(state.key, model)
 
     def hold(self, item: Any, hand: PageInHand) -> bool:
-        """Tell whether an item is not to go on now: it is held until its site has been learned, or
-        was before the crawl was resumed, or will be made again by a resumed one.
-        """
+        """Tell whether an item is not to go on now, but is held, or recorded already."""
         keeper = self.keeper
         if keeper.is_stopping:
             return True
         if keeper.is_inspection:
             return False
         state, page = self.site(hand.page.url), hand.page
-        if not keeper.is_broken and not page.is_document and self._must_wait(state, page):
+        if not keeper.is_broken and not page.is_document and state.must_wait(page):
             return self._hold(state, item, hand)
         with keeper.guarded:
             return hand.key is not None and keeper.ledger.items.has_item(hand.key)
         return keeper.is_stopping
 
-    def _must_wait(self, state: SiteState, page: Page) -> bool:
-        """Tell whether a page waits for a model: the site has none, or none for such a page."""
-        if not state.is_ready:
-            return True
-        return state.watch is not None and state.watch.add(page)
-
     def _hold(self, state: SiteState, item: Any, hand: PageInHand) -> bool:
-        with self.keeper.guarded:
-            if not self.keeper.ledger.items.hold(state.key, item, hand):
+        keeper = self.keeper
+        with keeper.guarded:
+            if not keeper.ledger.items.hold(state.key, item, hand):
                 return True
-        if self.keeper.is_broken:
-            if self.keeper.is_stopping:
-                return True
+        if keeper.is_stopping:
+            return True
+        if keeper.is_broken:
             # What is held stays readable: the site is learned from it, and what comes now passes.
             if state.held:
                 self._begin(state)
             else:
                 state.failed = True
             return False
-        self.keeper.addresses.note(hand.address_row, "held")
+        keeper.addresses.note(hand.address_row, "held")
         state.held += 1
         state.pages += hand.page.url != state.last_url
         state.last_url = hand.page.url
@@ -182,13 +122,11 @@ class Holder:
         """Learn a site and let its items go, unless that is being done; if more of its pages will
         come (not *is_last*), only if it is known well enough.
         """
-        if state.work is None or state.work.done():
-            state.work = self._task(self._learn_and_release(state, is_last))
-
-    def _task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return asyncio.get_running_loop().create_task(work)
+        if not state.is_busy:
+            state.work = asyncio.create_task(self._learn_and_release(state, is_last))
 
     async def _learn_and_release(self, state: SiteState, is_last: bool = True) -> None:
+        self.keeper.commit()  # the learner reads what is on disk
         try:
             if not state.is_ready:
                 await self._learn(state, is_last)
@@ -200,19 +138,15 @@ class Holder:
             wake(self.crawler)
 
     async def _learn(self, state: SiteState, is_last: bool) -> None:
-        """Learn a site from its held pages; on failure its items will pass unfiltered.
-
-        If it is not known well enough yet, and more of its pages will come, it is learned again
-        when it has twice as many.
+        """Learn a site from its held pages, if that is too little with twice as many again; on
+        failure its items will pass unfiltered.
         """
         state.is_early = not is_last
         try:
-            model = (await self.learners.learn(self.keeper, state)).model
-            model.judge = self.prior
+            model = (await self.models.learn(self.keeper, state)).model
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
-            return
         except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
             logger.error(
                 "%s could not be learned from its %d pages: its items pass unfiltered, marked"
@@ -223,40 +157,37 @@ class Holder:
             )
             self.stats.inc_value("contentspider/sites/failed")
             state.failed = True
-            return
-        if not is_last and not state.is_enough(model, self.options.learn_pages):
-            return
-        self.stats.inc_value("contentspider/sites/learned")
-        self._save(state, model)
-        self._use(state, model)
+        else:
+            if is_last or state.is_enough(model, self.options.learn_pages):
+                self.stats.inc_value("contentspider/sites/learned")
+                self._save_and_use(state, model)
 
     async def _mend(self, state: SiteState) -> None:
         """Learn a site anew whose held pages stand in a template that its model does not know."""
-        model = await self.learners.mend(self.keeper, state)
+        model = await self.models.mend(self.keeper, state)
         if model is not None:
-            model.judge = self.prior
             self.stats.inc_value("contentspider/sites/learned")
-            self._save(state, model)
-            self._use(state, model)
+            self._save_and_use(state, model)
             state.is_early = False
-        elif state.watch is not None and state.watch.is_found:
+        elif state.is_drifted:
             state.watch = None  # it would be found again with each page
-
-    def _save(self, state: SiteState, model: SiteModel) -> None:
-        is_limited = getattr(self.crawler.spider, "is_limited", False)
-        self.learners.save(self.keeper, state, model, self._is_closing or is_limited)
 
     async def _relearn(self, state: SiteState) -> None:
         """Save a model of the whole site in place of that of the pages that came first."""
+        state.is_early = False
+        self.keeper.commit()
         try:
-            model = (await self.learners.learn(self.keeper, state)).model
-            model.judge = self.prior
-            self._save(state, model)
-            self._use(state, model)  # the history has all pages as the next crawl will see them
+            # The history has all pages as the next crawl will see them.
+            self._save_and_use(state, (await self.models.learn(self.keeper, state)).model)
         except Exception as error:  # noqa: BLE001 - whatever it is, there is a model
             logger.warning("%s: the model of its first pages stays: %s", state.key, error)
         finally:
             wake(self.crawler)
+
+    def _save_and_use(self, state: SiteState, model: SiteModel) -> None:
+        is_limited = getattr(self.crawler.spider, "is_limited", False)
+        self.models.save(self.keeper, state, model, self._is_closing or is_limited)
+        self._use(state, model)
 
     async def _release(self, state: SiteState) -> None:
         """Send the held items of a site through the item pipelines."""
@@ -269,7 +200,7 @@ class Holder:
                     self.bindings.put(item, hand)
                     released += 1
                     self.stats.inc_value("contentspider/items/released")
-                    sent.add(self._task(pass_item(self.crawler, item)))
+                    sent.add(asyncio.create_task(pass_item(self.crawler, item)))
                     if len(sent) >= self._at_once:
                         _, sent = await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -278,52 +209,49 @@ class Holder:
             # Pages of an unknown template may have come meanwhile.
             state.held = state.pages = max(state.held - released, 0)
 
-    def _on_gone(self, item: Any) -> None:
-        self.bindings.take(item)
-
     def _on_opened(self) -> None:
         """Go on with what a killed crawl has held."""
         self.keeper.open()
-        self.keeper.sharing.use_models(self.store)
-        for key, count in self.keeper.ledger.items.held_counts().items():
+        self.keeper.sharing.use_models(self.models.store)
+        items = self.keeper.ledger.items
+        for key, count in items.held_counts().items():
             state = self._site(key)
             state.held = state.pages = count
             self.stats.inc_value("contentspider/items/held", count)
             if state.watch is not None:
-                for page in self.keeper.ledger.items.held_pages(key):
+                for page in items.held_pages(key):
                     state.watch.add(page)
             elif state.is_ready or count >= self.options.learn_pages:
                 self._begin(state)
 
     def _on_idle(self) -> None:
-        """Learn the sites that were too small to be learned before; the spider stays open
-        meanwhile.
-        """
+        """Learn the sites that were too small until now; the spider stays open meanwhile."""
         if self.keeper.is_stopping:
             return
         for state in self.sites.values():
-            if state.held or (state.watch is not None and state.watch.is_found):
+            if state.held or state.is_drifted:
                 self._begin(state)
-            elif state.is_early and state.model and not (state.work and not state.work.done()):
-                state.is_early = False
-                state.work = self._task(self._relearn(state))
-        if any(state.work and not state.work.done() for state in self.sites.values()):
+            elif state.is_early and state.model and not state.is_busy:
+                state.work = asyncio.create_task(self._relearn(state))
+        if any(state.is_busy for state in self.sites.values()):
             raise DontCloseSpider
 
     async def finish(self) -> None:
-        """Let the items go that are held when the crawl is ended from outside, before the item
-        pipelines close.
+        """Let the held items go before the item pipelines close.
 
         If a durable crawl was interrupted, they wait for the resumed one, which will see more of
         their site. A crawl that was ended by a limit is as complete as it was to be.
         """
         self._is_closing = True
         for state in self.sites.values():
-            if state.work and not state.work.done():
+            if state.work and state.is_busy:
                 await state.work
             if not state.held or self.keeper.is_stopping:
                 continue
-            if self.keeper.is_durable and self._is_interrupted():
+            is_interrupted = not self.crawler.crawling or self.stats.get_value(
+                "memusage/limit_reached"
+            )
+            if self.keeper.is_durable and is_interrupted:
                 logger.warning(
                     "%s: %d items stay held, since the crawl was interrupted before their template"
                     " was learned; --resume (CONTENTSPIDER_RESUME) goes on and lets them go",
@@ -333,14 +261,9 @@ class Holder:
                 continue
             await self._learn_and_release(state)
 
-    def _is_interrupted(self) -> bool:
-        return not self.crawler.crawling or bool(self.stats.get_value("memusage/limit_reached"))
-
 
 class ItemPipelines(ItemPipelineManager):
-    """Scrapy's item pipelines (``ITEM_PROCESSOR``), which close after the held items have
-    passed.
-    """
+    """Scrapy's item pipelines (``ITEM_PROCESSOR``), closed after the held items have passed."""
 
     async def close_spider_async(self) -> None:
         """Let the held items go, then close all pipelines, which Scrapy does at one time."""

@@ -1,9 +1,4 @@
-"""Learning in a process of its own, so that it takes neither the crawl's time nor its memory, nor
-can end it.
-
-The child reads the site's held pages from the ledger, and writes the model to its standard output;
-the parent waits in a thread. Nothing is left on the disk, whatever ends either of them.
-"""
+"""Learning in a process of its own, which reads the ledger and writes the model to its output."""
 
 from __future__ import annotations
 
@@ -14,8 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -50,9 +43,8 @@ class LearningTimeoutError(LearningError):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A model that was learned; how well it does on the pages that it was learned from, from 0 to 1
-    (its *score*), and how well the model *before* does (None: they were not compared,
-    or it cannot be read).
+    """A model that was learned, how well it does on its pages (*score*, from 0 to 1), and how well
+    the model *before* does on them (None: it was not compared, or cannot be read).
     """
 
     model: SiteModel
@@ -61,85 +53,46 @@ class Learned:
 
 
 def learn_apart(
-    ledger: Path,
-    site: str,
-    options: LearningOptions,
-    seconds: float,
-    before: Path | None = None,
+    ledger: Path, site: str, options: LearningOptions, seconds: float, before: Path | None = None
 ) -> Learned:
     """Return the model of a site whose pages *ledger* holds, learned by another process in
-    *seconds* at most; raises `NotEnoughTextError` or `LearningError`. It is compared with that in
-    the folder *before*.
+    *seconds* at most, and compared with the one in the folder *before*; raises
+    `NotEnoughTextError` or `LearningError`.
     """
     from contentspider.site.models.model import SiteModel
 
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
-    if before is not None:
-        task["before"] = str(before)
+    task["before"] = str(before or "")
+    package = str(Path(__file__).resolve().parents[3])
+    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
     try:
-        code, written, said = _run(json.dumps(task), seconds)
+        done = subprocess.run(  # noqa: S603 - our own module
+            [sys.executable, "-m", "contentspider.crawl.hold.learning", json.dumps(task)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
+            timeout=seconds,
+        )
     except subprocess.TimeoutExpired:
         raise LearningTimeoutError(f"it took longer than {seconds:g} seconds") from None
     except OSError as error:
         raise LearningError(f"its process could not be run: {error}") from error
-    if code == NOT_ENOUGH_TEXT:
+    said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+    if done.returncode == NOT_ENOUGH_TEXT:
         raise NotEnoughTextError(said)
-    if code:
+    if done.returncode:
         # Of a traceback, the last line says what happened.
-        raise LearningError(
-            said.splitlines()[-1] if said else f"the learning process ended with {code}"
-        )
-    head, _, weights = written.partition(b"\n")
+        ended = f"the learning process ended with {done.returncode}"
+        raise LearningError(said.splitlines()[-1] if said else ended)
+    head, _, weights = done.stdout.partition(b"\n")
     manifest, *compared = json.loads(head)
     return Learned(SiteModel.parse(manifest, weights), *compared)
 
 
-def _run(task: str, seconds: float) -> tuple[int, bytes, str]:
-    """Return the exit code, the output and the last words of the learning process."""
-    package = str(Path(__file__).resolve().parents[3])
-    path = os.pathsep.join([package, *filter(None, [os.environ.get("PYTHONPATH")])])
-    ours, theirs = os.pipe()  # the child reads its end, which comes when we are gone
-    try:
-        process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "contentspider.crawl.hold.learning", task],
-            stdin=ours,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**ONE_THREAD, **os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C in the terminal is for the crawl, which ends in order
-        )
-        with process:
-            try:
-                written, said = process.communicate(timeout=seconds)
-            finally:
-                process.kill()  # if it has not ended by itself
-    finally:
-        os.close(ours)
-        os.close(theirs)
-    return process.returncode, written, said.decode(errors="replace").strip()[-ERROR_CHARS:]
-
-
-def _end_with_parent() -> None:
-    """End this process when the crawl is gone: nobody waits for the model, and the ledger is
-    wanted.
-    """
-    if sys.platform == "linux":
-        # Needs no thread, and ends what holds the interpreter.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    with suppress(RuntimeError):  # no thread is to be had: the signal must do
-        threading.Thread(target=_wait_for_parent, daemon=True).start()
-
-
-def _wait_for_parent() -> None:
-    while os.read(0, 1):
-        pass
-    os._exit(1)
-
-
 def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
-    """Yield the pages of a site that the ledger has, each once: those that are held, and the sample
-    of those that were let go.
-    """
+    """Yield the held pages of a site, and the sample of those that were let go, each once."""
     seen: set[str] = set()
     for page in chain(ledger.items.held_pages(site), ledger.pages.sample(site)):
         if page.url not in seen:
@@ -147,7 +100,7 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
             yield page
 
 
-def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[float | None]:
+def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any]:
     """Return how well a new model does on its pages, and how well the one before it (`_score`)."""
     from contentspider.site.learn.learner import SiteLearner
     from contentspider.site.models.model import SiteModel
@@ -163,13 +116,11 @@ def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[flo
     # compared.
     votes = model.decided
     model.decided, before.decided = {}, {}
-    try:
-        return [
-            sum(_score(one, page, votes) for page in sample) / len(sample)
-            for one in (model, before)
-        ]
-    finally:
-        model.decided = votes
+    scores = [
+        sum(_score(one, page, votes) for page in sample) / len(sample) for one in (model, before)
+    ]
+    model.decided = votes
+    return scores
 
 
 def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
@@ -193,7 +144,8 @@ def main() -> int:
     """Learn the task that is the argument, and write the model's manifest and weights."""
     output = sys.stdout.buffer
     sys.stdout = sys.stderr  # what a library prints is no model
-    _end_with_parent()
+    if sys.platform == "linux":  # end with the crawl: nobody waits for the model then
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     logging.basicConfig(level=logging.WARNING)
     from contentspider.site.learn.learner import SiteLearner
 
@@ -204,7 +156,7 @@ def main() -> int:
         model = SiteLearner(task["site"], options).fit(
             _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
         )
-        compared = _compare(model, ledger, task) if "before" in task else []
+        compared = _compare(model, ledger, task) if task["before"] else []
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

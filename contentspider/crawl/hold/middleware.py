@@ -1,46 +1,46 @@
-"""The middlewares: tag responses with their blocks, and find the page of each item."""
+"""The middlewares: tag responses with their page, and find the page of each item."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import Request
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.collector import no_collection
-from contentspider.crawl.hold.binding import (
-    BINDINGS_META_KEY,
-    PAGE_META_KEY,
-    ROW_META_KEY,
-    Unbound,
-    came_along,
-)
-from contentspider.crawl.hold.bodies import THREAD_BYTES
+from contentspider.crawl.engine import Component
+from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
-from contentspider.crawl.hold.overrides import CrawlOverrides
-from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.revisits.visit_log import (
+from contentspider.crawl.revisits.answers import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
     ORPHAN_META_KEY,
 )
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
-from contentspider.page.input.body import is_binary
+from contentspider.page.input.body import (
+    NOT_ASCII,
+    declared_encoding,
+    is_binary,
+    limit_attributes,
+    named_encoding,
+    page_encoding,
+)
 from contentspider.page.input.page import Page
+from contentspider.page.input.pdf import is_pdf, read_pdf
 from contentspider.state.ledger.items import PageInHand
-from contentspider.state.stores.shared_models import open_models
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
+Result = TypeVar("Result")
 ITEMS_META_KEY = "contentspider_items"
 OWN_META_KEYS = frozenset(
     [
@@ -48,104 +48,97 @@ OWN_META_KEYS = frozenset(
         *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY),
     ]
 )
+# Above Scrapy's own that read a body's text (MetaRefreshMiddleware, 580), below those that unpack
+# it (HttpCompressionMiddleware, 590).
+BODIES_ORDER = 585
+# Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
+THREAD_BYTES = 300_000
 # A tree takes about 20 times the memory of its page.
 MAX_LARGE = 2
 
 
-class BlocksMiddleware:
-    """Tags every HTML response with its blocks and hints: ``response.meta["contentspider_page"]``,
-    a `Page`.
+class BodiesMiddleware(Component):
+    """Replaces responses in odd encodings, or with tags of thousands of attributes."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.large = asyncio.Semaphore(1)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        """Return the response, or one that is safe to read in its place."""
+        if not isinstance(response, TextResponse) or is_binary(response.body):
+            return response
+        return await _off_the_loop(_made_safe, response, self.large)
+
+
+class BlocksMiddleware(Component):
+    """Tags each HTML response with its blocks and hints, a `Page`, in
+    ``response.meta["contentspider_page"]``; PDF files, too, if the spider *reads_documents*.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        options = CrawlOptions.from_settings(crawler.settings)
-        assert crawler.stats
-        self.crawler = crawler
-        self.stats = crawler.stats
-        self.attributes = options.learning.needs_attributes
+        super().__init__(crawler)
+        self.holder = Holder.of(crawler)
+        self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker()
-        self.holder = crawler.get_extension(Holder)
-        if self.holder is not None:
-            self.overrides = self.holder.overrides
-        else:
-            store = open_models(options.models_dir, options.state_dir)
-            self.overrides = CrawlOverrides(options, crawler.stats, store)
         self.large = asyncio.Semaphore(MAX_LARGE)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> BlocksMiddleware:
-        """Return the middleware of a crawler."""
-        return cls(crawler)
+        self.documents = asyncio.Semaphore(1)
 
     def process_request(self, request: Request) -> None:
         """Forget the page of an earlier answer, which the copy of a request has."""
         request.meta.pop(PAGE_META_KEY, None)
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Tag the response if it is HTML and was answered with success."""
-        if (
-            isinstance(response, HtmlResponse)
-            and 200 <= response.status < 300
-            and not is_binary(response.body)
-        ):
-            if len(response.body) > THREAD_BYTES:
-                async with self.large:
-                    page = await run_in_thread(self._read, response)
-            else:
-                page = self._read(response)
+        """Tag the response if it is a page that was answered with success."""
+        if not 200 <= response.status < 300:
+            return response
+        page = None
+        if isinstance(response, HtmlResponse) and not is_binary(response.body):
+            page = await self._read_html(response)
+        elif getattr(self.crawler.spider, "reads_documents", False) and is_pdf(response.body):
+            async with self.documents:
+                page = await run_in_thread(read_pdf, response.body, response.url)
+        if page is not None:
             request.meta[PAGE_META_KEY] = page
-            if self.holder is not None:
-                request.meta[BINDINGS_META_KEY] = self.holder.bindings
-            self.stats.inc_value("contentspider/pages/tagged")
-            self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
-            if page.content.truncated:
-                self.stats.inc_value("contentspider/pages/truncated")
-                logger.warning(
-                    "%s has more than %d blocks of text; the rest is left out",
-                    response.url,
-                    MAX_BLOCKS,
-                )
+            request.meta[BINDINGS_META_KEY] = self.holder.bindings
         return response
+
+    async def _read_html(self, response: HtmlResponse) -> Page:
+        page = await _off_the_loop(self._read, response, self.large)
+        self.stats.inc_value("contentspider/pages/tagged")
+        self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
+        if page.content.truncated:
+            self.stats.inc_value("contentspider/pages/truncated")
+            logger.warning(
+                "%s has more than %d blocks of text; the rest is left out", response.url, MAX_BLOCKS
+            )
+        return page
 
     def _read(self, response: HtmlResponse) -> Page:
         root = response.selector.root if response.body.strip() else None
         if root is None or not hasattr(root, "iter"):
             return Page.from_html("", response.url)
+        overrides = self.holder.models.overrides(response.url)
         with no_collection():
             return Page.from_root(
-                root,
-                response.url,
-                self.attributes,
-                MAX_BLOCKS,
-                self.walker,
-                self.overrides.of(response.url),
+                root, response.url, self.attributes, MAX_BLOCKS, self.walker, overrides
             )
 
 
-class PagesMiddleware:
-    """Finds the page of each item that asks for its content, and takes the items of sites that are
-    not known yet out of the stream; keeps our tags out of follow-up requests.
-
-    It is the last to see what callbacks yield, after all other spider middlewares.
-    """
+class PagesMiddleware(Component):
+    """Finds the page of each item, holds items of unknown sites, keeps our tags to us."""
 
     def __init__(self, crawler: Crawler) -> None:
-        self.holder = crawler.get_extension(Holder)
-        self.field_map = CrawlOptions.from_settings(crawler.settings).item_fields
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> PagesMiddleware:
-        """Return the middleware of a crawler."""
-        return cls(crawler)
+        super().__init__(crawler)
+        self.holder = Holder.of(crawler)
+        self.field_map = self.holder.options.item_fields
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Let requests pass without our tags, and items that need not be held.
-
-        Callbacks pass ``meta=response.meta``, and the queue would store them. This is not Scrapy's
-        base class, whose further generators cost each of a page's links more than all that is done
-        here.
+        """Let requests pass without our tags (of ``meta=response.meta``), and items that need not
+        be held. Scrapy's base class has more generators, which cost each link more than all of
+        this.
         """
         async for found in result:
             if isinstance(found, Request):
@@ -155,25 +148,63 @@ class PagesMiddleware:
                         meta.pop(key, None)
             elif (
                 found is not None
-                and self.holder is not None
                 and self.field_map.fields(found) is not None
-                and self._is_held(found, response, self.holder)
+                and self._is_held(found, response)
             ):
                 continue
             yield found
 
-    def _is_held(self, item: object, response: Response, holder: Holder) -> bool:
+    def _is_held(self, item: object, response: Response) -> bool:
         meta = response.meta if response.request else {}
-        row, bound = meta.get(ROW_META_KEY), holder.bindings.get(item)
-        if isinstance(bound, Unbound):
-            page = None if came_along(item, response) else meta.get(PAGE_META_KEY)
+        row, bindings = meta.get(ROW_META_KEY), self.holder.bindings
+        bound = bindings.get(item)
+        if bound is None and not bindings.has(item) and not _came_along(item, response):
+            page = meta.get(PAGE_META_KEY)
             bound = PageInHand(page, row) if page is not None else None
         if bound is None:
             return False
         place = meta[ITEMS_META_KEY] = meta.get(ITEMS_META_KEY, -1) + 1
-        key = holder.keeper.recorder.key(row, place)
-        hand = PageInHand(bound.page, bound.page_row, row, key)
-        if holder.hold(item, hand):
+        key = self.holder.keeper.recorder.key(row, place)
+        hand = PageInHand(bound.page, bound.page_row, row, key, may_pass=True)
+        if self.holder.hold(item, hand):
             return True
-        holder.bindings.put(item, hand)
+        bindings.put(item, hand)
         return False
+
+
+async def _off_the_loop(
+    function: Callable[[Any], Result], response: Response, free: asyncio.Semaphore
+) -> Result:
+    """Return what a function makes of a response; of a large one in a thread, when one is free."""
+    if len(response.body) <= THREAD_BYTES:
+        return function(response)
+    async with free:
+        return await run_in_thread(function, response)
+
+
+def _came_along(item: object, response: Response) -> bool:
+    """Tell whether an item came in the request, and so was made before the page was there."""
+    request = response.request
+    return request is not None and any(
+        found is item for given in (request.cb_kwargs, request.meta) for found in given.values()
+    )
+
+
+def _made_safe(response: TextResponse) -> TextResponse:
+    body = response.body
+    header = response.headers.get(b"Content-Type") or b""
+    content_type = header.decode("latin-1")
+    encoding = declared_encoding(body, content_type)
+    if encoding != named_encoding(body, content_type):
+        encoding = page_encoding(body, content_type)
+        logger.debug("%s is read as %s: browsers know no other that it names", response, encoding)
+        response = response.replace(encoding=encoding)
+    if isinstance(response, HtmlResponse):
+        if encoding in NOT_ASCII:
+            body = response.text.encode("utf-8", "replace")
+        limited = limit_attributes(body)
+        if limited is not body:
+            logger.warning("%s has tags with more than 1,000 attributes; these are cut", response)
+            encoding = "utf-8" if encoding in NOT_ASCII else response.encoding
+            return response.replace(body=limited, encoding=encoding)
+    return response

@@ -6,12 +6,12 @@ import logging
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.exceptions import DropItem
 
 from contentspider.crawl.collector import no_collection
+from contentspider.crawl.engine import Component
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.site.models.counts import outline
@@ -21,7 +21,7 @@ from contentspider.state.ledger.items import PageInHand
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-    from contentspider.crawl.hold.site_state import SiteState
+    from contentspider.crawl.hold.models import SiteState
     from contentspider.page.input.page import Page
     from contentspider.site.models.record import Extraction
 
@@ -31,29 +31,15 @@ logger = logging.getLogger(__name__)
 LOW_CONFIDENCE = 0.5
 
 
-class ContentPipeline:
-    """Fills the content of items with what the model of their site keeps of their page.
-
-    The `Holder` sends the items of a new site when the site has been learned.
-    """
+class ContentPipeline(Component):
+    """Fills the content of items with what the model of their site keeps of their page."""
 
     def __init__(self, crawler: Crawler) -> None:
-        holder = crawler.get_extension(Holder)
-        if holder is None:
-            raise NotConfigured(
-                "it needs contentspider's Holder in EXTENSIONS: items pass as they are"
-            )
-        assert crawler.stats
-        self.stats = crawler.stats
-        self.holder = holder
-        self.options = CrawlOptions.from_settings(crawler.settings)
+        super().__init__(crawler)
+        self.holder = Holder.of(crawler)
+        self.options = self.holder.options
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> ContentPipeline:
-        """Return the pipeline of a crawler."""
-        return cls(crawler)
 
     def open_spider(self) -> None:
         """Open the ledger; where single pages are looked at, their items are filled when made."""
@@ -69,16 +55,21 @@ class ContentPipeline:
             return item
         hand = self.holder.bindings.take(item)
         if hand is None:
-            # No spider middleware has seen it: it comes from an errback, or from `start`.
-            bound = self.holder.bindings.get(item)
-            if not isinstance(bound, PageInHand):
-                self._say_untagged(item)
-                return item
-            hand = PageInHand(bound.page, bound.page_row)
+            self.stats.inc_value("contentspider/items/untagged")
+            self._warn_once(
+                "untagged",
+                "An item of %s came without its page: its response was not HTML, or it was made in"
+                " another callback (contentspider.bind(item, response) says which page is its). It"
+                " passes as it is",
+                type(item).__name__,
+            )
+            return item
+        if not hand.may_pass:  # no spider middleware has seen it: from an errback, or `start`
+            hand = PageInHand(hand.page, hand.page_row)
             if self.holder.hold(item, hand):
                 raise DropItem("held until its site has been learned", log_level="DEBUG")
         with no_collection():
-            hand.page_id, change = self._fill(item, hand.page, hand.page_row)
+            hand.page_id, change = self._fill(item, hand)
         hand.names = None if isinstance(item, ContentItem) else names
         in_hand.set((item, hand))
         if change == UNCHANGED:
@@ -88,21 +79,18 @@ class ContentPipeline:
         return item
 
     def _fill_bound(self, item: Any) -> None:
-        bound = self.holder.bindings.get(item)
-        if isinstance(bound, PageInHand):
-            self._fill(item, bound.page)
+        if hand := self.holder.bindings.get(item):
+            self._fill(item, PageInHand(hand.page))
 
-    def _fill(self, item: Any, page: Page, row: int | None = None) -> tuple[str | None, str]:
-        """Set the item's fields, and return its page's id and how that has changed; whatever
-        fails, the item is not lost.
-        """
+    def _fill(self, item: Any, hand: PageInHand) -> tuple[str | None, str]:
+        """Set the item's fields if it can be; return its page's id, and how that has changed."""
+        page = hand.page
         state = self.holder.site(page.url)
         extraction = self._extract(page, state)
         try:
             values = page_fields(page, state.key, extraction, state.version, self.options.passages)
-            self._add_own_text(values, page, state)
-            values |= self.field_map.identity(item)
-            self._compare(values, page, row, state)
+            values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
+            self._add_what_is_known(values, item, hand, state)
             self.field_map.fill(item, values)
         except Exception as error:  # noqa: BLE001 - a page, or a class, that breaks us must not be lost
             self._say_failed(page, error, "it passes as it is")
@@ -111,27 +99,21 @@ class ContentPipeline:
         self._keep(page, state)
         return str(values["id"]), str(values["change"])
 
-    def _add_own_text(self, values: dict[str, object], page: Page, state: SiteState) -> None:
-        """Set the dates and the author that the page does not state, if an own text of it does."""
+    def _add_what_is_known(
+        self, values: dict[str, object], item: Any, hand: PageInHand, state: SiteState
+    ) -> None:
+        """Set what own texts, the item itself and earlier crawls say of the page."""
         keeper = self.holder.keeper
-        if keeper.is_broken:
-            return
         own = None
-        with keeper.guarded:
-            own = keeper.ledger.own_texts.of_page(state.key, page.url)
+        if not keeper.is_broken:
+            with keeper.guarded:
+                own = keeper.ledger.own_texts.of_page(state.key, hand.page.url)
         if own is not None:
             add_own_text(values, own)
-
-    def _compare(
-        self, values: dict[str, object], page: Page, row: int | None, state: SiteState
-    ) -> None:
-        """Set the fields that say how the page has changed since the last crawl."""
-        values |= {"change": "", "change_ratio": 0.0, "first_seen": "", "changed_at": ""}
-        keeper = self.holder.keeper
-        if keeper.revisits is None or keeper.is_broken:
-            return
-        with keeper.guarded:
-            keeper.revisits.compare(values, page, row, state)
+        values |= self.field_map.identity(item)
+        if keeper.revisits is not None and not keeper.is_broken:
+            with keeper.guarded:
+                keeper.revisits.compare(values, hand.page, hand.page_row, state)
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
         if state.model is None or page.is_document:
@@ -149,26 +131,22 @@ class ContentPipeline:
         kept = sum(compress(lengths, extraction.kept.tolist())) if extraction else total
         count("contentspider/chars/kept", kept)
         count("contentspider/chars/dropped", total - kept)
-        if page.is_document:
-            count("contentspider/items/documents")
-        else:
-            kind = "filtered" if extraction else "unfiltered"
-            count(f"contentspider/items/{kind}")
-        if extraction and extraction.confidence < LOW_CONFIDENCE:
-            count("contentspider/pages/low_confidence")
-        if extraction and extraction.by_prior:
-            count("contentspider/pages/by_prior")
-        if extraction and extraction.is_guess:
-            count("contentspider/pages/guessed")
+        kind = "filtered" if extraction else "documents" if page.is_document else "unfiltered"
+        count(f"contentspider/items/{kind}")
+        if extraction:
+            for name, is_so in (
+                ("low_confidence", extraction.confidence < LOW_CONFIDENCE),
+                ("by_prior", extraction.by_prior),
+                ("guessed", extraction.is_guess),
+            ):
+                if is_so:
+                    count(f"contentspider/pages/{name}")
         count(f"contentspider/page_type/{page_type}")
 
     def _keep(self, page: Page, state: SiteState) -> None:
-        """Offer the page to the sample of its site, for the report and the model of a large
-        site.
-        """
+        """Offer the page to the sample of its site, for reports and the models of large sites."""
         keeper = self.holder.keeper
-        is_wanted = keeper.is_durable or state.is_early
-        if not is_wanted or keeper.is_inspection or keeper.is_broken:
+        if not (keeper.is_durable or state.is_early) or keeper.is_inspection or keeper.is_broken:
             return
         if page.is_document or not page.content.blocks:
             return
@@ -185,16 +163,6 @@ class ContentPipeline:
             page.url,
             error,
             outcome,
-        )
-
-    def _say_untagged(self, item: Any) -> None:
-        self.stats.inc_value("contentspider/items/untagged")
-        self._warn_once(
-            "untagged",
-            "An item of %s came without its page: its response was not HTML, or it was made in"
-            " another callback (contentspider.bind(item, response) says which page is its). It"
-            " passes as it is",
-            type(item).__name__,
         )
 
     def _warn_once(self, key: str, message: str, *values: object) -> None:

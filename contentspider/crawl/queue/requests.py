@@ -10,7 +10,6 @@ from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest
 from w3lib.http import basic_auth_header
 
-from contentspider.crawl.hold.binding import Unbound
 from contentspider.ground.addresses import clean_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
@@ -70,9 +69,9 @@ def _encode_carried(values: dict[str, Any], bindings: Bindings) -> object:
 
 
 def _encode_item(value: Any, bindings: Bindings) -> object:
-    bound = bindings.get(value)
-    if isinstance(bound, Unbound):
+    if not bindings.has(value):
         return encode_value(value)
+    bound = bindings.get(value)
     text = dump_item(value)
     try:
         load_item(text)

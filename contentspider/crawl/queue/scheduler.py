@@ -14,7 +14,7 @@ from contentspider.crawl.hold.binding import ROW_META_KEY, Bindings
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
-from contentspider.crawl.revisits.visit_log import redirect_reason
+from contentspider.crawl.revisits.answers import redirect_reason
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.frontier import MAX_DEATHS

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
@@ -60,8 +61,7 @@ class GonePages:
         self._ledger = ledger
         self._options = options
         self._live = history.live_count()
-        visited = ledger.visits.count()
-        errors = ending.unread / max(visited + ending.unread, 1)
+        errors = ending.unread / max(ledger.visits.count() + ending.unread, 1)
         # All was seen that there is: what no page links to is missing.
         self.is_complete = (
             ending.reason == FINISHED
@@ -70,12 +70,13 @@ class GonePages:
             and not ending.held
             and errors <= MAX_ERROR_SHARE
         )
-        is_over = ending.word in (FINISHED, INCOMPLETE)
-        self._unseen = (
-            [known for known in history.live() if self._is_unseen(known)]
-            if is_over or self.is_complete
-            else []
-        )
+        is_over = ending.word in (FINISHED, INCOMPLETE) or self.is_complete
+        self._unseen = list(filter(self._is_unseen, history.live())) if is_over else []
+        # By the ids of the pages that they have moved to.
+        self._moves: dict[str, list[Move]] = {}
+        for known in self._unseen:
+            if (move := self._move_of(known)) is not None:
+                self._moves.setdefault(move.id, []).append(move)
 
     def _is_unseen(self, known: KnownPage) -> bool:
         if self._ledger.visits.has(known.id):
@@ -83,24 +84,16 @@ class GonePages:
         # A crawl of pages that are due says nothing of those that it did not ask.
         return not self._options.due or self._ledger.frontier.find(known.url) is not None
 
-    def moves(self) -> dict[str, list[Move]]:
-        """Return the known pages that have moved to the pages of this crawl, by these pages'
-        ids.
-        """
-        found: dict[str, list[Move]] = {}
-        if not self._unseen:
-            return found
+    def _move_of(self, known: KnownPage) -> Move | None:
+        """Return where a known page has moved, if a page of this crawl is there."""
+        target, reason = self._end_of(self._ledger.frontier.find(known.url))
         visits = self._ledger.visits
-        for known in self._unseen:
-            target, reason = self._end_of(self._ledger.frontier.find(known.url))
-            if target is None:
-                continue
-            there = visits.at(target.row) or visits.of(page_id(target.url))
-            if there is None and target.canonical:
-                there, reason = visits.of(page_id(target.canonical)), "canonical"
-            if there is not None and there[0] != known.id:
-                found.setdefault(there[0], []).append(Move(known, *there, reason))
-        return found
+        if target is None:
+            return None
+        there = visits.at(target.row) or visits.of(page_id(target.url))
+        if there is None and target.canonical:
+            there, reason = visits.of(page_id(target.canonical)), "canonical"
+        return Move(known, *there, reason) if there is not None and there[0] != known.id else None
 
     def _end_of(self, address: Address | None) -> tuple[Address | None, str]:
         """Return where permanent redirects lead from an address, and the first one's reason."""
@@ -113,13 +106,11 @@ class GonePages:
             address = self._ledger.frontier.find(address.target)
         return None, ""
 
-    def as_moved(self, seen: Seen, moves: dict[str, list[Move]]) -> Seen:
-        """Return a visit of a new page as that of a page that moved there, if one did: its redirect
-        was met after the page.
-        """
-        if seen.visit.change != NEW or seen.visit.id not in moves:
+    def as_moved(self, seen: Seen) -> Seen:
+        """Return a visit of a new page as that of a known one that redirects there, if one does."""
+        if seen.visit.change != NEW or seen.visit.id not in self._moves:
             return seen
-        move = moves[seen.visit.id].pop(0)
+        move = self._moves[seen.visit.id].pop(0)
         visit = replace(
             seen.visit,
             change=MOVED,
@@ -130,25 +121,31 @@ class GonePages:
         )
         return replace(seen, visit=visit)
 
-    def take(
-        self, takeover: Takeover, moves: dict[str, list[Move]], settled: set[str]
-    ) -> dict[str, int]:
-        """Record the pages that are gone or moved, those that *moves* still names, and return the
-        numbers of these, of those that are ``kept`` in doubt, and of those that the guard kept
-        (``refused``). What has become of the pages *settled* is known.
+    def take(self, takeover: Takeover, arrived: set[str]) -> dict[str, int]:
+        """Record the pages that are gone or moved, and return the numbers of these, and of those
+        that stay in doubt (``kept``) or since they are too many (``refused``). What has become of
+        the pages that have *arrived* elsewhere is recorded already.
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
-        for move in (move for found in moves.values() for move in found):
-            if move.known.id in settled:
-                continue  # its page came, and says so
-            takeover.move(move.known, move.id, move.url, move.reason)
-            settled.add(move.known.id)
-            counts["moved"] += 1
-        left = [known for known in self._unseen if known.id not in settled]
+        for move in chain.from_iterable(self._moves.values()):
+            if move.known.id not in arrived:
+                takeover.move(move.known, move.id, move.url, move.reason)
+                arrived.add(move.known.id)
+                counts["moved"] += 1
+        left = [known for known in self._unseen if known.id not in arrived]
         lost = [(known, reason) for known in left if (reason := self._lost(known))]
         counts["kept"] = len(left) - len(lost)
-        if self._is_suspicious(len(lost)):
-            self._say_refused(lost)
+        if not self._options.force and len(lost) > max(FEW, MAX_GONE_SHARE * self._live):
+            logger.error(
+                "%d of the %d known pages would be gone (a larger share than %g): none is taken"
+                " to be. If the site has lost them, crawl with --force"
+                " (CONTENTSPIDER_FORCE). Such as %s (%s)",
+                len(lost),
+                self._live,
+                MAX_GONE_SHARE,
+                lost[0][0].url,
+                lost[0][1],
+            )
             counts["refused"], lost = len(lost), []
         for known, reason in lost:
             takeover.mark_gone(known, reason)
@@ -176,20 +173,3 @@ class GonePages:
         if target.state == "skipped" and how in MOVE_REASONS and target.reason.startswith(OFFSITE):
             return f"{how} to {target.url}"
         return ""
-
-    def _say_refused(self, lost: list[tuple[KnownPage, str]]) -> None:
-        logger.error(
-            "%d of the %d known pages would be gone (a larger share than %g): none is taken"
-            " to be. If the site has lost them, crawl with --force"
-            " (CONTENTSPIDER_FORCE). Such as %s (%s)",
-            len(lost),
-            self._live,
-            MAX_GONE_SHARE,
-            lost[0][0].url,
-            lost[0][1],
-        )
-
-    def _is_suspicious(self, lost: int) -> bool:
-        if self._options.force or lost <= FEW:
-            return False
-        return lost > MAX_GONE_SHARE * self._live

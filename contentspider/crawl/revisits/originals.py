@@ -1,6 +1,4 @@
-"""Which page an address is a copy of, from crawl to crawl: the one that was known stays the page,
-whichever comes first.
-"""
+"""Copies of pages: the address that was known stays the page, whichever comes first."""
 
 from __future__ import annotations
 
@@ -12,62 +10,53 @@ from contentspider.recrawl.difference import text_hash
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from contentspider.crawl.revisits.refilter import Refilter
     from contentspider.page.input.page import Page
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.ledger import Ledger
-
+    from contentspider.state.ledger.visits import Visits
 
 # A shorter text ("Not found", a menu alone) says nothing of which page it is.
 MIN_TEXT_CHARS = 200
 
 
 class Originals:
-    """Tells of addresses that are not known which known pages they are copies of.
-
-    Two pages are copies if a crawl saw one text on both, advertisements and all; they stay copies
-    while their main content (*content_of* a page on a site) is one but for counters.
+    """Tells of addresses that are not known which known pages they are copies of: a crawl saw one
+    text on both, and their main content is still one but for counters.
     """
 
-    def __init__(
-        self, ledger: Ledger, history: History, content_of: Callable[[Page, str], str]
-    ) -> None:
-        self._ledger = ledger
+    def __init__(self, visits: Visits, history: History, refilter: Refilter) -> None:
+        self._visits = visits
         self._history = history
-        self._content_of = content_of
+        self._refilter = refilter
 
     def awaited(self, page: Page, url: str, site: str) -> str:
         """Return the id of the known page, not yet seen in this crawl, that had the text of a page
         which is not known, or of which that was a copy; empty if there is none.
         """
-        own = page_id(url)
-        if self._is_known(own):
-            return ""
-        original = self._history.original_of(own, text_hash(page), site)
-        return "" if not original or self._ledger.visits.has(original) else original
+        original = self._of(url, text_hash(page), site)
+        return "" if not original or self._visits.has(original) else original
 
     def copied(self, page: Page, url: str, site: str) -> str:
-        """Return the id of the page of this crawl of which one that is not known is a copy; empty
-        if there is none.
-        """
-        own = page_id(url)
-        original = "" if self._is_known(own) else self._history.original_of(own)
-        if not original or not self._ledger.visits.has(original):
+        """Return the id of the page of this crawl of which a new one is a copy, empty if none."""
+        original = self._of(url)
+        if not original or not self._visits.has(original):
             return ""
-        now = self._content_of(page, site)
+        now = self._refilter.content(page, site)
         if len(now) < MIN_TEXT_CHARS:
             return ""
-        whole = self._ledger.visits.content(original) or self._history.content(original) or ""
+        whole = self._visits.content(original) or self._history.content(original) or ""
         # Its server may have said that the original has not changed: that has the counters of then.
         return original if whole == now or numbered_places(whole, page, now, str) else ""
 
     def take(self, takeover: Takeover) -> None:
         """Take over which addresses were copies of which pages in this crawl."""
-        for copy, original in self._ledger.visits.copies():
+        for copy, original in self._visits.copies():
             takeover.add_copy(page_id(copy), original)
 
-    def _is_known(self, page_id: str) -> bool:
-        known = self._history.page(page_id)
-        return known is not None and known.state == LIVE
+    def _of(self, url: str, text: str = "", site: str = "") -> str:
+        """Return `History.original_of` an address, empty if it is a known page itself."""
+        known = self._history.page(page_id(url))
+        if known is not None and known.state == LIVE:
+            return ""
+        return self._history.original_of(page_id(url), text, site)

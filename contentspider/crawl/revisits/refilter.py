@@ -1,38 +1,39 @@
-"""Pages that an earlier model filtered, filtered anew: an index does not mix two models' texts."""
+"""Pages as the present model filters them, and the counters in them."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.recrawl.changes import BY_MODEL, CHANGED, UNCHANGED
-from contentspider.recrawl.counters import numbered_places
+from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, NEW, UNCHANGED
+from contentspider.recrawl.counters import Counters, are_counters, numbered_places
 from contentspider.recrawl.difference import change_ratio
 from contentspider.site.models.record import UNFILTERED, page_fields, refilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
-    from contentspider.crawl.hold.site_state import SiteState
+    from contentspider.crawl.hold.models import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.state.history.history import History
     from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.visits import Seen
+    from contentspider.state.ledger.visits import Seen, Visits
 
 logger = logging.getLogger(__name__)
 
 
 class Refilter:
-    """Filters pages of a *history* by the models that *states* have at the end of a crawl."""
+    """Filters pages of a crawl and its *history* by the present models of its sites."""
 
     def __init__(
         self, history: History, states: Mapping[str, SiteState], options: CrawlOptions
     ) -> None:
         self._history = history
-        self._states = {key: state for key, state in states.items() if state.model is not None}
+        self._states = states
         self._options = options
 
     def fields(self, state: SiteState, page: Page) -> dict[str, Any]:
@@ -42,13 +43,35 @@ class Refilter:
             extraction = state.model.extract(page, self._options.learning.keep_teasers)
         return page_fields(page, state.key, extraction, state.version, self._options.passages)
 
+    def content(self, page: Page, site: str) -> str:
+        """Return a page's main content, empty if its site has no item yet."""
+        state = self._states.get(site)
+        return str(self.fields(state, page)["content"]) if state is not None else ""
+
+    def slot_of(self, site: str, path: str) -> str:
+        """Return the slot of a path on a site."""
+        state = self._states.get(site)
+        return path if state is None or state.model is None else state.model.slot_of(path)
+
+    def page(self, seen: Seen) -> Page | None:
+        """Return the page of a visit; None if it cannot be read, or is not kept."""
+        try:
+            return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
+        except ContentSpiderError as error:
+            logger.warning("%s: %s", seen.visit.url, error)
+            return None
+
+    def before(self, seen: Seen) -> Page | None:
+        """Return the page of a visit as it was before, wherever that was; None if it is new."""
+        if seen.visit.change == NEW:
+            return None
+        return self._history.stored(seen.visit.previous_id or seen.visit.id)
+
     def visit(self, seen: Seen) -> Seen:
-        """Return a visit as it is under the present model, if the page came before this was
-        learned.
-        """
+        """Return a visit as the present model has it, if the page came before it was learned."""
         visit = seen.visit
         state = self._states.get(visit.site)
-        if state is None or visit.model in (state.version, UNFILTERED):
+        if state is None or state.model is None or visit.model in (state.version, UNFILTERED):
             return seen
         page = self.page(seen)
         if page is None:
@@ -58,16 +81,17 @@ class Refilter:
         if new_hash == visit.content_hash:
             return replace(seen, visit=replace(visit, model=state.version))
         change, cause, ratio = visit.change, visit.cause, visit.ratio
-        if new_hash == visit.previous_hash and change in (CHANGED, UNCHANGED):
-            change, cause, ratio = UNCHANGED, "", 0.0
-        elif change in (CHANGED, UNCHANGED):
-            cause = cause or BY_MODEL
-            before = self._history.content(visit.id) or ""
-            change, ratio = CHANGED, change_ratio(before, found["content"])
+        if change in (CHANGED, UNCHANGED):
+            if new_hash == visit.previous_hash:
+                change, cause, ratio = UNCHANGED, "", 0.0
+            else:
+                before = self._history.content(visit.id) or ""
+                change, cause = CHANGED, cause or BY_MODEL
+                ratio = change_ratio(before, found["content"])
         # What the content differed in as it was cut before says nothing.
         old = self._history.stored(visit.previous_id or visit.id) if visit.numbered else None
         places: tuple[str, ...] = ()
-        if old is not None and state.model is not None:
+        if old is not None:
             was = self.fields(state, old)["content"]
             places = numbered_places(was, page, found["content"], state.model.slot_of)
         visit = replace(
@@ -83,21 +107,11 @@ class Refilter:
         item = refilled(seen.item, found) if seen.item is not None else None
         return replace(seen, visit=visit, content=found["content"], item=item)
 
-    def page(self, seen: Seen) -> Page | None:
-        """Return the page of a visit; None if it cannot be read, or is not kept."""
-        try:
-            return Page.load(seen.page) if seen.page else self._history.stored(seen.visit.id)
-        except ContentSpiderError as error:
-            logger.warning("%s: %s", seen.visit.url, error)
-            return None
-
-    def others(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
-        """Filter the live pages that were not visited in this crawl (by id), and record those whose
-        content differs; return their number.
-        """
+    def filter_unvisited(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:
+        """Filter the live pages that were not visited (by id); return how many differ."""
         count = 0
         for state in self._states.values():
-            if not state.is_stored:  # the next crawl will have another model
+            if state.model is None or not state.is_stored:  # the next crawl has another model
                 continue
             for known in self._history.of_other_models(state.key, state.version):
                 is_other = known.model != UNFILTERED and not is_visited(known.id)
@@ -105,9 +119,51 @@ class Refilter:
                 if page is None:
                     continue
                 found = self.fields(state, page)
-                before = self._history.content(known.id) or ""
                 is_same = found["content_hash"] == known.content_hash
+                before = self._history.content(known.id) or ""
                 ratio = 0.0 if is_same else change_ratio(before, found["content"])
                 takeover.refilter(known, state.version, found, ratio)
                 count += not is_same
         return count
+
+
+def find_counters(
+    visits: Visits, distrusted: Collection[str], refilter: Refilter
+) -> dict[str, set[str]]:
+    """Return the places of counters by site, as the *visits* of a crawl show them; of the
+    *distrusted* sites it is not believed that a page has not changed.
+    """
+    changed: dict[str, list[tuple[str, ...]]] = {}
+    same: dict[str, list[tuple[str, ...]]] = {}
+    for site, places, is_check in visits.numbered():
+        changed.setdefault(site, []).append(places)
+        if is_check and site not in distrusted:
+            same.setdefault(site, []).append(places)
+    counters = {site: Counters(places, same.get(site, ())) for site, places in changed.items()}
+    for seen in visits.after(0) if counters else ():
+        one = counters.get(seen.visit.site)
+        if one is None:
+            continue
+        slot_of = partial(refilter.slot_of, seen.visit.site)
+        # Of a page that was not sent nobody knows what its counters are; what is new has none that
+        # could be compared.
+        before = None if seen.answer.is_unsent else refilter.before(seen)
+        page = refilter.page(seen) if before is not None or one.needs_more else None
+        if page is not None and before is not None:
+            one.add(page, before, slot_of)
+        if page is not None and one.needs_more:
+            one.share(page, slot_of)
+    return {site: one.found() for site, one in counters.items()}
+
+
+def without_counters(seen: Seen, counters: dict[str, set[str]]) -> Seen:
+    """Return a visit as that of a page that has not changed if it differs in counters only."""
+    visit = seen.visit
+    if visit.cause != BY_PAGE or not visit.numbered:
+        return seen
+    if not are_counters(visit.numbered, counters.get(visit.site, set())):
+        return seen
+    if visit.is_recut:
+        return replace(seen, visit=replace(visit, cause=BY_MODEL))
+    change = UNCHANGED if visit.change == CHANGED else visit.change
+    return replace(seen, visit=replace(visit, change=change, cause="", ratio=0.0))

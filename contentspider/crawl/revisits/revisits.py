@@ -10,12 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
-from contentspider.crawl.revisits.counters import find_counters, without_counters
-from contentspider.crawl.revisits.due import due_pages
+from contentspider.crawl.revisits.due import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import GonePages
-from contentspider.crawl.revisits.lastmods import Lastmods
 from contentspider.crawl.revisits.originals import Originals
-from contentspider.crawl.revisits.refilter import Refilter
+from contentspider.crawl.revisits.refilter import Refilter, find_counters, without_counters
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
 from contentspider.recrawl.difference import (
@@ -28,20 +26,18 @@ from contentspider.recrawl.difference import (
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
-from contentspider.state.ledger.visits import Answer, Visit
+from contentspider.state.ledger.visits import Visit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from contentspider.crawl.hold.site_state import SiteState
+    from contentspider.crawl.hold.models import SiteState
     from contentspider.crawl.options import CrawlOptions
     from contentspider.page.input.page import Page
     from contentspider.state.crawls.outcome import Ending
-    from contentspider.state.history.history import History
     from contentspider.state.history.known import KnownPage
     from contentspider.state.ledger.ledger import Ledger
-    from contentspider.state.ledger.visits import Seen
 
 logger = logging.getLogger(__name__)
 
@@ -52,43 +48,37 @@ UNSURE = "unsure"
 
 
 class Revisits:
-    """Compares the pages of a crawl with the *history* of those before, and adds to it at the end.
-
-    The base of comparison is what the history holds when the page is filled: the last crawl that
-    came to an end.
+    """Compares the pages of a crawl with the history in the file *path*, as the last whole crawl
+    left it, and adds to it at the end.
     """
 
     def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
+        self._facts, self._visits = ledger.runs, ledger.visits
         self._ledger = ledger
         self._options = options
-        self._history: History = open_history(path, options.history_mb * 1_000_000)
+        self._history = open_history(path, options.history_mb * 1_000_000)
         self.is_first = not self._history.live_count()
-        if ledger.runs.fact(CRAWL_FACT) is None:
-            ledger.runs.set_fact(CRAWL_FACT, uuid.uuid4().hex)
-        distrusted = ledger.runs.fact(DISTRUSTED_FACT) or []
+        if self._facts.fact(CRAWL_FACT) is None:
+            self._facts.set_fact(CRAWL_FACT, uuid.uuid4().hex)
+        distrusted = self._facts.fact(DISTRUSTED_FACT) or []
         self._distrusted = self._history.distrusted() | frozenset(distrusted)
-        self.lastmods = Lastmods(self._history, ledger.visits)
-        self.own_answers = self._history.own_answers
+        # The states of the sites of which items have come.
         self._states: dict[str, SiteState] = {}
+        self._refilter = Refilter(self._history, self._states, options)
         self._counters = self._history.counters()
-        self.originals = Originals(ledger, self._history, self._content)
+        self.lastmods = Lastmods(self._history, self._visits)
+        self.originals = Originals(self._visits, self._history, self._refilter)
+        self.own_answers = self._history.own_answers
         # The texts of the error pages, by folder.
-        told = ledger.runs.fact(ERROR_FACT) or {}
-        self._errors = {folder: frozenset(texts) for folder, texts in told.items()}
-
-    # Pages that come
-
-    def note_answer(self, row: int, answer: Answer) -> None:
-        """Keep what came with the page of an address, until the page is compared."""
-        self._ledger.visits.answer(row, answer)
+        errors = self._facts.fact(ERROR_FACT) or {}
+        self._errors = {folder: frozenset(texts) for folder, texts in errors.items()}
+        self.close = self._history.close
 
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
     ) -> None:
-        """Set the fields of an item that say how its page changed, and note the visit.
-
-        *fields* are those of the item, its own ``id`` and ``url`` among them; *row* is that of the
-        address of its *page*.
+        """Set the fields of an item, which has its ``id`` and ``url``, that say how its page
+        changed, and note the visit. *row* is that of the address of its *page*.
         """
         at, whole = fields["crawled_at"], text_hash(page)
         self._states[state.key] = state
@@ -98,18 +88,12 @@ class Revisits:
             previous, how = self._moved_from(fields["id"], page, row)
         base = known if _is_live(known) else previous
         found = Difference(NEW, BY_PAGE, 1.0)
-        change = NEW
-        content: str | None = fields["content"]
         if base is not None:
             found = self._difference(base, fields, page, whole, state)
-            change = found.change
-            if change == UNCHANGED and base.content_hash == fields["content_hash"]:
-                content = None
-            if previous is not None:
-                change, content = MOVED, fields["content"]
+        change = MOVED if previous is not None else found.change
         # Counters are none of what a server's software takes for a change.
         is_page = change == CHANGED and found.cause == BY_PAGE and not found.numbered
-        if is_page and self._ledger.visits.answer_of(row).is_check:
+        if is_page and self._visits.answer_of(row).is_check:
             self._distrust(fields["site"], fields["url"])
         is_same = found.change == UNCHANGED or found.cause == BY_MODEL
         before = base or known
@@ -132,8 +116,11 @@ class Revisits:
             numbered=found.numbered,
             is_recut=found.is_recut,
         )
-        is_stored = base is known and base is not None and base.text_hash == whole
-        self._ledger.visits.note(visit, row, content, None if is_stored else page.dump())
+        is_kept = change == UNCHANGED and visit.previous_hash == visit.content_hash
+        is_stored = base is not None and previous is None and base.text_hash == whole
+        self._visits.note(
+            visit, row, None if is_kept else fields["content"], None if is_stored else page.dump()
+        )
         fields |= {
             "change": change,
             "change_ratio": found.ratio,
@@ -153,7 +140,7 @@ class Revisits:
         old = self._history.stored(base.id)
         if base.text_hash == whole or self._is_recut(base, before, fields, page, old, state):
             return Difference(CHANGED, BY_MODEL, ratio)
-        slot_of = partial(self._slot_of, state.key)
+        slot_of = partial(self._refilter.slot_of, state.key)
         places = numbered_places(before, page, content, slot_of)
         is_cut = False
         if not places and old is not None:
@@ -163,17 +150,6 @@ class Revisits:
         if places and are_counters(places, self._counters.get(state.key, set())):
             return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
         return Difference(CHANGED, BY_PAGE, ratio, places, is_cut)
-
-    def _content(self, page: Page, site: str) -> str:
-        """Return a page's main content, empty if its site has no item yet."""
-        if site not in self._states:
-            return ""
-        refilter = Refilter(self._history, self._states, self._options)
-        return str(refilter.fields(self._states[site], page)["content"])
-
-    def _slot_of(self, site: str, path: str) -> str:
-        model = self._states[site].model if site in self._states else None
-        return model.slot_of(path) if model is not None else path
 
     def _is_recut(
         self,
@@ -189,26 +165,36 @@ class Revisits:
         """
         if old is None:
             return False
-        if base.model != fields["model_version"]:
-            refilter = Refilter(self._history, self._states, self._options)
-            if refilter.fields(state, old)["content_hash"] == fields["content_hash"]:
-                return True
-        return is_recut(old, before, page, fields["content"])
+        is_filtered_anew = (
+            base.model != fields["model_version"]
+            and self._refilter.fields(state, old)["content_hash"] == fields["content_hash"]
+        )
+        return is_filtered_anew or is_recut(old, before, page, fields["content"])
 
     def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
         """Return the known page that permanently redirected to this one, or had its address and
         now names another canonical one, and which of these it was.
         """
-        led = self._ledger.visits.answer_of(row).moved_from if row is not None else ()
-        for address, how in (*led, (page.url, "canonical")):
-            earlier = page_id(address)
-            if earlier != own_id and not self._ledger.visits.has(earlier):
-                known = self._history.page(earlier)
-                if known is not None and known.state == LIVE:
-                    return known, how
+        redirects = self._visits.answer_of(row).moved_from if row is not None else ()
+        for address, how in (*redirects, (page.url, "canonical")):
+            known = self.known(address)
+            if known is None or known.id == own_id or self._visits.has(known.id):
+                continue
+            if _is_live(known):
+                return known, how
         return None, ""
 
-    # Pages that do not
+    def known(self, url: str) -> KnownPage | None:
+        """Return what is known of the page at an address."""
+        return self._history.page(page_id(url))
+
+    def is_known(self, url: str) -> bool:
+        """Tell whether an address is that of a known page that is not gone."""
+        return _is_live(self.known(url))
+
+    def known_links(self, url: str) -> list[str]:
+        """Return where a page led when it was last read."""
+        return list(self._history.links(page_id(url)))
 
     def conditional(self, url: str, site: str) -> KnownPage | None:
         """Return what is known of the page at an address that may be asked for only if it has
@@ -216,18 +202,12 @@ class Revisits:
         """
         if site in self._distrusted:
             return None
-        known = self._history.page(page_id(url))
+        known = self.known(url)
         # What was not filtered may be no page (a PDF file).
         if known is None or known.state != LIVE or known.model == UNFILTERED:
             return None
-        if not (known.etag or known.last_modified):
-            return None
-        return known if self._history.has_page(known.id) else None
-
-    def validators(self, url: str) -> tuple[str, str]:
-        """Return the ETag and the Last-Modified that came with a page when it was last sent."""
-        known = self._history.page(page_id(url))
-        return (known.etag, known.last_modified) if known is not None else ("", "")
+        has_validator = known.etag or known.last_modified
+        return known if has_validator and self._history.has_page(known.id) else None
 
     def stored(self, page_id: str) -> Page | None:
         """Return a page as it was last read, if all of it is kept and people's corrections, which
@@ -240,7 +220,7 @@ class Revisits:
         if site in self._distrusted:
             return
         self._distrusted |= {site}
-        self._ledger.runs.set_fact(DISTRUSTED_FACT, sorted(self._distrusted))
+        self._facts.set_fact(DISTRUSTED_FACT, sorted(self._distrusted))
         logger.warning(
             "%s: its server said that the page has not changed, but it has: pages of %s are fetched"
             " whole from now on",
@@ -249,12 +229,10 @@ class Revisits:
         )
 
     def learn_error_page(self, page: Page) -> None:
-        """Learn how the error page looks that is answered, as a success, in a folder of a site,
-        from the answer to a random address there.
-        """
+        """Learn the error page of a folder, from the answer to a random address there."""
         self._errors[folder_of(page.url)] = texts_of(page)
-        told = {folder: sorted(texts) for folder, texts in self._errors.items()}
-        self._ledger.runs.set_fact(ERROR_FACT, told)
+        errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
+        self._facts.set_fact(ERROR_FACT, errors)
 
     def stands_in(
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
@@ -264,12 +242,9 @@ class Revisits:
         is not known), or nothing. *content_of* gives what the site's model keeps of the page.
         """
         folder = folder_of(url)
-        errors = [
-            self._errors[key]
-            for key in (folder, folder_of(url, root=True))
-            if self._errors.get(key)
-        ]
-        known = self._history.page(page_id(url))
+        folders = (folder, folder_of(url, root=True))
+        errors = [texts for key in folders if (texts := self._errors.get(key))]
+        known = self.known(url)
         if known is None:
             return "soft_404" if any(is_like(page, error) for error in errors) else ""
         if known.state != LIVE or known.text_hash == text_hash(page):
@@ -283,88 +258,62 @@ class Revisits:
             return "soft_404"
         return "" if folder in self._errors else UNSURE
 
-    def known_links(self, url: str) -> tuple[str, ...]:
-        """Return where a page led when it was last read."""
-        return self._history.links(page_id(url))
-
-    def is_known(self, url: str) -> bool:
-        """Tell whether an address is that of a known page that is not gone."""
-        return _is_live(self._history.page(page_id(url)))
-
     def may_wait(self, url: str) -> bool:
         """Tell whether a link need not be followed: it leads to a known page, a copy of one, or to
         where one was before it moved, and this crawl asks of those only the ones that are due.
         """
         if not self._options.due:
             return False
-        known = self._history.page(page_id(url))
+        known = self.known(url)
         if known is not None and known.state in (LIVE, MOVED):
             return True
         return bool(self._history.original_of(page_id(url)))
 
     def unseen(self) -> Iterator[str]:
-        """Yield the addresses of known pages that have not come in this crawl, but those that were
-        missing so often that they are taken to be gone. If the crawl asks only those that are
-        due, yield these (`due_pages`), as far as sitemaps say nothing else.
+        """Yield the addresses of known pages that have not come, but for those that were missing
+        often enough to be gone; of a crawl of due pages those that are due, also by sitemaps.
         """
         if self._options.due:
             yield from self.lastmods.choose(due_pages(self._history, self._options))
             return
         for known in self._history.live():
             enough = known.missing + 1 >= self._options.missing_crawls > 0
-            if not enough and not self._ledger.visits.has(known.id):
+            if not enough and not self._visits.has(known.id):
                 yield known.url
 
-    # The end
-
     def end(self, ending: Ending) -> Counter[str]:
-        """Take over what the crawl found into the history, and return how many pages are new,
-        changed, unchanged, gone, moved, or left as they were in doubt (``kept``).
-
-        A crawl that was interrupted is not at its end: nothing is taken over then.
+        """Take over what a crawl that came to its end found into the history, and return how many
+        pages are new, changed, unchanged, gone, moved, or left as they were in doubt (``kept``).
         """
-        crawl = str(self._ledger.runs.fact(CRAWL_FACT))
+        crawl = str(self._facts.fact(CRAWL_FACT))
         gone = GonePages(self._history, self._ledger, self._options, ending)
-        count = self._ledger.visits.count()
-        logger.info("taking %d pages over into the history %s", count, self._history.path)
-        moves = gone.moves()
+        logger.info(
+            "taking %d pages over into the history %s", self._visits.count(), self._history.path
+        )
         takeover = self._history.take_over(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
-        settled = set()
-        refilter = Refilter(self._history, self._states, self._options)
-        counters = find_counters(
-            self._ledger, self._distrusted, refilter.page, self._before_visit, self._slot_of
-        )
+        arrived = set()
+        counters = find_counters(self._visits, self._distrusted, self._refilter)
         for site, places in counters.items():
             for place in places:
                 takeover.add_counter(site, place)
-        for seen in self._ledger.visits.after(self._history.taken_over(crawl)):
+        for seen in self._visits.after(self._history.taken_over(crawl)):
             is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
             seen = replace(seen, is_item_known=is_item_known, item=item)
-            found = without_counters(refilter.visit(seen), counters)
-            visit = takeover.take(gone.as_moved(found, moves))
+            seen = without_counters(self._refilter.visit(seen), counters)
+            visit = takeover.take(gone.as_moved(seen))
             self.lastmods.judge(visit)
             counts[visit.change] += 1
-            settled.add(visit.previous_id)
-        counts.update(gone.take(takeover, moves, settled))
+            arrived.add(visit.previous_id)
+        counts.update(gone.take(takeover, arrived))
         self.originals.take(takeover)
-        counts[CHANGED] += refilter.others(takeover, self._ledger.visits.has)
+        counts[CHANGED] += self._refilter.filter_unvisited(takeover, self._visits.has)
         for site in self._distrusted:
             takeover.distrust(site)
         self.lastmods.take(takeover)
         self.own_answers.replace(self._ledger.own_texts.answers())
         takeover.commit()
         return counts
-
-    def _before_visit(self, seen: Seen) -> Page | None:
-        """Return the page of a visit as it was before, wherever that was; None if it is new."""
-        if seen.visit.change == NEW:
-            return None
-        return self._history.stored(seen.visit.previous_id or seen.visit.id)
-
-    def close(self) -> None:
-        """Close the history without a commit."""
-        self._history.close()
 
 
 def _is_live(known: KnownPage | None) -> bool:

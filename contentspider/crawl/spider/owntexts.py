@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.hold.bodies import THREAD_BYTES
+from contentspider.crawl.hold.middleware import THREAD_BYTES
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
-from contentspider.crawl.revisits.conditional import ASKING
+from contentspider.crawl.revisits.answers import ASKING
 from contentspider.ground.addresses import absolute
 from contentspider.site.own.sources import SOURCES, Announced
 from contentspider.state.ledger.own_texts import OwnAnswer

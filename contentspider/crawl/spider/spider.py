@@ -13,20 +13,20 @@ from scrapy.http import HtmlResponse, Response
 
 from contentspider.crawl.engine import end_at_start
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
-from contentspider.crawl.hold.documents import DOCUMENTS_ORDER, DocumentsMiddleware
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.revisits.conditional import CONDITIONAL_ORDER, ConditionalMiddleware
-from contentspider.crawl.revisits.revisits import UNSURE
-from contentspider.crawl.revisits.visit_log import (
+from contentspider.crawl.revisits.answers import (
+    CONDITIONAL_ORDER,
     ORPHAN_META_KEY,
+    ConditionalMiddleware,
     known_links,
     note_answer,
     standing_in,
 )
+from contentspider.crawl.revisits.revisits import UNSURE
 from contentspider.crawl.spider.discovery import DiscoverySpider, is_feed
 from contentspider.crawl.spider.duplicates import Duplicates
 from contentspider.crawl.spider.guard import CLOSED_SCHEMES, GUARD_ORDER, GuardMiddleware
@@ -115,7 +115,6 @@ class SiteSpider(DiscoverySpider):
         super().update_settings(settings)
         for middleware, order in (
             (GuardMiddleware, GUARD_ORDER),
-            (DocumentsMiddleware, DOCUMENTS_ORDER),
             (ConditionalMiddleware, CONDITIONAL_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(

@@ -26,9 +26,10 @@ class PageInHand:
     """The page that an item is about, from the answer to the item's end.
 
     *page_row* is the row of the page's own address in the ledger, *address_row* that of the address
-    whose callback gave the item. *key* is what the item is recorded under, *held_row* its own row
-    while it is held. *page_id* is the id that the item has, *names* maps our fields to the item's
-    own (None: they are the same).
+    whose callback gave the item: another, if the item was bound. *key* is what the item is recorded
+    under, *held_row* its own row while it is held, *may_pass* whether it need not be held (any
+    more). *page_id* is the id of the page as the item has it, *names* maps our fields to the item's
+    own (None: they are the same). None: it has none, or is not there yet.
     """
 
     page: Page
@@ -36,6 +37,7 @@ class PageInHand:
     address_row: int | None = None
     key: str | None = None
     held_row: int | None = None
+    may_pass: bool = False
     page_id: str | None = None
     names: Mapping[str, str] | None = None
 
@@ -105,7 +107,7 @@ class Items:
             )
             try:
                 item = load_item(text) if text else self._unstorable[row]
-                hand = PageInHand(Page.load(page), page_row, address_row, key, row)
+                hand = PageInHand(Page.load(page), page_row, address_row, key, row, may_pass=True)
             except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
                 self._log_damaged(site, error)
                 continue

@@ -1,0 +1,70 @@
+"""Crawlers whose parts are there and whose ledger is open, with no reactor and no request."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from scrapy.spiders import Spider
+from scrapy.utils.test import get_crawler
+
+from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.queue.keeper import Keeper
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+
+class PageSpider(Spider):
+    """A spider that says which of its requests are pages, as the site spider does."""
+
+    name = "my"
+    reads_documents = True
+
+    def is_page_request(self, request: object) -> bool:
+        return "other" not in getattr(request, "url", "")
+
+
+def open_crawler(folder: Path, **settings: object) -> Crawler:
+    """Return a crawler with the add-on, whose ledger and history are open."""
+    named = {f"CONTENTSPIDER_{name.upper()}": value for name, value in settings.items()}
+    crawler = get_crawler(
+        PageSpider,
+        {
+            "ADDONS": {"contentspider.Addon": 500},
+            "CONTENTSPIDER_CRAWL": "e.org",
+            "CONTENTSPIDER_STATE_DIR": str(folder),
+            "CONTENTSPIDER_MODELS_DIR": str(folder / "models"),
+            **named,
+        },
+    )
+    crawler.crawling = True
+    crawler.spider = PageSpider()
+    engine: Any = SimpleNamespace(_slot=None, spider=None)
+    crawler.engine = engine
+    keeper = crawler.get_extension(Keeper)
+    assert keeper is not None
+
+    async def opened() -> None:
+        keeper.open()
+        keeper._begin()
+
+    asyncio.run(opened())
+    return crawler
+
+
+def parts(crawler: Crawler) -> tuple[Keeper, Holder]:
+    keeper, holder = crawler.get_extension(Keeper), crawler.get_extension(Holder)
+    assert keeper is not None
+    assert holder is not None
+    return keeper, holder
+
+
+def close(crawler: Crawler) -> None:
+    keeper: Any = crawler.get_extension(Keeper)
+    if keeper.revisits:
+        keeper.revisits.close()
+    keeper.ledger.close()

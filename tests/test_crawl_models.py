@@ -1,0 +1,291 @@
+"""The models of a crawl: loaded, learned at the second attempt, compared, and saved."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from contentspider.crawl.hold import models as models_module
+from contentspider.crawl.hold.learning import Learned, LearningError, LearningTimeoutError
+from contentspider.crawl.hold.models import CrawlModels, SiteState, check_overrides, learned_sites
+from contentspider.ground.errors import NotEnoughTextError, OverridesError
+from contentspider.page.input.overrides import OVERRIDES
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
+from tests.crawlers import close, open_crawler, parts
+from tests.recrawled import SITE, address
+from tests.sites import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+    from contentspider.site.models.model import SiteModel
+
+
+@pytest.fixture(scope="module")
+def model() -> SiteModel:
+    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
+    return SiteLearner(SITE).fit(pages)
+
+
+@pytest.fixture
+def crawler(tmp_path: Path) -> Iterator[Crawler]:
+    made = open_crawler(tmp_path, durable=True)
+    yield made
+    close(made)
+
+
+@pytest.fixture
+def models(crawler: Crawler) -> CrawlModels:
+    return parts(crawler)[1].models
+
+
+def test_a_model_is_used_if_it_was_learned_as_this_crawl_learns(
+    models: CrawlModels, model: SiteModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert models.load(SITE) is None
+    models.store.save(model)
+    found = models.load(SITE)
+    assert found is not None
+    assert found.version == model.version
+    for changes in ({"labels": "own"}, {"features": ("tags",)}, {"classifier_name": "other"}):
+        other = replace(model, **changes)  # type: ignore[arg-type]
+        monkeypatch.setattr(models.store, "load", lambda _, other=other: other)
+        assert models.load(SITE) is None
+
+
+def test_what_is_loaded_is_counted_and_another_prior_is_said(
+    models: CrawlModels,
+    model: SiteModel,
+    crawler: Crawler,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert crawler.stats
+    models.store.save(model)
+    models.load(SITE)
+    assert crawler.stats.get_value("contentspider/models/loaded") == 1
+    assert "another prior" not in caplog.text
+    other = replace(model, prior="another")
+    monkeypatch.setattr(models.store, "load", lambda _: other)
+    assert models.load(SITE) is other
+    assert "learned with another prior (another)" in caplog.text
+
+
+def test_a_prior_is_asked_for_votes_only_and_one_that_is_broken_is_said(
+    tmp_path: Path, model: SiteModel, caplog: pytest.LogCaptureFixture
+) -> None:
+    prior = tmp_path / "prior.npz"
+    prior.write_bytes(b"no prior")
+    crawler = open_crawler(tmp_path, prior_file=str(prior))
+    models = parts(crawler)[1].models
+    models.store.save(model)
+    assert models.load(SITE) is None
+    assert "cannot be used without its prior" in caplog.text
+    close(crawler)
+    crawler = open_crawler(tmp_path, prior_file=str(prior), labels="own")
+    models = parts(crawler)[1].models
+    models.store.save(replace(model, labels="own"))
+    assert models.load(SITE) is not None
+    close(crawler)
+
+
+def test_corrections_are_read_once_and_said_if_they_are_broken(
+    models: CrawlModels, crawler: Crawler, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert crawler.stats
+    assert models.overrides(address("/1")) is None
+    path = tmp_path / "models/broken.org" / OVERRIDES
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    for _ in range(2):
+        assert models.overrides("http://broken.org/1") is None
+    assert crawler.stats.get_value("contentspider/overrides/broken") == 1
+    assert caplog.text.count("pass without its corrections") == 1
+    options = parts(crawler)[1].options
+    check_overrides([address("/1")], options)
+    with pytest.raises(OverridesError):
+        check_overrides([address("/1"), "http://broken.org/"], options)
+    path.write_text(json.dumps({"drop": ["nav"]}) if path.suffix == ".json" else "")
+    assert models.overrides("http://broken.org/2") is None, "it was read already"
+
+
+class Learner:
+    """What *learn_apart* does, in turn: raise an error, or return what was learned."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *outcomes: Any) -> None:
+        self.outcomes = list(outcomes)
+        self.tasks: list[tuple[Any, ...]] = []
+
+        async def run_in_thread(_: Any, *task: Any) -> Any:
+            self.tasks.append(task)
+            outcome = self.outcomes.pop(0)
+            if isinstance(outcome, BaseException):
+                raise outcome
+            return outcome
+
+        monkeypatch.setattr(models_module, "run_in_thread", run_in_thread)
+
+
+@pytest.fixture
+def on_disk(crawler: Crawler) -> Any:
+    return parts(crawler)[0]
+
+
+def learned(models: CrawlModels, crawl: Any, **values: Any) -> Learned:
+    return asyncio.run(models.learn(crawl, SiteState(SITE), **values))
+
+
+def test_a_site_is_learned_at_the_second_attempt(
+    models: CrawlModels,
+    on_disk: Any,
+    model: SiteModel,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    learner = Learner(monkeypatch, LearningError("no memory"), Learned(model))
+    assert learned(models, on_disk).model is model
+    assert "failed and is tried again: no memory" in caplog.text
+    assert "learning again, from a sample" in caplog.text
+    assert "from 9 pages in 0.0 s" in caplog.text
+    (path, site, options, seconds, before), _ = learner.tasks
+    assert (path, site) == (on_disk.ledger.path, SITE)
+    assert (options.labels, seconds, before) == ("votes", 300, None)
+    learner = Learner(monkeypatch, Learned(model))
+    asyncio.run(models.learn(on_disk, SiteState(SITE, held=4), compare=True))
+    assert learner.tasks[0][4] == models.store.folder / SITE
+    assert "learning from 4 held items" in caplog.text
+
+
+@pytest.mark.parametrize("error", [NotEnoughTextError("none"), LearningTimeoutError("late")])
+def test_what_would_fail_again_is_not_tried_again(
+    error: Exception, models: CrawlModels, on_disk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = Learner(monkeypatch, error)
+    with pytest.raises(type(error)):
+        learned(models, on_disk)
+    assert len(learner.tasks) == 1
+
+
+def test_a_learner_that_fails_twice_has_failed(
+    models: CrawlModels, on_disk: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = Learner(monkeypatch, RuntimeError("no thread"), LearningError("no memory"))
+    with pytest.raises(LearningError):
+        learned(models, on_disk)
+    assert len(learner.tasks) == 2
+
+
+def test_learners_share_half_of_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crawler = open_crawler(tmp_path)
+    holder = parts(crawler)[1]
+    for cores, free in ((None, 1), (1, 1), (2, 1), (5, 2), (8, 4)):
+        monkeypatch.setattr(models_module.os, "cpu_count", lambda cores=cores: cores)
+        assert CrawlModels(holder.options, holder.stats)._free._value == free
+    close(crawler)
+
+
+def drifted(is_found: bool) -> SiteState:
+    state = SiteState(SITE)
+    watch: Any = SimpleNamespace(is_found=is_found, evidence=lambda: "12 strange pages")
+    state.watch = watch
+    return state
+
+
+@pytest.mark.parametrize(
+    ("score", "before", "is_better"),
+    [(0.9, 0.8, True), (0.8, 0.8, False), (0.7, 0.8, False), (0.0, None, True)],
+)
+def test_a_model_of_a_new_template_is_taken_if_it_is_better(
+    score: float,
+    before: float | None,
+    is_better: bool,
+    models: CrawlModels,
+    on_disk: Any,
+    model: SiteModel,
+    crawler: Crawler,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert crawler.stats
+    learner = Learner(monkeypatch, Learned(model, score, before))
+    found = asyncio.run(models.mend(on_disk, drifted(True)))
+    assert found is (model if is_better else None)
+    assert learner.tasks[0][4] is not None, "they are compared"
+    assert "12 strange pages" in caplog.text
+    assert ("is taken" in caplog.text) == is_better
+    assert ("unknown" in caplog.text) == (before is None)
+    assert crawler.stats.get_value("contentspider/sites/drifted") == 1
+
+
+def test_without_a_new_template_nothing_is_learned_and_a_failure_is_said(
+    models: CrawlModels,
+    on_disk: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    learner = Learner(monkeypatch, NotEnoughTextError("none"))
+    for state in (drifted(False), SiteState(SITE)):
+        assert asyncio.run(models.mend(on_disk, state)) is None
+    assert not learner.tasks
+    assert asyncio.run(models.mend(on_disk, drifted(True))) is None
+    assert "its model stays: none" in caplog.text
+
+
+def test_models_are_saved_with_the_reason(
+    models: CrawlModels,
+    on_disk: Any,
+    model: SiteModel,
+    crawler: Crawler,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert crawler.stats
+    reasons: list[str] = []
+    monkeypatch.setattr(models.store, "save", lambda _, reason: reasons.append(reason))
+    on_disk.ledger.runs.set_fact("learned", ["a.org"])
+    for state in (SiteState(SITE), drifted(False), drifted(True)):
+        models.save(on_disk, state, model, is_cut_short=False)
+        assert state.is_stored
+    assert reasons == ["", "", "drift"]
+    assert learned_sites(on_disk) == ["a.org", SITE]
+    assert crawler.stats.get_value("contentspider/models/saved") == 3
+    state = SiteState(SITE, is_stored=True)
+    models.save(on_disk, state, model, is_cut_short=True)
+    assert not state.is_stored
+
+    def refuse(*_: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(models.store, "save", refuse)
+    state = SiteState(SITE, is_stored=True)
+    models.save(on_disk, state, model, is_cut_short=False)
+    assert not state.is_stored
+    assert "could not be saved in" in caplog.text
+    assert crawler.stats.get_value("contentspider/models/saved") == 3
+
+
+def test_what_a_crawl_knows_of_a_site(model: SiteModel) -> None:
+    state = SiteState(SITE)
+    page = Page.from_html(article(1), address("/1"))
+    assert (state.is_ready, state.is_busy, state.is_drifted) == (False, False, False)
+    assert state.must_wait(page)
+    state.failed = True
+    assert state.is_ready
+    assert not state.must_wait(page)
+    state = SiteState(SITE)
+    state.use(model)
+    assert state.is_ready
+    assert not state.must_wait(page)
+    strange = "".join(f"<section class=x{n}><b>{article(n)}</b></section>" for n in range(9))
+    assert state.must_wait(Page.from_html(strange, address("/strange")))

@@ -1,0 +1,214 @@
+"""Which known pages are gone or moved when a crawl ends, and which are not."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.crawl.revisits.gone import GonePages
+from contentspider.crawl.spider.guard import OFFSITE
+from contentspider.state.crawls.outcome import Ending
+from contentspider.state.ledger.visits import Answer
+from tests.recrawled import Crawls, OneCrawl, address, records
+from tests.sites import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Iterator[Crawls]:
+    """Yield the crawls of a site of 20 articles."""
+    made = Crawls(tmp_path / "history.sqlite", count=20)
+    yield made
+    made.close()
+
+
+def seen_but(crawl: OneCrawl, *lost: int) -> OneCrawl:
+    """Visit the site's pages but some."""
+    for number in range(1, 21):
+        if number not in lost:
+            crawl.see(f"/{number}", article(number))
+    return crawl
+
+
+def found(crawls: Crawls) -> list[tuple[str, str, str]]:
+    return records(crawls.history)[20:]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "is_gone"),
+    [
+        ("failed", "HTTP 404", True),
+        ("failed", "HTTP 410", True),
+        ("failed", "HTTP 500", False),
+        ("failed", "timeout", False),
+        ("skipped", "noindex", True),
+        ("skipped", "robots", False),
+        ("skipped", "HTTP 404", False),
+        ("skipped", f"{OFFSITE}: other.org", False),
+        ("redirected", "HTTP 301", False),
+    ],
+)
+def test_a_page_is_gone_if_its_server_says_so(
+    state: str, reason: str, is_gone: bool, crawls: Crawls
+) -> None:
+    crawl = seen_but(crawls.begin(), 7)
+    crawl.address("/7", state, reason)
+    counts = crawl.end()
+    assert (counts["gone"], counts["kept"]) == ((1, 0) if is_gone else (0, 1))
+    assert found(crawls) == ([("/7", "gone", reason)] if is_gone else [])
+
+
+def test_a_page_that_is_to_be_asked_again_is_not_gone(crawls: Crawls) -> None:
+    crawl = seen_but(crawls.begin(), 7)
+    crawl.address("/7", "failed", "HTTP 404", may_pass=True)
+    assert crawl.end()["kept"] == 1
+
+
+@pytest.mark.parametrize("how", ["HTTP 301", "HTTP 308", "HTTP 302"])
+def test_a_page_that_leads_off_the_site_for_good_is_gone(how: str, crawls: Crawls) -> None:
+    crawl = seen_but(crawls.begin(), 7)
+    crawl.address("/7", "redirected", how, target="http://other.org/")
+    frontier = crawl.ledger.frontier
+    row = frontier.enqueue(b"other", "http://other.org/", 0, "{}")
+    frontier.queue.take()
+    frontier.finish(row, "skipped", f"{OFFSITE}: other.org")
+    assert crawl.end()["gone"] == (how != "HTTP 302")
+
+
+def test_where_redirects_lead(crawls: Crawls) -> None:
+    crawl = seen_but(crawls.begin(), 5, 6, 7, 8, 9)
+    for number, how in ((5, "HTTP 301"), (6, "HTTP 302"), (7, "HTTP 301")):
+        crawl.address(f"/{number}", "redirected", how, target=address(f"/to/{number}"))
+    crawl.address("/to/7", "redirected", "HTTP 308", target=address("/end"))
+    crawl.address("/8", "redirected", "HTTP 301", target=address("/8"))
+    for path in ("/to/5", "/to/6", "/end"):
+        crawl.see(path, article(int(path[-1]) if path != "/end" else 7))
+    counts = crawl.end()
+    assert (counts["moved"], counts["new"], counts["kept"]) == (2, 1, 3)
+    moved = [record for record in found(crawls) if record[1] == "moved"]
+    assert moved == [("/to/5", "moved", "HTTP 301"), ("/end", "moved", "HTTP 301")]
+
+
+def test_a_page_that_redirects_to_a_known_one_has_moved_there(crawls: Crawls) -> None:
+    crawl = seen_but(crawls.begin(), 7)
+    crawl.address("/7", "redirected", "HTTP 301", target=address("/3"))
+    assert crawl.end()["moved"] == 1
+    assert found(crawls) == [("/3", "moved", "HTTP 301")]
+
+
+def test_a_page_that_names_another_canonical_has_moved(crawls: Crawls) -> None:
+    crawl = seen_but(crawls.begin(), 7)
+    row = crawl.address("/7", "skipped", "duplicate")
+    crawl.ledger.frontier.claim([], row, canonical=address("/3"))
+    assert crawl.end()["moved"] == 1
+    assert found(crawls) == [("/3", "moved", "canonical")]
+
+
+def test_a_page_that_came_under_its_new_address_has_moved_once(crawls: Crawls) -> None:
+    crawl = seen_but(crawls.begin(), 7)
+    crawl.address("/7", "redirected", "HTTP 301", target=address("/new"))
+    crawl.see("/new", article(7), Answer(moved_from=((address("/7"), "HTTP 301"),)))
+    assert crawl.end() == {"unchanged": 19, "moved": 1}
+
+
+def test_pages_that_no_page_links_to_are_gone_after_some_crawls(crawls: Crawls) -> None:
+    for gone in (0, 0, 1):
+        crawl = seen_but(crawls.begin(missing_crawls=2), 7)
+        if not gone:
+            crawl.see("/7", article(7), Answer(is_orphan=True))
+        assert crawl.end()["gone"] == gone
+    assert found(crawls) == [("/7", "gone", "no page linked to it in 3 crawls")]
+
+
+@pytest.mark.parametrize(
+    ("limit", "ending"),
+    [
+        (0, Ending("finished", 19)),
+        (5, Ending("finished", 19)),
+        (1, Ending("closespider_pagecount", 19)),
+        (1, Ending("finished", 19, queued=1)),
+        (1, Ending("finished", 19, held=1)),
+        (1, Ending("finished", 19, unread=2)),
+    ],
+)
+def test_a_page_without_links_is_not_gone_for_a_crawl_that_did_not_see_all(
+    limit: int, ending: Ending, crawls: Crawls
+) -> None:
+    assert seen_but(crawls.begin(missing_crawls=limit), 7).end(ending)["gone"] == 0
+
+
+@pytest.mark.parametrize(("unread", "gone"), [(1, 1), (2, 0)])
+def test_a_complete_crawl_could_read_nearly_all_pages(
+    unread: int, gone: int, crawls: Crawls
+) -> None:
+    crawl = seen_but(crawls.begin(missing_crawls=1), 7)
+    assert crawl.end(Ending("finished", 19, unread=unread))["gone"] == gone
+
+
+@pytest.mark.parametrize(
+    ("lost", "force", "gone"), [(6, False, 6), (7, False, 0), (7, True, 7), (5, False, 5)]
+)
+def test_most_of_a_site_is_not_gone_at_once(
+    lost: int, force: bool, gone: int, crawls: Crawls, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR)
+    numbers = range(1, lost + 1)
+    crawl = seen_but(crawls.begin(force=force), *numbers)
+    for number in numbers:
+        crawl.address(f"/{number}", "failed", "HTTP 404")
+    counts = crawl.end()
+    assert (counts["gone"], counts["refused"]) == (gone, lost - gone)
+    assert ("7 of the 20 known pages would be gone" in caplog.text) == (gone == 0)
+
+
+def test_few_pages_may_go_whatever_their_share(tmp_path: Path) -> None:
+    crawls = Crawls(tmp_path / "small.sqlite", count=5)
+    crawl = crawls.begin()
+    for number in range(1, 6):
+        crawl.address(f"/{number}", "failed", "HTTP 404")
+    assert crawl.end()["gone"] == 5
+    crawls.close()
+
+
+@pytest.mark.parametrize(
+    ("ending", "due", "is_complete"),
+    [
+        (Ending("finished", 20), False, True),
+        (Ending("finished", 20), True, False),
+        (Ending("outage", 20), False, False),
+        (Ending("finished", 20, queued=1), False, False),
+        (Ending("finished", 20, held=1), False, False),
+        (Ending("finished", 20, unread=1), False, True),
+        (Ending("finished", 20, unread=2), False, False),
+    ],
+)
+def test_a_crawl_is_complete_if_it_has_seen_all_that_there_is(
+    ending: Ending, due: bool, is_complete: bool, crawls: Crawls
+) -> None:
+    crawl = seen_but(crawls.begin(due=due))
+    history = crawl.revisits._history
+    gone = GonePages(history, crawl.ledger, crawl.options, ending)
+    assert gone.is_complete == is_complete
+    takeover = history.take_over("2", gone.is_complete)
+    assert gone.take(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
+
+
+def test_a_crawl_of_due_pages_says_nothing_of_the_others(crawls: Crawls) -> None:
+    crawl = crawls.begin(due=True)
+    crawl.address("/7", "failed", "HTTP 404")
+    assert not list(crawl.ledger.visits.after(0))
+    assert crawl.end() == {"gone": 1}
+
+
+def test_a_crawl_that_ended_early_tells_of_no_page_that_it_did_not_see(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    crawl.address("/7", "failed", "HTTP 404")
+    assert crawl.end(Ending("max_pages", 0)) == {}
+    crawl = crawls.begin()
+    crawl.address("/7", "failed", "HTTP 404")
+    assert crawl.end(Ending("finished", 0, queued=1))["gone"] == 1

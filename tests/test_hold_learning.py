@@ -1,0 +1,316 @@
+"""Held items: when their site is learned, and when they go."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy.exceptions import DontCloseSpider
+
+from contentspider import ContentItem
+from contentspider.crawl.hold import holder as holder_module
+from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.hold.learning import Learned
+from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.own.quality import Quality
+from contentspider.state.ledger.items import PageInHand
+from tests.crawlers import close, open_crawler, parts
+from tests.held import FIELDS, page, passed, response, stat
+from tests.recrawled import SITE, address
+from tests.sites import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+    from contentspider.site.models.model import SiteModel
+
+
+@pytest.fixture
+def crawler(tmp_path: Path) -> Iterator[Crawler]:
+    made = open_crawler(tmp_path, item_fields=FIELDS)
+    yield made
+    close(made)
+
+
+@pytest.fixture
+def durable(tmp_path: Path) -> Iterator[Crawler]:
+    made = open_crawler(tmp_path, durable=True, item_fields=FIELDS)
+    yield made
+    close(made)
+
+
+@pytest.fixture(scope="module")
+def model() -> SiteModel:
+    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
+    return SiteLearner(SITE).fit(pages)
+
+
+class Waiting:
+    """A holder with held items of so many pages, whose learner is *learn*."""
+
+    def __init__(
+        self, crawler: Crawler, monkeypatch: pytest.MonkeyPatch, learned: Any, pages: int = 3
+    ) -> None:
+        self.crawler = crawler
+        self.keeper, self.holder = parts(crawler)
+        self.learned: list[bool] = []
+        self.out: list[Any] = []
+
+        async def learn(*_: Any, compare: bool = False) -> Learned:
+            self.learned.append(compare)
+            if isinstance(learned, Exception):
+                raise learned
+            return Learned(learned)
+
+        async def pass_item(_: Crawler, item: Any) -> None:
+            hand = self.holder.bindings.take(item)
+            assert hand is not None
+            assert hand.may_pass
+            self.out.append(item)
+            self.keeper.ledger.items.record(hand, b"{}")
+
+        monkeypatch.setattr(self.holder.models, "learn", learn)
+        monkeypatch.setattr(holder_module, "pass_item", pass_item)
+        for number in range(pages):
+            passed(crawler, response(number), ContentItem(address(f"/{number}")))
+        self.state = self.holder.site(address("/"))
+
+    def idle(self) -> bool:
+        """Tell whether the idle spider has to wait, and let what is done be done."""
+
+        async def idle() -> bool:
+            try:
+                self.holder._on_idle()
+            except DontCloseSpider:
+                for state in self.holder.sites.values():
+                    if state.work:
+                        await state.work
+                return True
+            return False
+
+        return asyncio.run(idle())
+
+    def finish(self) -> None:
+        asyncio.run(self.holder.finish())
+
+
+def test_a_site_is_learned_when_the_spider_is_idle_and_its_items_go(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+    waiting = Waiting(crawler, monkeypatch, model)
+    assert waiting.idle()
+    assert [item.url for item in waiting.out] == [address(f"/{n}") for n in range(3)]
+    assert (waiting.state.model, waiting.state.held, waiting.state.pages) == (model, 0, 0)
+    assert stat(crawler, "sites/learned") == stat(crawler, "models/saved") == 1
+    assert stat(crawler, "items/released") == 3
+    assert waiting.state.is_stored
+    assert not waiting.state.is_early
+    assert waiting.learned == [False]
+    assert waiting.keeper.ledger.items.held_counts() == {}
+    assert waiting.keeper.ledger.runs.fact("learned") == [SITE]
+    assert not waiting.idle()
+
+
+@pytest.mark.parametrize(
+    ("error", "failed", "level"),
+    [
+        (NotEnoughTextError("no text"), 0, logging.WARNING),
+        (ContentSpiderError("no memory"), 1, logging.ERROR),
+    ],
+)
+def test_a_site_that_cannot_be_learned_is_not_filtered(
+    error: Exception,
+    failed: int,
+    level: int,
+    crawler: Crawler,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    waiting = Waiting(crawler, monkeypatch, error)
+    assert waiting.idle()
+    assert len(waiting.out) == 3
+    assert waiting.state.failed
+    assert stat(crawler, "sites/failed") == failed
+    assert stat(crawler, "sites/learned") == 0
+    assert [record.levelno for record in caplog.records if "unfiltered" in record.message] == [
+        level
+    ]
+
+
+@pytest.mark.parametrize(("f1", "out"), [(0.99, 3), (0.5, 0)])
+def test_items_of_a_large_site_go_early_if_it_is_known(
+    f1: float, out: int, crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+
+    monkeypatch.setattr("contentspider.crawl.hold.models.FIRST_TRY", 3)
+    known = replace(model, quality=Quality(f1))
+    waiting = Waiting(crawler, monkeypatch, known, pages=2)
+
+    async def third() -> None:
+        assert waiting.holder.hold(ContentItem(address("/3")), PageInHand(page(3)))
+        assert waiting.state.is_busy
+        work = waiting.state.work
+        waiting.holder._begin(waiting.state)
+        assert waiting.state.work is work, "one at a time"
+        assert work
+        await work
+
+    asyncio.run(third())
+    assert len(waiting.out) == out
+    assert waiting.state.is_early
+    assert waiting.state.held == 3 - out
+    assert waiting.idle(), "it is learned again from all pages"
+    assert len(waiting.learned) == 2
+    assert len(waiting.out) == 3
+    assert not waiting.state.is_early
+    assert stat(crawler, "sites/learned") == 1
+    assert not waiting.idle()
+
+
+def test_an_early_model_stays_if_it_cannot_be_learned_again(
+    crawler: Crawler,
+    monkeypatch: pytest.MonkeyPatch,
+    model: SiteModel,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    waiting = Waiting(crawler, monkeypatch, ContentSpiderError("no memory"), pages=0)
+    waiting.state.use(model)
+    waiting.state.is_early = True
+    assert waiting.idle()
+    assert "the model of its first pages stays: no memory" in caplog.text
+    assert waiting.state.model is model
+    assert not waiting.idle()
+
+
+def test_a_new_template_is_learned_and_one_that_is_no_better_is_looked_for_no_more(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+    waiting = Waiting(crawler, monkeypatch, model, pages=0)
+    mended: list[Any] = [model, None]
+
+    async def mend(*_: Any) -> Any:
+        return mended.pop(0)
+
+    monkeypatch.setattr(waiting.holder.models, "mend", mend)
+    monkeypatch.setattr(type(waiting.state), "is_drifted", property(lambda _: bool(mended)))
+    waiting.state.use(model)
+    waiting.state.is_early = True
+    watch = waiting.state.watch
+    assert waiting.idle()
+    assert not waiting.state.is_early
+    assert waiting.state.watch is not watch
+    assert stat(crawler, "sites/learned") == 1
+    monkeypatch.setattr(type(waiting.state), "is_drifted", property(lambda _: True))
+    assert waiting.idle()
+    assert waiting.state.watch is None
+    assert stat(crawler, "sites/learned") == 1
+
+
+def test_a_page_of_an_unknown_template_waits(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+    waiting = Waiting(crawler, monkeypatch, model, pages=0)
+    waiting.state.use(model)
+    assert waiting.state.watch
+    for is_strange in (False, True):
+        monkeypatch.setattr(waiting.state.watch, "add", lambda _, found=is_strange: found)
+        assert waiting.holder.hold(ContentItem("u"), PageInHand(page(1))) == is_strange
+
+
+def test_held_items_go_when_the_crawl_is_ended(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+    waiting = Waiting(crawler, monkeypatch, model)
+    waiting.finish()
+    assert len(waiting.out) == 3
+    assert stat(crawler, "models/saved") == 0, "the crawl was cut short"
+    assert not waiting.state.is_stored
+
+
+@pytest.mark.parametrize("how", ["interrupted", "memory", "limit", "broken"])
+def test_held_items_of_an_interrupted_durable_crawl_stay(
+    how: str,
+    durable: Crawler,
+    monkeypatch: pytest.MonkeyPatch,
+    model: SiteModel,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    waiting = Waiting(durable, monkeypatch, model)
+    assert durable.stats
+    durable.crawling = how != "interrupted"
+    if how == "memory":
+        durable.stats.set_value("memusage/limit_reached", 1)
+    waiting.keeper.is_broken = how == "broken"
+    waiting.finish()
+    assert len(waiting.out) == (3 if how == "limit" else 0)
+    assert ("3 items stay held" in caplog.text) == (how in ("interrupted", "memory"))
+
+
+def test_a_stopping_crawl_learns_nothing(
+    durable: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+    waiting = Waiting(durable, monkeypatch, model)
+    waiting.keeper.is_broken = True
+    assert not waiting.idle()
+    assert not waiting.learned
+
+
+def test_a_resumed_crawl_goes_on_with_what_is_held(
+    durable: Crawler, monkeypatch: pytest.MonkeyPatch, model: SiteModel
+) -> None:
+    waiting = Waiting(durable, monkeypatch, model)
+    waiting.holder.sites.clear()
+    begun: list[str] = []
+    monkeypatch.setattr(waiting.holder, "_begin", lambda state: begun.append(state.key))
+    waiting.holder._on_opened()
+    assert (waiting.holder.sites[SITE].held, waiting.holder.sites[SITE].pages) == (3, 3)
+    assert begun == [], "too few"
+    assert stat(durable, "items/held") == 6
+    for change in ("failed", "many"):
+        waiting.holder.sites.clear()
+        if change == "failed":
+            waiting.holder.site(address("/")).failed = True
+        else:
+            monkeypatch.setattr(Holder, "options", waiting.holder.options, raising=False)
+            object.__setattr__(waiting.holder.options, "learn_pages", 3)
+        waiting.holder._on_opened()
+    assert begun == [SITE, SITE]
+    waiting.holder.sites.clear()
+    waiting.holder.site(address("/")).use(model)
+    added: list[Page] = []
+    watch = waiting.holder.sites[SITE].watch
+    assert watch
+    monkeypatch.setattr(watch, "add", added.append)
+    waiting.holder._on_opened()
+    assert len(added) == 3
+    assert begun == [SITE, SITE]
+
+
+def test_stored_models_are_used_unless_sites_are_to_be_learned_anew(
+    tmp_path: Path, model: SiteModel
+) -> None:
+    for relearn, is_resumed, learned, is_used, is_early in (
+        (False, False, [SITE], True, False),
+        (True, False, [SITE], False, False),
+        (True, True, [SITE], True, True),
+        (True, True, [], False, False),
+    ):
+        crawler = open_crawler(tmp_path, durable=True, relearn=relearn)
+        keeper, holder = parts(crawler)
+        holder.models.store.save(model)
+        keeper.is_resumed = is_resumed
+        keeper.ledger.runs.set_fact("learned", learned)
+        state = holder.site(address("/1"))
+        assert holder.site(address("/2")) is state
+        assert (state.model is not None, state.is_stored) == (is_used, is_used)
+        assert state.is_early == is_early
+        assert stat(crawler, "models/loaded") == is_used
+        close(crawler)

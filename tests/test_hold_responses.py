@@ -1,0 +1,106 @@
+"""Responses that are tagged with their page."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response
+
+from contentspider.crawl.hold import middleware as middleware_module
+from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY
+from contentspider.crawl.hold.middleware import BlocksMiddleware
+from tests.crawlers import close, open_crawler
+from tests.held import FIELDS, page, stat
+from tests.recrawled import address
+from tests.sites import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+    from contentspider.page.input.page import Page
+
+
+@pytest.fixture
+def crawler(tmp_path: Path) -> Iterator[Crawler]:
+    made = open_crawler(tmp_path, item_fields=FIELDS)
+    yield made
+    close(made)
+
+
+def tagged(crawler: Crawler, answer: Response) -> Page | None:
+    request = Request(answer.url, meta={PAGE_META_KEY: "that of an earlier answer"})
+    middleware = BlocksMiddleware(crawler)
+    middleware.process_request(request)
+    assert PAGE_META_KEY not in request.meta
+    assert asyncio.run(middleware.process_response(request, answer)) is answer
+    found: Page | None = request.meta.get(PAGE_META_KEY)
+    assert (BINDINGS_META_KEY in request.meta) == (found is not None)
+    return found
+
+
+def test_html_is_tagged_with_its_page(crawler: Crawler) -> None:
+    body = article(1).encode()
+    found = tagged(crawler, HtmlResponse(address("/1"), body=body))
+    assert found is not None
+    assert [block.text for block in found.content.blocks] == [
+        block.text for block in page(1).content.blocks
+    ]
+    assert stat(crawler, "pages/tagged") == 1
+    assert stat(crawler, "blocks/seen") == len(found.content.blocks)
+    assert tagged(crawler, HtmlResponse(address("/1"), body=body, status=299))
+    for status in (199, 300, 404):
+        assert tagged(crawler, HtmlResponse(address("/1"), body=body, status=status)) is None
+    assert tagged(crawler, HtmlResponse(address("/1"), body=b"\0\1\2\3" * 99)) is None
+    assert tagged(crawler, Response(address("/1"), body=body)) is None
+    empty = tagged(crawler, HtmlResponse(address("/1"), body=b" \n"))
+    assert empty is not None
+    assert not empty.content.blocks
+
+
+def test_large_pages_are_read_apart_and_cut(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    apart: list[int] = []
+
+    async def run_in_thread(function: Any, *values: Any) -> Any:
+        apart.append(1)
+        return function(*values)
+
+    monkeypatch.setattr(middleware_module, "run_in_thread", run_in_thread)
+    monkeypatch.setattr(middleware_module, "THREAD_BYTES", len(article(1)))
+    monkeypatch.setattr(middleware_module, "MAX_BLOCKS", 2)
+    cut = tagged(crawler, HtmlResponse(address("/1"), body=article(1).encode()[:-1]))
+    assert not apart
+    assert cut is not None
+    assert len(cut.content.blocks) == 2
+    assert "more than 2 blocks" in caplog.text
+    assert stat(crawler, "pages/truncated") == 1
+    tagged(crawler, HtmlResponse(address("/1"), body=article(1).encode() + b"<p>more"))
+    assert apart
+
+
+def test_documents_are_read_for_a_spider_that_reads_them(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def read_pdf(body: bytes, url: str) -> Page | None:
+        read.append(url)
+        return page(1) if body.endswith(b"1") else None
+
+    monkeypatch.setattr(middleware_module, "read_pdf", read_pdf)
+    assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) == page(1)
+    assert tagged(crawler, Response(address("/a"), body=b"%PDF-2")) is None
+    assert len(read) == 2
+    assert tagged(crawler, Response(address("/a"), body=b"%PDF-1", status=404)) is None
+    assert tagged(crawler, Response(address("/a"), body=b"PDF-1")) is None
+    crawler.spider.reads_documents = False  # type: ignore[union-attr]
+    assert tagged(crawler, Response(address("/a"), body=b"%PDF-1")) is None
+    assert len(read) == 2
+    assert stat(crawler, "pages/tagged") == 0

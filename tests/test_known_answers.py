@@ -1,0 +1,242 @@
+"""Answers of known pages: whether they have changed, and what is kept of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scrapy import Request
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse, Response
+
+from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
+from contentspider.crawl.revisits.answers import (
+    CHECK_META_KEY,
+    CONDITIONAL_META_KEY,
+    MAX_VALIDATOR_CHARS,
+    NOT_MODIFIED,
+    ORPHAN_META_KEY,
+    ConditionalMiddleware,
+    known_links,
+    note_answer,
+    redirect_reason,
+    standing_in,
+)
+from contentspider.crawl.revisits.due import CHECKED_EACH
+from contentspider.page.input.page import Page
+from contentspider.site.models.record import page_id
+from contentspider.state.ledger.visits import Answer
+from tests.crawlers import close, open_crawler, parts
+from tests.recrawled import Crawls, address
+from tests.sites import article
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+
+@pytest.fixture
+def crawler(tmp_path: Path) -> Iterator[Crawler]:
+    """Yield a crawler that knows the pages /1 and /2."""
+    history = tmp_path / "history/e.org.sqlite"
+    crawls = Crawls(history, count=0)
+    crawl = crawls.begin()
+    crawl.see("/1", article(1), Answer('"tag"', "Monday", (address("/9"),)))
+    crawl.see("/2", article(2), Answer())
+    crawl.end()
+    known = crawls.known()
+    known._do("UPDATE pages SET model = 'a model'")
+    known._database.commit()
+    known.close()
+    made = open_crawler(tmp_path, durable=True)
+    assert made.get_extension(type(parts(made)[0])).revisits._history.path == history
+    yield made
+    close(made)
+
+
+def asked(crawler: Crawler, path: str, **meta: Any) -> Request:
+    """Return a request as the middleware sends it."""
+    request = Request(address(path), meta=meta)
+    ConditionalMiddleware(crawler).process_request(request)
+    return request
+
+
+def test_known_pages_are_asked_for_if_they_have_changed(crawler: Crawler) -> None:
+    request = asked(crawler, "/1")
+    assert request.headers["If-None-Match"] == b'"tag"'
+    assert request.headers["If-Modified-Since"] == b"Monday"
+    assert request.meta[CONDITIONAL_META_KEY] == page_id(address("/1"))
+    for path in ("/2", "/3"):
+        assert not asked(crawler, path).headers
+    parts(crawler)[0].is_broken = True
+    assert not asked(crawler, "/1").headers
+
+
+def test_other_requests_are_not_conditional(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not asked(crawler, "/1", **{CHECK_META_KEY: True}).headers
+    assert not asked(crawler, "/1?other").headers
+    keeper, holder = parts(crawler)
+    monkeypatch.setattr(holder.models, "overrides", lambda _: "some")
+    assert not asked(crawler, "/1").headers, "corrections may be others now"
+    monkeypatch.setattr(holder.models, "overrides", lambda _: None)
+    monkeypatch.setattr(crawler, "spider", object())
+    assert not asked(crawler, "/1").headers, "the spider is not ours"
+    keeper.revisits.close()  # type: ignore[union-attr]
+    keeper.revisits = None
+    assert not asked(crawler, "/1").headers
+
+
+def test_a_redirected_request_asks_anew(crawler: Crawler) -> None:
+    request = Request(address("/3"), headers={"If-None-Match": "x"})
+    request.meta[CONDITIONAL_META_KEY] = "1"
+    ConditionalMiddleware(crawler).process_request(request)
+    assert not request.headers
+    assert CONDITIONAL_META_KEY not in request.meta
+    mine = Request(address("/3"), headers={"If-None-Match": "x"})
+    ConditionalMiddleware(crawler).process_request(mine)
+    assert mine.headers, "it is the user's"
+
+
+def test_an_unchanged_page_comes_from_the_history_but_for_some(crawler: Crawler) -> None:
+    middleware = ConditionalMiddleware(crawler)
+    request = asked(crawler, "/1")
+    unchanged = Response(request.url, status=304, flags=["cached"], headers={"ETag": '"tag"'})
+    checks = 0
+    for _ in range(CHECKED_EACH + 1):
+        found = middleware.process_response(request, unchanged)
+        if isinstance(found, Request):
+            assert (found.dont_filter, found.meta[CHECK_META_KEY]) == (True, True)
+            checks += 1
+    assert checks == 2
+    assert isinstance(middleware.process_response(request, unchanged), HtmlResponse)
+    found = middleware.process_response(request, unchanged)
+    assert isinstance(found, HtmlResponse)
+    assert (found.status, found.body, found.flags) == (200, b"", ["cached", NOT_MODIFIED])
+    assert found.headers["ETag"] == b'"tag"'
+    assert found.meta[PAGE_META_KEY].url == address("/1")
+    assert found.meta[BINDINGS_META_KEY] is parts(crawler)[1].bindings
+    assert crawler.stats
+    assert crawler.stats.get_value("contentspider/pages/not_modified") == CHECKED_EACH + 1
+
+
+def test_an_unchanged_page_that_is_not_kept_is_fetched(crawler: Crawler) -> None:
+    middleware = ConditionalMiddleware(crawler)
+    request = asked(crawler, "/1")
+    request.meta[CONDITIONAL_META_KEY] = "unknown"
+    for _ in range(2):
+        found = middleware.process_response(request, Response(request.url, status=304))
+        assert isinstance(found, Request)
+
+
+def test_other_answers_are_passed_on(crawler: Crawler) -> None:
+    middleware = ConditionalMiddleware(crawler)
+    request = asked(crawler, "/1")
+    answer = Response(request.url)
+    assert middleware.process_response(request, answer) is answer
+    answer = Response(request.url, status=304)
+    assert middleware.process_response(Request(address("/3")), answer) is answer
+
+
+@pytest.mark.parametrize("settings", [{"durable": True, "conditional": False}, {"durable": False}])
+def test_where_there_is_no_history_nothing_is_asked(
+    settings: dict[str, object], tmp_path: Path
+) -> None:
+    crawler = open_crawler(tmp_path, **settings)
+    with pytest.raises(NotConfigured):
+        ConditionalMiddleware(crawler)
+    close(crawler)
+
+
+def response(path: str, headers: dict[str, str] | None = None, **meta: Any) -> HtmlResponse:
+    request = Request(address(path), meta=meta)
+    return HtmlResponse(request.url, request=request, headers=headers or {})
+
+
+def noted(crawler: Crawler, answer: Response, links: tuple[str, ...] = ()) -> Answer:
+    keeper, _ = parts(crawler)
+    answer.meta[ROW_META_KEY] = 5
+    note_answer(keeper, answer, links)
+    return keeper.ledger.visits.answer_of(5)
+
+
+def test_what_is_kept_of_an_answer(crawler: Crawler) -> None:
+    headers = {"ETag": ' "x" ', "Last-Modified": "Tuesday"}
+    assert noted(crawler, response("/1", headers), ("a", "b")) == Answer(
+        '"x"', "Tuesday", ("a", "b")
+    )
+    assert noted(crawler, response("/1")) == Answer()
+    meta = {ORPHAN_META_KEY: True, CHECK_META_KEY: True}
+    assert noted(crawler, response("/1", **meta)) == Answer(is_orphan=True, is_check=True)
+    keeper, _ = parts(crawler)
+    note_answer(keeper, response("/1", {"ETag": "lost"}), ())
+    keeper.is_broken = True
+    assert noted(crawler, response("/1", {"ETag": "later"})).is_orphan, "nothing was written"
+
+
+def test_validators_that_could_harm_are_left_out(crawler: Crawler) -> None:
+    longest = "x" * MAX_VALIDATOR_CHARS
+    assert noted(crawler, response("/1", {"ETag": longest})).etag == longest
+    assert noted(crawler, response("/1", {"ETag": longest + "x"})).etag == ""
+    assert noted(crawler, response("/1", {"ETag": "a\tb"})).etag == ""
+
+
+def test_an_answer_without_a_page_has_the_validators_of_the_history(crawler: Crawler) -> None:
+    answer = response("/1")
+    answer.flags.append(NOT_MODIFIED)
+    assert noted(crawler, answer) == Answer('"tag"', "Monday", is_unsent=True)
+    assert known_links(parts(crawler)[0], answer) == [address("/9")]
+    assert known_links(parts(crawler)[0], response("/1")) == []
+    unknown = response("/3")
+    unknown.flags.append(NOT_MODIFIED)
+    assert noted(crawler, unknown) == Answer(is_unsent=True)
+
+
+def test_only_permanent_redirects_are_moves(crawler: Crawler) -> None:
+    urls = [address("/a"), address("/b")]
+    for reasons, moved in (
+        ([301, 308], (("HTTP 301"), ("HTTP 308"))),
+        ([301, 302], ()),
+        (["meta refresh"], ()),
+    ):
+        answer = response("/1", redirect_urls=urls, redirect_reasons=reasons)
+        found = noted(crawler, answer).moved_from
+        assert found == tuple(zip(urls, moved, strict=False))
+
+
+def test_how_a_request_was_redirected() -> None:
+    for reasons, said in (([302, 301], "HTTP 301"), (["meta refresh"], None), ([], None)):
+        assert redirect_reason(Request(address("/"), meta={"redirect_reasons": reasons})) == said
+    assert redirect_reason(Request(address("/"))) is None
+
+
+ERROR = b"<p>Log in, please: this page is for members.</p>"
+
+
+def test_what_stands_in_the_place_of_a_known_page(
+    crawler: Crawler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper, holder = parts(crawler)
+
+    def stands_in(path: str, body: bytes, *flags: str) -> str:
+        request = Request(address(path))
+        answer = HtmlResponse(request.url, body=body, request=request, flags=list(flags))
+        return standing_in(keeper, holder, answer, Page.from_html(body, request.url))
+
+    assert stands_in("/1", article(1).encode()) == ""
+    assert stands_in("/1", ERROR) == "unsure"
+    assert stands_in("/1", ERROR, NOT_MODIFIED) == ""
+    assert stands_in("/1", ERROR + b"<input name=x type = 'PASSWORD'>") == "login"
+    assert keeper.revisits
+    monkeypatch.setattr(keeper.revisits, "is_first", True)
+    assert stands_in("/1", ERROR) == ""
+    keeper.revisits.close()
+    keeper.revisits = None
+    assert stands_in("/1", ERROR) == ""
+    answer = response("/1")
+    answer.flags.append(NOT_MODIFIED)
+    assert known_links(keeper, answer) == []
+    note_answer(keeper, answer, ())

@@ -1,0 +1,358 @@
+"""What a crawl makes of pages that an earlier one knew, page by page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.ground.times import now
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.models.record import page_id
+from contentspider.state.crawls.outcome import Ending
+from contentspider.state.ledger.visits import Answer
+from tests.recrawled import SITE, Crawls, OneCrawl, address, records
+from tests.sites import article, prose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from contentspider.site.models.model import SiteModel
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Iterator[Crawls]:
+    """Yield the crawls of a site of four articles."""
+    made = Crawls(tmp_path / "history.sqlite")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Crawls]:
+    """Yield the crawls of a site before the first one."""
+    made = Crawls(tmp_path / "history.sqlite", count=0)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def model() -> SiteModel:
+    pages = [Page.from_html(article(number), address(f"/{number}")) for number in range(9)]
+    return SiteLearner(SITE).fit(pages)
+
+
+def edited(number: int) -> str:
+    return article(number).replace(prose(number, 1), prose("edited", number))
+
+
+def test_pages_are_new_then_unchanged_then_changed(fresh: Crawls) -> None:
+    crawl = fresh.begin()
+    assert crawl.revisits.is_first
+    first = crawl.see("/1", article(1))
+    assert (first["change"], first["change_ratio"]) == ("new", 1.0)
+    assert first["first_seen"] == first["changed_at"] == first["crawled_at"]
+    crawl.see("/2", article(2))
+    assert crawl.end() == {"new": 2}
+    crawl = fresh.begin()
+    assert not crawl.revisits.is_first
+    again = crawl.see("/1", article(1))
+    assert (again["change"], again["change_ratio"]) == ("unchanged", 0.0)
+    assert (again["first_seen"], again["changed_at"]) == (first["first_seen"], first["changed_at"])
+    assert crawl.ledger.visits.content(again["id"]) is None, "the history has it"
+    assert crawl.see("/3", article(3))["change"] == "new"
+    changed = crawl.see("/2", edited(2))
+    assert changed["change"] == "changed"
+    assert 0 < changed["change_ratio"] < 0.9
+    assert changed["first_seen"] < changed["changed_at"] == changed["crawled_at"]
+    assert crawl.end() == {"new": 1, "changed": 1, "unchanged": 1}
+    known = fresh.known()
+    assert known.content(page_id(address("/2"))) == changed["content"]
+    assert known.content(page_id(address("/2")), before=True) != changed["content"]
+    known.close()
+
+
+def test_the_page_of_a_visit_is_kept_unless_the_history_has_it(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    crawl.see("/1", article(1))
+    crawl.see("/2", edited(2))
+    crawl.see("/5", article(1), named="/5")
+    pages = {seen.visit.url: seen.page for seen in crawl.ledger.visits.after(0)}
+    assert pages[address("/1")] is None
+    assert pages[address("/2")] is not None
+    assert pages[address("/5")] is not None
+
+
+def test_a_crawl_keeps_its_name_and_takes_over_visits_once(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    crawl.see("/1", edited(1))
+    name = crawl.ledger.runs.fact("crawl")
+    assert name
+    assert crawl.revisits.end(Ending("finished", 1))["changed"] == 1
+    crawl.resume()
+    assert crawl.ledger.runs.fact("crawl") == name
+    crawl.see("/2", edited(2))
+    assert crawl.end()["changed"] == 1, "the visit of /1 is in the history already"
+
+
+@pytest.mark.parametrize("is_redirect", [True, False])
+def test_a_page_that_moved_keeps_its_first_date(is_redirect: bool, crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    answer = Answer(moved_from=((address("/1"), "HTTP 301"),))
+    if is_redirect:
+        moved = crawl.see("/new", article(1), answer)
+    else:
+        moved = crawl.see("/1", article(1), named="/new")
+    assert moved["change"] == "moved"
+    assert moved["change_ratio"] == 0.0
+    assert moved["first_seen"] < moved["crawled_at"]
+    assert moved["changed_at"] < moved["crawled_at"]
+    (seen,) = crawl.ledger.visits.after(0)
+    assert seen.visit.previous_id == page_id(address("/1"))
+    assert seen.content == moved["content"]
+    assert seen.page is not None
+    for number in (2, 3, 4):
+        crawl.see(f"/{number}", article(number))
+    crawl.end()
+    how = "HTTP 301" if is_redirect else "canonical"
+    assert records(crawls.history)[4:] == [("/new", "moved", how)]
+
+
+def test_a_page_has_not_moved_from_one_that_came(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    crawl.see("/1", article(1))
+    answer = Answer(moved_from=((address("/1"), "HTTP 301"), (address("/unknown"), "HTTP 301")))
+    assert crawl.see("/new", article(1), answer)["change"] == "new"
+
+
+def test_a_page_that_comes_back_is_new_and_as_old_as_it_was(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    crawl.address("/1", "failed", "HTTP 404")
+    for number in (2, 3, 4):
+        crawl.see(f"/{number}", article(number))
+    assert crawl.end() == {"unchanged": 3, "gone": 1}
+    crawl = crawls.begin()
+    assert not crawl.revisits.is_known(address("/1"))
+    back = crawl.see("/1", article(1))
+    assert back["change"] == "new"
+    assert back["first_seen"] < back["changed_at"] == back["crawled_at"]
+
+
+def test_a_server_that_denies_a_change_is_not_asked_for_changes_any_more(
+    crawls: Crawls, caplog: pytest.LogCaptureFixture, model: SiteModel
+) -> None:
+    crawl = crawls.begin()
+    crawl.state.use(model)
+    for number in range(1, 5):
+        crawl.see(f"/{number}", article(number), Answer('"tag"'))
+    crawl.end()
+    crawl = crawls.begin()
+    crawl.state.use(model)
+    assert crawl.revisits.conditional(address("/1"), SITE)
+    crawl.see("/1", edited(1))
+    crawl.see("/2", article(2), Answer(is_check=True))
+    assert crawl.revisits.conditional(address("/1"), SITE), "nothing was denied"
+    assert "not changed, but it has" not in caplog.text
+    crawl.see("/3", edited(3), Answer(is_check=True))
+    assert "not changed, but it has" in caplog.text
+    assert crawl.revisits.conditional(address("/1"), SITE) is None
+    assert crawl.ledger.runs.fact("distrusted") == [SITE]
+    caplog.clear()
+    crawl.see("/4", edited(4), Answer(is_check=True))
+    assert not caplog.text, "it is said once"
+    crawl.end()
+    crawl = crawls.begin()
+    assert crawl.revisits.conditional(address("/1"), SITE) is None
+
+
+def test_pages_that_are_asked_for_changes_have_validators_and_are_kept(
+    fresh: Crawls, model: SiteModel
+) -> None:
+    first = fresh.begin()
+    first.see("/5", article(5), Answer('"tag"'))
+    first.state.use(model)
+    first.see("/1", article(1), Answer('"tag"'))
+    first.see("/2", article(2), Answer("", "Monday"))
+    first.see("/3", article(3), Answer())
+    first.end()
+    second = fresh.begin(history_mb=0)
+    second.state.use(model)
+    second.see("/4", article(4), Answer('"tag"'))
+    conditional = second.revisits.conditional
+    known = conditional(address("/1"), SITE)
+    assert known is not None
+    assert (known.etag, known.last_modified) == ('"tag"', "")
+    assert conditional(address("/2"), SITE)
+    assert conditional(address("/3"), SITE) is None
+    assert conditional(address("/5"), SITE) is None, "it was not filtered"
+    assert conditional(address("/6"), SITE) is None
+    second.end()
+    third = fresh.begin()
+    assert third.revisits.conditional(address("/4"), SITE) is None, "all of it is not kept"
+
+
+def test_a_page_that_people_corrected_is_fetched_whole(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    page = crawl.revisits.stored(page_id(address("/1")))
+    assert page is not None
+    assert crawl.revisits.stored(page_id(address("/6"))) is None
+    known = crawl.revisits._history
+    corrected = replace(page, corrections="some")  # type: ignore[arg-type]
+    known.stored = lambda _: corrected  # type: ignore[method-assign]
+    assert crawl.revisits.stored(page_id(address("/1"))) is None
+
+
+def test_what_is_known_of_an_address(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    assert crawl.revisits.is_known(address("/1"))
+    assert not crawl.revisits.is_known(address("/6"))
+    assert crawl.revisits.known_links(address("/1")) == [address("/9")]
+    assert crawl.revisits.known_links(address("/6")) == []
+    assert not crawl.revisits.may_wait(address("/1")), "all pages are asked for"
+
+
+def test_links_to_known_pages_and_copies_may_wait_for_their_time(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    for number in (2, 3, 4):
+        crawl.see(f"/{number}", article(number))
+    crawl.see("/new", article(1), Answer(moved_from=((address("/1"), "HTTP 301"),)))
+    crawl.end()
+    known = crawls.known()
+    takeover = known.take_over("more", is_complete=False)
+    takeover.add_copy(page_id(address("/print")), page_id(address("/2")))
+    takeover.commit()
+    known.close()
+    crawl = crawls.begin(due=True)
+    assert [
+        crawl.revisits.may_wait(address(path)) for path in ("/1", "/2", "/new", "/print", "/6")
+    ] == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize(("limit", "asked"), [(3, ["/2", "/3", "/4"]), (1, []), (0, ["/2"])])
+def test_known_pages_that_have_not_come_are_asked_for_but_not_for_ever(
+    limit: int, asked: list[str], crawls: Crawls
+) -> None:
+    crawl = crawls.begin(missing_crawls=limit)
+    crawl.see("/1", article(1))
+    found = list(crawl.revisits.unseen())
+    assert found[: len(asked)] == [address(path) for path in asked]
+    assert (not found) == (not asked)
+
+
+def test_a_crawl_of_due_pages_asks_for_these(crawls: Crawls) -> None:
+    known = crawls.known()
+    known._do("UPDATE pages SET last_seen = ?", (now(),))
+    known._do("UPDATE pages SET last_seen = '2020-01-01T00:00:00+00:00' WHERE url LIKE '%/3'")
+    known._database.commit()
+    known.close()
+    assert list(crawls.begin(due=True).revisits.unseen()) == [address("/3")]
+
+
+ERROR = "<title>Oops</title><p>There is nothing at {}, sorry: look elsewhere for it.</p>"
+
+
+def stands_in(
+    crawl: OneCrawl, path: str, html: str, has_password: bool = False, content: str = ""
+) -> str:
+    page = Page.from_html(html, address(path))
+    return crawl.revisits.stands_in(page, address(path), has_password, lambda: content)
+
+
+def test_what_stands_in_the_place_of_a_page(crawls: Crawls) -> None:
+    crawl = crawls.begin()
+    error = ERROR.format("/1")
+    assert stands_in(crawl, "/1", article(1)) == ""
+    assert stands_in(crawl, "/1", edited(1)) == "", "something of it is left"
+    assert stands_in(crawl, "/1", error) == "unsure"
+    assert stands_in(crawl, "/6", ERROR.format("/6")) == "", "it was never a page"
+    assert stands_in(crawl, "/1", error, has_password=True, content="Log in") == "login"
+    assert stands_in(crawl, "/1", error, has_password=True, content="word " * 200) == "unsure"
+    probe = Page.from_html(ERROR.format("/random"), address("/random"))
+    crawl.revisits.learn_error_page(probe)
+    assert stands_in(crawl, "/1", error) == "soft_404"
+    assert stands_in(crawl, "/6", ERROR.format("/6")) == "soft_404"
+    assert stands_in(crawl, "/a/6", ERROR.format("/a/6")) == "soft_404", "by the host's root"
+    assert stands_in(crawl, "/6", article(6)) == ""
+    assert stands_in(crawl, "/1", "<p>Another page altogether.</p>", content="x") == ""
+    crawl.resume()
+    assert stands_in(crawl, "/1", error) == "soft_404", "the ledger has it"
+
+
+def counted(number: int, views: int) -> str:
+    return article(number).replace("</h1>", f"</h1><p class=views>Read {views} times</p>")
+
+
+def test_counters_are_no_changes(fresh: Crawls) -> None:
+    for times, expected in ((1, "new"), (2, "changed"), (3, "unchanged")):
+        crawl = fresh.begin()
+        found = {crawl.see(f"/{n}", counted(n, n * times))["change"] for n in range(1, 12)}
+        assert found == {expected}
+        assert crawl.end() == ({"new": 11} if times == 1 else {"unchanged": 11})
+    crawl = fresh.begin()
+    crawl.see("/1", counted(1, 77).replace(prose(1, 1), prose("edited")))
+    assert crawl.end()["changed"] == 1
+
+
+def test_numbers_that_a_checked_server_denies_are_counters_not_lies(fresh: Crawls) -> None:
+    crawl = fresh.begin()
+    crawl.see("/1", counted(1, 1))
+    crawl.end()
+    crawl = fresh.begin()
+    assert crawl.see("/1", counted(1, 2), Answer(is_check=True))["change"] == "changed"
+    assert crawl.ledger.runs.fact("distrusted") is None
+
+
+def test_a_page_that_only_another_model_cuts_differently_has_not_changed_itself(
+    crawls: Crawls, model: SiteModel
+) -> None:
+    crawl = crawls.begin()
+    crawl.state.use(model)
+    fields = crawl.see("/1", article(1))
+    advert = article(2).replace("</footer>", "</footer><div><p>Buy our tea.</p></div>")
+    other = crawl.see("/2", advert)
+    assert fields["change"] == other["change"] == "changed"
+    assert fields["changed_at"] < fields["crawled_at"], "not by the page"
+    assert {seen.visit.cause for seen in crawl.ledger.visits.after(0)} == {"model"}
+    changed = crawl.see("/3", edited(3))
+    assert changed["changed_at"] == changed["crawled_at"]
+    assert crawl.end() == {"changed": 3, "kept": 1}
+
+
+def test_pages_that_did_not_come_are_filtered_by_the_new_model(
+    fresh: Crawls, model: SiteModel
+) -> None:
+    crawl = fresh.begin()
+    crawl.state.use(model)
+    for number in (1, 2, 3):
+        crawl.see(f"/{number}", article(number))
+    crawl.end()
+    known = fresh.known()
+    known._do("UPDATE pages SET content_hash = 'other', model = 'earlier' WHERE url LIKE '%/2'")
+    known._do("UPDATE pages SET model = 'earlier' WHERE url LIKE '%/3'")
+    known._database.commit()
+    known.close()
+    for is_stored, changed in ((False, 0), (True, 1)):
+        crawl = fresh.begin()
+        crawl.state.use(model)
+        crawl.state.is_stored = is_stored
+        crawl.see("/1", article(1))
+        assert crawl.end()["changed"] == changed
+
+
+def test_pages_that_came_before_the_model_are_taken_over_as_it_filters_them(
+    fresh: Crawls, model: SiteModel
+) -> None:
+    crawl = fresh.begin()
+    crawl.state.use(model)
+    before = crawl.see("/1", article(1))
+    crawl.state.version = "the next"
+    crawl.see("/2", article(2))
+    crawl.end()
+    known = fresh.known()
+    page = known.page(page_id(address("/1")))
+    assert page is not None
+    assert (page.model, page.content_hash) == ("the next", before["content_hash"])
+    known.close()
