@@ -69,9 +69,7 @@ def add_to(commands: Commands) -> None:
     report.add_argument(
         "source",
         metavar="SITE_OR_CRAWL",
-        help=(
-            "a folder of a site's HTML files, a file of rendered pages, or a crawl's name or ledger"
-        ),
+        help="a folder of a site's HTML files, or a crawl's name or ledger",
     )
     report.add_argument("--site", default="", help="which site of a crawl of several")
     add_option(report, "models", type=folder)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.files import read_pages
-from contentspider.page.input.rendered import read_rendered
 from contentspider.report.summary import summarise
 from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
@@ -49,8 +48,8 @@ def write_report(source: Path, output: Path, options: LearningOptions, models: P
     """Learn a site from its saved pages, write its report to *output*, and return the number of
     pages in it.
 
-    *source* is a folder of HTML files or a file of rendered pages; if there are more pages than the
-    learner takes, a sample is shown. If *models* has people's corrections of a site with the
+    *source* is a folder of HTML files; if there are more pages than the learner takes, a sample is
+    shown. If *models* has people's corrections of a site with the
     folder's name, they are applied.
     """
     overrides = ModelStore(models).overrides(source.resolve().name) if source.is_dir() else None
@@ -66,8 +65,7 @@ def write_report(source: Path, output: Path, options: LearningOptions, models: P
     pages = learner.sample(pages_read())
     if not pages:
         raise ContentSpiderError(
-            f"{source} has no pages with text: give a folder of HTML files, a file of rendered"
-            " pages (.jsonl, .jsonl.gz), or a crawl"
+            f"{source} has no pages with text: give a folder of HTML files, or a crawl"
         )
     return _write(summarise(learner, learner.fit(pages), pages, read, overrides), output)
 
@@ -94,9 +92,6 @@ def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> in
 
 
 def _read(source: Path, attributes: bool, overrides: Overrides | None) -> Iterator[Page]:
-    if source.is_dir():
-        yield from read_pages(source, attributes=attributes, overrides=overrides)
-    elif source.is_file():
-        yield from read_rendered(source)
-    else:
+    if not source.is_dir():
         raise ContentSpiderError(f"{source}: no such file or folder")
+    yield from read_pages(source, attributes=attributes, overrides=overrides)

@@ -29,7 +29,7 @@ from contentspider.page.features._positions import PAGE, POSITION, fill_page, fi
 from contentspider.page.features._units import UNIT, fill_units
 from contentspider.page.features.facts._facts import PageFacts
 from contentspider.page.features.facts._texts import TEXT, fill_texts
-from contentspider.page.words.names import PATH_FEATURES, name_rows
+from contentspider.page.words.names import PATH_FEATURES, NameRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class FeatureExtractor:
     """
 
     def __init__(self) -> None:
-        self._names = name_rows()
+        self._names = NameRows()
 
     def features(self, page: PageBlocks, hints: Hints) -> NDArray[np.float32]:
         """Return one row of `FEATURE_NAMES` for each block of the page, as float32."""

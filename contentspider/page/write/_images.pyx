@@ -11,6 +11,7 @@ from contentspider.page.block._block cimport Block
 from contentspider.page.tree._tree cimport Tree
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
+from contentspider.page.text import clean_text
 
 etree.import_lxml__etree()
 
@@ -31,12 +32,13 @@ cdef const char** ATTRIBUTES = [
 ]
 
 cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
+cdef Py_ssize_t MAX_IMAGES = 1_000
 # Less wide or high than this, in pixels, pictures count visits, or fill gaps; without a description
 # they are icons.
 cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33
 
 
-cdef tuple describe(xmlNode* node, clean_text):
+cdef tuple describe(xmlNode* node):
     """Return the address and the description of a picture, None if it shows a reader nothing."""
     cdef xmlAttr* found[NAMES]
     cdef xmlAttr* attribute = node.properties
@@ -114,15 +116,15 @@ cdef class Pictures:
     to in its *tree*.
     """
 
-    def __cinit__(self, Tree tree, list blocks, clean_text, Py_ssize_t left):
-        self.tree, self.blocks, self.clean_text, self.left = tree, blocks, clean_text, left
+    def __cinit__(self, Tree tree, list blocks):
+        self.tree, self.blocks, self.left = tree, blocks, MAX_IMAGES
         self.inside, self.alone = [], []
 
     cdef int add(self, xmlNode* node, Py_ssize_t chars) except -1:
         """Add a picture behind so many *chars* of the open run of text."""
         if self.left == 0:
             return 0
-        cdef tuple found = describe(node, self.clean_text)
+        cdef tuple found = describe(node)
         if found is not None:
             self.left -= 1
             self.inside.append((chars, found))

@@ -1,4 +1,4 @@
-# cython: language_level=3, annotation_typing=False
+# cython: language_level=3, annotation_typing=False, infer_types=True
 """Markdown of the blocks that were kept."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# cython: language_level=3, annotation_typing=False
+# cython: language_level=3, annotation_typing=False, infer_types=True
 """HTML of the blocks that were kept: the page's content, and nothing of its template."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# cython: language_level=3, annotation_typing=False
+# cython: language_level=3, annotation_typing=False, infer_types=True
 """What blocks are beside their text: paragraphs, headings, entries of lists, tables, quotes; and
 what stands in their lines. Markdown and HTML are both written from it.
 

@@ -39,7 +39,7 @@ def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         raise ContentSpiderError(
             f"{path}:{number}: not a rendered page ({error!r}); see"
-            " contentspider/page/input/rendered.py for the format"
+            " contentspider_research/rendered.py for the format"
         ) from error
 
 
