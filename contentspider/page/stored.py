@@ -97,7 +97,8 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         images.setdefault(number, []).append((place, address, description))
     columns = zip(*[record[name] for name in FIELDS], strict=True)
     path_of, tag_of, add = content.paths, content.tags, content.blocks.append
-    for number, (text, at, *counts, cell) in enumerate(columns):
+    for number, (text, at, chars, links, bold, row, item, cell) in enumerate(columns):
         marked, shown = tuple(spans.get(number, ())), tuple(images.get(number, ()))
-        add(Block(text, path_of[at], tag_of[at], at, *counts, marked, cell, shown))
+        place = (text, path_of[at], tag_of[at], at)
+        add(Block(*place, chars, links, bold, row, item, marked, cell, shown))
     return content

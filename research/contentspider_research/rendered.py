@@ -98,4 +98,6 @@ def rendered_page(record: dict[str, Any]) -> Page:
 
 
 def _key(step: dict[str, Any]) -> str:
-    return element_key(str(step["name"]), str(step["id"] or ""), " ".join(step["classes"]), "", "")
+    classes = " ".join(step["classes"])
+    key: str = element_key(str(step["name"]), str(step["id"] or ""), classes, "", "")
+    return key

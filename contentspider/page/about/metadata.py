@@ -24,6 +24,7 @@ from contentspider.page.about.jsonld import (
     strings_of,
     title_key,
 )
+from contentspider.page.words.phrases import read_data
 from contentspider.page.words.tidy import tidy, unique
 
 if TYPE_CHECKING:
@@ -34,26 +35,11 @@ MAX_TITLE_CHARS = 500
 MAX_KEYWORDS = 50
 MAX_KEYWORD_CHARS = 100
 
-# The names of meta elements by field, most trusted first.
-NAMES = {
-    "published": "article:published_time og:article:published_time og:published_time datepublished"
-    " article.published parsely-pub-date sailthru.date originalpublicationdate publishdate"
-    " publish-date publish_date published-date published_date publication_date publicationdate"
-    " pubdate dc.date.issued dcterms.issued dcterms.created dc.date.created dcterms.date dc.date"
-    " date ptime displaydate citation_publication_date date.created created datecreated",
-    "modified": "article:modified_time og:article:modified_time og:updated_time datemodified"
-    " article.updated dcterms.modified dc.date.modified last-modified lastmod last_modified"
-    " modified revised utime",
-    "author": "author article:author og:article:author parsely-author sailthru.author dc.creator"
-    " dcterms.creator citation_author byl creator",
-    "open graph image": "og:image og:image:url og:image:secure_url",
-    "image": "twitter:image twitter:image:src image thumbnail sailthru.image.full",
-    "keywords": "keywords news_keywords article:tag og:article:tag parsely-tags sailthru.tags",
-    "section": "article:section og:article:section parsely-section dcterms.subject",
-    "site": "og:site_name application-name apple-mobile-web-app-title",
-}
+# The field that each name of a meta element is for, and how trusted it is: the lowest most.
 PLACES = {
-    name: (rank, field) for field, names in NAMES.items() for rank, name in enumerate(names.split())
+    name: (rank, about)
+    for about, names in read_data("metadata.json").items()
+    for rank, name in enumerate(names)
 }
 
 SPLIT_KEYWORDS = re.compile(r"[,;|、，；]")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Every link of a page is written with its base.
 MAX_BASE_CHARS = 500
+# What a record that is cut short, or another's, may raise.
+DAMAGE = (zlib.error, ValueError, LookupError, TypeError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -160,18 +162,10 @@ class Page:
                 Statements.of(Metadata(**said)),
                 corrections=Corrections.load(noted, len(content.blocks)) if noted else None,
                 stated_texts=tuple(
-                    StatedText(str(source), str(text))
-                    for source, text in record.get("stated_texts", ())
+                    StatedText(*map(str, each)) for each in record.get("stated_texts", ())
                 ),
             )
-        except (
-            zlib.error,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            OverflowError,
-        ) as error:
+        except DAMAGE as error:
             raise StateError(
                 f"a held page cannot be read ({error!r}): it was cut short or written by another"
                 " version"

@@ -50,5 +50,6 @@ cdef class Elements:
     cdef bint is_hidden(self) except -1
     cdef str address(self)
 
+cdef str attribute_of(xmlNode* node, const char* name)
 cdef xmlNode* first_child(xmlNode* node, const char* name) noexcept
 cdef bint is_called(xmlNode* node, const char* name) noexcept

@@ -8,15 +8,8 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport memcpy, strcmp, strlen
 from lxml.includes cimport etreepublic as etree
-from lxml.includes.tree cimport (
-    XML_ELEMENT_NODE,
-    XML_TEXT_NODE,
-    const_xmlChar,
-    xmlAttr,
-    xmlDoc,
-    xmlDtd,
-    xmlNode,
-)
+from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar
+from lxml.includes.tree cimport xmlAttr, xmlDoc, xmlDtd, xmlNode
 
 from contentspider.page.tree.tags import BOLD, HIDDEN_STYLE, KINDS, MARKS
 
@@ -165,6 +158,25 @@ cdef class Elements:
         length = strlen(href)
         address = PyUnicode_DecodeUTF8(href, length, NULL)
         return address if is_tidy(href, length) else address.strip()
+
+
+cdef str attribute_of(xmlNode* node, const char* name):
+    """Return the value of an attribute, "" if there is none."""
+    cdef xmlAttr* attribute = node.properties
+    cdef xmlNode* text
+    while attribute is not NULL:
+        if attribute.ns is NULL and strcmp(<const char*>attribute.name, name) == 0:
+            text = attribute.children
+            if text is NULL:
+                return ""
+            if text.next is NULL and text.content is not NULL:
+                at = <const char*>text.content
+                return PyUnicode_DecodeUTF8(at, strlen(at), NULL)
+            return etree.attributeValue(node, attribute)  # it has references to entities
+        attribute = attribute.next
+    if node.doc is NULL or not declares_attributes(node.doc.intSubset):
+        return ""
+    return etree.attributeValueFromNsName(node, NULL, <const_xmlChar*>name) or ""
 
 
 cdef bint hides(const char* style) except -1:

@@ -27,9 +27,7 @@ cdef class Paths:
 
 cdef struct Container:
     xmlNode* node  # NULL: there is none
-    Py_ssize_t parent
-    Py_ssize_t position
-    Py_ssize_t tag
+    Py_ssize_t parent, position, tag
     Py_ssize_t before  # the latest one of its tag with another parent that is open, -1: none
     Py_ssize_t index  # in the page, -1: no text was found below it
 

@@ -1,10 +1,10 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The walk over a page's tree that finds its blocks, on the nodes of libxml2 themselves.
+"""The walk over a page's tree that finds its blocks, on the nodes of libxml2 themselves: proxies of
+the elements alone would cost more than all of this.
 
-Making proxies of the elements alone would cost more than all of this. Only fields of the nodes are
-read, and only functions of lxml's public C API are called: nothing is linked against libxml2. The
-tree must not change meanwhile.
+Only fields of the nodes are read, and only functions of lxml's public C API are called: nothing is
+linked against libxml2. The tree must not change meanwhile.
 """
 
 cimport cython
@@ -34,10 +34,7 @@ etree.import_lxml__etree()
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
 cdef struct Place:
-    Py_ssize_t container
-    Py_ssize_t row
-    Py_ssize_t cell
-    Py_ssize_t item
+    Py_ssize_t container, row, cell, item
     bint preformatted
 
 cdef struct Open:  # an element whose children are walked
@@ -58,13 +55,8 @@ cdef class Walker:
         self.paths = Paths()
 
     def walk(
-        self,
-        page,
-        etree._Element root not None,
-        Py_ssize_t max_blocks,
-        bint attributes,
-        bint reveal=False,
-        list kept=None,
+        self, page, etree._Element root not None, Py_ssize_t max_blocks, bint attributes,
+        bint reveal=False, list kept=None,
     ):
         """Fill *page* with the blocks of the tree below *root*, and return the elements that may
         hold hints, as `HintElements` has them, and whether something hidden was left out; with
@@ -129,14 +121,8 @@ cdef class _Walk:
     cdef Pictures pictures
 
     def __cinit__(
-        self,
-        Paths paths,
-        page,
-        HintElements hints,
-        Py_ssize_t max_blocks,
-        bint attributes,
-        bint reveal,
-        list kept,
+        self, Paths paths, page, HintElements hints, Py_ssize_t max_blocks, bint attributes,
+        bint reveal, list kept,
     ):
         self.hints, self.reveal = hints, reveal
         self.blocks, self.tags, self.paths = page.blocks, page.tags, page.paths
@@ -239,11 +225,7 @@ cdef class _Walk:
                             self.pictures.add(node, self.run.end)
                 if not in_head and not self.has_moved:
                     self.hints.see_below(node)
-            elif (
-                node.type != XML_COMMENT_NODE
-                and node.type != XML_PI_NODE
-                and node.type != XML_ENTITY_REF_NODE
-            ):
+            elif node.type not in (XML_COMMENT_NODE, XML_PI_NODE, XML_ENTITY_REF_NODE):
                 node = node.next  # text, which was read with what stands before it
                 continue
             node = node.next

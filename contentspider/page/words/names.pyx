@@ -47,6 +47,14 @@ cdef inline bint opens_name(Py_UCS4 char) noexcept:
     return char == u"#" or char == u"." or char == u"["
 
 
+cdef inline bint is_upper(Py_UCS4 char) noexcept:
+    return u"A" <= char <= u"Z"
+
+
+cdef inline bint is_lower(Py_UCS4 char) noexcept:
+    return u"a" <= char <= u"z"
+
+
 cpdef str step_tag(str step):
     """Return the tag of one step of a selector path."""
     cdef Py_ssize_t end
@@ -83,36 +91,24 @@ cpdef set name_groups(str step):
 cdef int add_groups(set found, str name) except -1:
     """Add the groups of a name, and of each word that it is made of: ``relatedPosts``."""
     cdef Py_ssize_t start = 0, end, size = len(name)
-    cdef Py_UCS4 char
     groups = GROUPS_OF.get(name.lower())
     if groups is not None:
         found.update(groups)
     while start < size:
-        char = name[start]
         end = start + 1
-        if u"A" <= char <= u"Z":
-            if not (end < size and u"a" <= name[end] <= u"z"):
-                while end < size and u"A" <= name[end] <= u"Z":
-                    end += 1
-                if end < size and u"a" <= name[end] <= u"z":
-                    end -= 1  # the last capital begins the next word
-                start = add_word(found, name, start, end)
-                continue
-        elif not u"a" <= char <= u"z":
-            start = end
-            continue
-        while end < size and u"a" <= name[end] <= u"z":
-            end += 1
-        start = add_word(found, name, start, end)
-    return 0
-
-
-cdef Py_ssize_t add_word(set found, str name, Py_ssize_t start, Py_ssize_t end) except -1:
-    if end - start < len(name):
-        groups = GROUPS_OF.get(name[start:end].lower())
+        if is_upper(name[start]) and not (end < size and is_lower(name[end])):
+            while end < size and is_upper(name[end]):
+                end += 1
+            if end < size and is_lower(name[end]):
+                end -= 1  # the last capital begins the next word
+        elif is_upper(name[start]) or is_lower(name[start]):
+            while end < size and is_lower(name[end]):
+                end += 1
+        groups = GROUPS_OF.get(name[start:end].lower()) if end - start < size else None
         if groups is not None:
             found.update(groups)
-    return end
+        start = end
+    return 0
 
 
 @cython.final
