@@ -6,9 +6,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.features import _containers, _neighbours, _positions, _units
-from contentspider.page.features.facts import _texts
+from contentspider.page.features._containers import (
+    ELEMENT,
+    LANDMARK,
+    LANDMARKS,
+    LEVELS,
+    TRUNK,
+    fill_landmarks,
+    fill_levels,
+    fill_trunk,
+)
+from contentspider.page.features._neighbours import (
+    HINT,
+    OFFSET,
+    OFFSETS,
+    WINDOW,
+    fill_hints,
+    fill_offsets,
+    fill_windows,
+)
+from contentspider.page.features._positions import PAGE, POSITION, fill_page, fill_positions
+from contentspider.page.features._units import UNIT, fill_units
 from contentspider.page.features.facts._facts import PageFacts
+from contentspider.page.features.facts._texts import TEXT, fill_texts
 from contentspider.page.words.names import PATH_FEATURES, NameRows
 
 if TYPE_CHECKING:
@@ -17,30 +37,29 @@ if TYPE_CHECKING:
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
 
-LANDMARKS = _containers.LANDMARKS
 GROUPS: dict[str, list[str]] = {
-    "text": _texts.TEXT,
-    "position": _positions.POSITION,
-    "page": _positions.PAGE,
-    "levels": [f"{name}_{at}" for at in _containers.LEVELS for name in _containers.ELEMENT],
-    "trunk": _containers.TRUNK,
-    "offsets": [f"{name}_{at:+d}" for at in _neighbours.OFFSETS for name in _neighbours.OFFSET],
-    "windows": _neighbours.WINDOW,
-    "hints": _neighbours.HINT,
+    "text": TEXT,
+    "position": POSITION,
+    "page": PAGE,
+    "levels": [f"{name}_{at}" for at in LEVELS for name in ELEMENT],
+    "trunk": TRUNK,
+    "offsets": [f"{name}_{at:+d}" for at in OFFSETS for name in OFFSET],
+    "windows": WINDOW,
+    "hints": HINT,
     "path": PATH_FEATURES,
-    **{tag: [f"{tag}_{name}" for name in _containers.LANDMARK] for tag in LANDMARKS},
-    "units": [f"{unit}_{name}" for unit in ("inner", "outer") for name in _units.UNIT],
+    **{tag: [f"{tag}_{name}" for name in LANDMARK] for tag in LANDMARKS},
+    "units": [f"{unit}_{name}" for unit in ("inner", "outer") for name in UNIT],
 }
 # What writes the groups that depend on the blocks and elements alone.
 WRITERS = {
-    "text": _texts.fill_texts,
-    "position": _positions.fill_positions,
-    "page": _positions.fill_page,
-    "levels": _containers.fill_levels,
-    "trunk": _containers.fill_trunk,
-    "offsets": _neighbours.fill_offsets,
-    "windows": _neighbours.fill_windows,
-    "units": _units.fill_units,
+    "text": fill_texts,
+    "position": fill_positions,
+    "page": fill_page,
+    "levels": fill_levels,
+    "trunk": fill_trunk,
+    "offsets": fill_offsets,
+    "windows": fill_windows,
+    "units": fill_units,
 }
 FEATURE_NAMES: list[str] = [name for names in GROUPS.values() for name in names]
 # The column in which each group begins.
@@ -65,9 +84,9 @@ class FeatureExtractor:
         facts = PageFacts(page)
         for group, write in WRITERS.items():
             write(facts, rows, STARTS[group])
-        _neighbours.fill_hints(facts, hints.titles, hints.descriptions, rows, STARTS["hints"])
+        fill_hints(facts, hints.titles, hints.descriptions, rows, STARTS["hints"])
         start = STARTS["path"]
         self._names.fill(rows[:, start : start + len(PATH_FEATURES)], blocks)
         for tag in LANDMARKS:
-            _containers.fill_landmarks(facts, rows, STARTS[tag], tag)
+            fill_landmarks(facts, rows, STARTS[tag], tag)
         return rows

@@ -7,12 +7,12 @@ Paths are kept across pages, which share most of them.
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.string cimport memcmp, strlen
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport xmlNode
 
-from contentspider.page.tree._elements cimport Elements, IN_PATH, Tag
+from contentspider.page.tree._elements cimport CLASS, ID, IN_PATH, ITEMPROP, ROLE, Elements, Tag
 
 import re
 
@@ -26,9 +26,10 @@ cdef Py_ssize_t MAX_STEP_CHARS = 200
 cdef object LONG_NUMBER = re.compile(r"\d{2,}")
 
 
-def element_key(str tag, str id_, str class_, str role, str itemprop):
+cpdef str element_key(str tag, str id_, str class_, str role, str itemprop):
     """Return an element's step in a path: ``tag#id.class[role]``, long numbers as ``0``."""
     cdef str key = ""
+    cdef Py_UCS4 char
     if id_:
         key += "#" + "-".join(id_.split())
     if class_:
@@ -40,7 +41,10 @@ def element_key(str tag, str id_, str class_, str role, str itemprop):
     if not key:
         return tag[:MAX_STEP_CHARS]
     key = key[:MAX_STEP_CHARS].replace("/", "-")
-    return tag + LONG_NUMBER.sub("0", key)
+    for char in key:
+        if char.isdecimal():
+            return tag + LONG_NUMBER.sub("0", key)
+    return tag + key
 
 
 @cython.final
@@ -91,10 +95,10 @@ cdef class Paths:
         if step is None:
             key = self.keys.get(name)
             if key is None:
-                texts = [
-                    values[i].decode() if values[i] is not NULL else "" for i in range(IN_PATH)
-                ]
-                key = self.keys[name] = element_key(tag, *texts)
+                key = self.keys[name] = element_key(
+                    tag, text_of(values[ID]), text_of(values[CLASS]), text_of(values[ROLE]),
+                    text_of(values[ITEMPROP]),
+                )
                 self.cached += len(name) + len(key)
             step = Step.__new__(Step)
             step.key, step.chars, step.slashes = key, len(key), key.count("/")
@@ -122,6 +126,10 @@ cdef class Paths:
             if text is not NULL:
                 self.name.insert(self.name.end(), text, text + strlen(text))
         return self.name.size()
+
+
+cdef str text_of(const char* value):
+    return "" if value is NULL else PyUnicode_DecodeUTF8(value, strlen(value), NULL)
 
 
 @cython.final
