@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 MAX_TAG_CHARS = 35
 # Names of languages and codes of countries that pages write in place of tags.
-NAMES = {name: tag for tag, names in read_data("languages.json").items() for name in names}
+NAMES: dict[str, str] = {
+    name: tag for tag, names in read_data("languages.json").items() for name in names
+}
 NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
 
 # A language is told from this much text: more costs time (a millisecond a thousand characters) and
