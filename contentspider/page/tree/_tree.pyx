@@ -8,7 +8,7 @@ Paths are kept across pages, which share most of them.
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
-from libc.string cimport memcmp, strlen
+from libc.string cimport memcmp, memcpy, strlen
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport xmlNode
 
@@ -116,16 +116,21 @@ cdef class Paths:
         """Write what tells an element from others, its tag and the attributes in its step, into
         *name*; return how many bytes these are.
         """
-        cdef Py_ssize_t size
+        cdef Py_ssize_t length, size
         cdef const char* text = PyUnicode_AsUTF8AndSize(tag, &size)
         cdef int i
-        self.name.assign(text, text + size)
+        if <Py_ssize_t>self.name.size() < size + IN_PATH:
+            self.name.resize(2 * (size + IN_PATH))
+        memcpy(self.name.data(), text, size)
         for i in range(IN_PATH):
-            self.name.push_back(0)
-            text = values[i]
-            if text is not NULL:
-                self.name.insert(self.name.end(), text, text + strlen(text))
-        return self.name.size()
+            length = 0 if values[i] is NULL else strlen(values[i])
+            if <Py_ssize_t>self.name.size() < size + length + IN_PATH:
+                self.name.resize(2 * (size + length + IN_PATH))
+            self.name[size] = 0
+            if length:
+                memcpy(self.name.data() + size + 1, values[i], length)
+            size += length + 1
+        return size
 
 
 cdef str text_of(const char* value):
