@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 
 from contentspider.page.blocks import Block
-from contentspider.page.words import names
 from contentspider.page.words.names import (
     NAME_GROUPS,
     PATH_FEATURES,
+    NameRows,
     name_groups,
-    name_rows,
     step_tag,
 )
 
 
 def path_row(path: str) -> list[float]:
     row = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
-    name_rows().fill(row, [Block("x", path, "p", 0)])
+    NameRows().fill(row, [Block("x", path, "p", 0)])
     return row[0].tolist()
 
 
@@ -46,7 +45,7 @@ def test_tags_count_as_leaf_and_above() -> None:
 
 def test_rows_for_names_that_do_not_suit_are_refused() -> None:
     with pytest.raises(ValueError, match="do not suit"):
-        name_rows().fill(np.zeros((1, 3), dtype=np.float32), [Block("x", "body", "p", 0)])
+        NameRows().fill(np.zeros((1, 3), dtype=np.float32), [Block("x", "body", "p", 0)])
 
 
 @pytest.mark.parametrize(
@@ -77,9 +76,8 @@ def test_the_tag_of_a_step(step, tag) -> None:
     assert step_tag(step) == tag
 
 
-def test_kept_paths_are_bounded(monkeypatch) -> None:
-    monkeypatch.setattr(names, "MAX_KEPT", 3)
-    rows = name_rows()
+def test_kept_paths_are_bounded() -> None:
+    rows = NameRows(max_kept=3)
     into = np.zeros((1, len(PATH_FEATURES)), dtype=np.float32)
     for number in range(10):
         rows.fill(into, [Block("x", f"body/div.part-{number}/p", "p", 0)])

@@ -9,11 +9,16 @@ import pytest
 
 from contentspider.page.words.phrases import (
     NOISE_PHRASES,
-    beginnings,
+    SAYINGS,
+    beginning,
     compile_phrases,
     read_data,
-    said,
 )
+
+
+def said(text: str) -> tuple[bool, ...]:
+    """Tell for each of `NOISE_PHRASES` whether *text* has it."""
+    return tuple(bool(SAYINGS.said(text) >> kind & 1) for kind in range(len(NOISE_PHRASES)))
 
 
 @pytest.mark.parametrize(
@@ -61,6 +66,8 @@ def test_each_phrase_of_the_data_is_found_by_its_group() -> None:
                 alone = compile_phrases(**{**group, "phrases": {"": [phrase]}})
                 assert alone.pattern.strip("^$"), (name, phrase)
                 assert phrase == phrase.lower(), (name, phrase)  # it would match nothing
+                # Else its beginning would be that of the first alternative only.
+                assert "|" not in re.sub(r"\([^()]*\)|\[[^]]*\]", "", phrase), (name, phrase)
     numbered = compile_phrases(
         {"en": ["notes"]}, begins_text=True, after_a_number=True, whole_words=False
     )
@@ -85,19 +92,18 @@ def test_what_a_text_says_is_what_the_patterns_find() -> None:
 @pytest.mark.parametrize(
     ("phrase", "expected"),
     [
-        ("tea", {"tea"}),
-        (r"\(c\) ?\d{4}", {"(c)", "(c) ", "(c)0", "(c) 0"}),
-        (r"[\d.]+ of", {"0", "."}),
-        ("[a5]b", {"ab", "0b"}),
-        ("[^a]b|[a-c]d", {""}),
-        (r"\btea\b", {"tea"}),
-        ("(?:a|b(?:c|d)?)e", {"ae", "be", "bce", "bde"}),
-        ("a*b", {"a", "b"}),
-        ("te.", {"te"}),
-        ("a)b", {""}),
-        ("page 7", {"page 0"}),
-        ("abcdefghij", {"abcdefgh"}),
+        ("tea", "tea"),
+        (r"\(c\) ?\d{4}", "(c)"),
+        (r"\d+ of", "0"),
+        (r"\d?a", ""),
+        ("[a5]b", ""),
+        (r"\btea", ""),
+        ("te(?:a|b)", "te"),
+        ("ta*b", "t"),
+        ("te.", "te"),
+        ("page 7", "page 0"),
+        ("abcdefghij", "abcdefgh"),
     ],
 )
 def test_what_phrases_begin_with(phrase, expected) -> None:
-    assert beginnings(phrase) == expected
+    assert beginning(phrase) == expected

@@ -7,9 +7,24 @@ its own, which is smaller than a list a block, and faster to read.
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from contentspider.page.blocks import Block, PageBlocks, Surroundings
+
+# Lists in the record by the blocks' fields that they have; in the order of `Block`'s parameters.
+FIELDS = {
+    "texts": "text",
+    "containers": "container",
+    "link_chars": "link_chars",
+    "links": "links",
+    "bold_chars": "bold_chars",
+    "rows": "row",
+    "items": "item",
+    "cells": "cell",
+}
+# And those of the page.
+PAGE_FIELDS = ("parents", "positions", "base", "truncated", "attributes", "visuals", "around")
 
 
 def to_record(content: PageBlocks) -> dict[str, Any]:
@@ -18,38 +33,22 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
     tags: dict[str, int] = {}
     marks: dict[str, int] = {}
     spans: list[int] = []
+    images: list[tuple[int, int, str, str]] = []
     for number, block in enumerate(blocks):
         for start, end, mark in block.spans:
             spans += (number, start, end, marks.setdefault(mark, len(marks)))
+        images += [(number, *image) for image in block.images]
     paths, path_of = _shorten(content)
     return {
-        "parents": content.parents,
-        "positions": content.positions,
+        **{name: getattr(content, name) for name in PAGE_FIELDS},
+        **{name: list(map(attrgetter(each), blocks)) for name, each in FIELDS.items()},
         "tag_of": [tags.setdefault(tag, len(tags)) for tag in content.tags],
         "tags": list(tags),
         "path_of": path_of,
         "paths": paths,
-        "texts": [block.text for block in blocks],
-        "containers": [block.container for block in blocks],
-        "link_chars": [block.link_chars for block in blocks],
-        "links": [block.links for block in blocks],
-        "bold_chars": [block.bold_chars for block in blocks],
-        "rows": [block.row for block in blocks],
-        "items": [block.item for block in blocks],
-        "cells": [block.cell for block in blocks],
         "spans": spans,
         "marks": list(marks),
-        "images": [
-            (number, *image) for number, block in enumerate(blocks) for image in block.images
-        ],
-        "base": content.base,
-        "truncated": content.truncated,
-        "attributes": content.attributes,
-        "visuals": content.visuals,
-        "around": [
-            (sorted(above), sorted(beside), sorted(below), own_words, is_link)
-            for above, beside, below, own_words, is_link in content.around
-        ],
+        "images": images,
     }
 
 
@@ -83,19 +82,12 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         paths.append(paths[above] + rest if above >= 0 else rest)
     tags, marks = record["tags"], record["marks"]
     content = PageBlocks(
-        parents=record["parents"],
         tags=[tags[number] for number in record["tag_of"]],
         paths=[paths[number] for number in record["path_of"]],
-        positions=record["positions"],
-        truncated=record["truncated"],
-        attributes=[[(name, value) for name, value in element] for element in record["attributes"]],
-        visuals=record["visuals"],
-        base=record["base"],
-        around=[
-            Surroundings(frozenset(above), frozenset(beside), frozenset(below), own_words, is_link)
-            for above, beside, below, own_words, is_link in record["around"]
-        ],
+        **{name: record[name] for name in PAGE_FIELDS},
     )
+    content.attributes = [[(name, value) for name, value in each] for each in content.attributes]
+    content.around = [Surroundings(*each) for each in content.around]
     spans: dict[int, list[tuple[int, int, str]]] = {}
     flat = iter(record["spans"])
     for number, start, end, mark in zip(flat, flat, flat, flat, strict=True):
@@ -103,23 +95,10 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
     images: dict[int, list[tuple[int, str, str]]] = {}
     for number, place, address, description in record["images"]:
         images.setdefault(number, []).append((place, address, description))
-    names = ("texts", "containers", "link_chars", "links", "bold_chars", "rows", "items", "cells")
-    for number, values in enumerate(zip(*[record[name] for name in names], strict=True)):
-        text, container, link_chars, links, bold_chars, row, item, cell = values
-        content.blocks.append(
-            Block(
-                text,
-                content.paths[container],
-                content.tags[container],
-                container,
-                link_chars,
-                links,
-                bold_chars,
-                row,
-                item,
-                tuple(spans.get(number, ())),
-                cell,
-                tuple(images.get(number, ())),
-            )
-        )
+    columns = zip(*[record[name] for name in FIELDS], strict=True)
+    path_of, tag_of, add = content.paths, content.tags, content.blocks.append
+    for number, (text, at, chars, links, bold, row, item, cell) in enumerate(columns):
+        marked, shown = tuple(spans.get(number, ())), tuple(images.get(number, ()))
+        place = (text, path_of[at], tag_of[at], at)
+        add(Block(*place, chars, links, bold, row, item, marked, cell, shown))
     return content

@@ -12,7 +12,6 @@ from researching import run
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.page.input.rendered import read_rendered
 from contentspider.site.judge.featuresets import (
     SiteFeatures,
     needs_attributes,
@@ -27,6 +26,7 @@ from contentspider_research import EXPERIMENTS
 from contentspider_research.experiments.experiments import load_sites, per_site
 from contentspider_research.features.sets import ALL_SETS, FEATURE_SETS, spelled_out
 from contentspider_research.metric import block_score
+from contentspider_research.rendered import read_rendered
 from tests.sites import prose
 
 if TYPE_CHECKING:

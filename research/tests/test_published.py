@@ -11,7 +11,6 @@ from researching import run
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
-from contentspider.page.input.rendered import rendered_page
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.slots import SlotTable
 from contentspider_research.experiments.experiments import (
@@ -25,6 +24,7 @@ from contentspider_research.experiments.rendered_curve import edit_scores
 from contentspider_research.experiments.rendered_sites import find_rendered
 from contentspider_research.features.sets import NUMBERS
 from contentspider_research.metric import edit_score
+from contentspider_research.rendered import rendered_page
 
 if TYPE_CHECKING:
     from pathlib import Path

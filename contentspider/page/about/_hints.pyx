@@ -1,11 +1,13 @@
 # cython: language_level=3, wraparound=False
+# distutils: language = c++
 """The elements of a page's tree that may hold hints, found on the nodes of libxml2 themselves."""
 
 cimport cython
-from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport strcmp, strlen, strstr
+from libc.string cimport strcmp, strstr
 from lxml.includes cimport etreepublic as etree
-from lxml.includes.tree cimport XML_ELEMENT_NODE, const_xmlChar, xmlAttr, xmlNode
+from lxml.includes.tree cimport XML_ELEMENT_NODE, xmlAttr, xmlNode
+
+from contentspider.page.tree._elements cimport attribute_of
 
 from lxml.etree import tostring
 
@@ -31,7 +33,7 @@ cdef class HintElements:
     """The elements that may hold hints, in the order in which they are seen.
 
     *found* has a tuple each: its kind, what it is about, its text, and how many elements stand
-    before it. These are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical
+    before it. The kinds are ``title``, ``meta`` (name and content), ``link`` if it may be the canonical
     one, ``script`` of JSON-LD; and in the body the headline (``h1``), ``date`` (``time`` and
     the like, with their ``itemprop`` and classes), ``author`` (``rel`` or ``itemprop``), and
     ``stated`` (the property of RDFa by which an element is a text of the page's own, and its
@@ -60,15 +62,13 @@ cdef class HintElements:
             if content and about:
                 self.found.append(("meta", about, content, self.place))
         elif name[0] == c"l" and strcmp(name, "link") == 0:
-            if may_contain(node, "rel", "canonical"):
-                about = attribute_of(node, "rel")
-                if "canonical" in about.lower():
-                    self.found.append(("link", about, attribute_of(node, "href"), self.place))
+            about = attribute_of(node, "rel")
+            if "canonical" in about.lower():
+                self.found.append(("link", about, attribute_of(node, "href"), self.place))
         elif name[0] == c"s" and strcmp(name, "script") == 0:
-            if may_contain(node, "type", "ld+json"):
-                about = attribute_of(node, "type")
-                if "ld+json" in about.lower():
-                    self.found.append(("script", about, etree.textOf(node) or "", self.place))
+            about = attribute_of(node, "type")
+            if "ld+json" in about.lower():
+                self.found.append(("script", about, etree.textOf(node) or "", self.place))
         elif name[0] == c"t" and strcmp(name, "title") == 0:
             self.found.append(("title", "", etree.textOf(node) or "", self.place))
         elif name[0] == c"h" and name[1] == c"1" and name[2] == 0:
@@ -122,34 +122,6 @@ cdef class HintElements:
                 if node == top:
                     return 0
             node = node.next
-
-
-cdef bint may_contain(xmlNode* node, const char* name, const char* word) noexcept:
-    """Tell whether an attribute may have *word* in it, in lower or upper case; those that have not
-    are the most by far, and not worth a string.
-    """
-    cdef xmlAttr* attribute = node.properties
-    cdef const char* value
-    cdef int i
-    while attribute is not NULL:
-        if attribute.ns is NULL and strcmp(<const char*>attribute.name, name) == 0:
-            break
-        attribute = attribute.next
-    if attribute is NULL or attribute.children is NULL:
-        return False
-    if attribute.children.next is not NULL or attribute.children.content is NULL:
-        return True
-    value = <const char*>attribute.children.content
-    while value[0]:
-        if value[0] & 0x80:
-            return True
-        i = 0
-        while word[i] and (value[i] == word[i] or value[i] | 0x20 == word[i]):
-            i += 1
-        if word[i] == 0:
-            return True
-        value += 1
-    return False
 
 
 cdef bint is_mark(xmlAttr* attribute) noexcept:
@@ -214,21 +186,3 @@ cdef bint add_date(xmlNode* node, int place, list found) except -1:
     about = itemprop + " " + attribute_of(node, "class").lower()
     found.append(("date", about, text or etree.textOf(node) or "", place))
     return True
-
-
-cdef str attribute_of(xmlNode* node, const char* name):
-    cdef xmlAttr* attribute = node.properties
-    cdef const char* text
-    while attribute is not NULL:
-        if attribute.ns is NULL and strcmp(<const char*>attribute.name, name) == 0:
-            if attribute.children is NULL:
-                return ""
-            if attribute.children.next is NULL and attribute.children.content is not NULL:
-                text = <const char*>attribute.children.content
-                return PyUnicode_DecodeUTF8(text, strlen(text), NULL)
-            return etree.attributeValue(node, attribute)  # it has references to entities
-        attribute = attribute.next
-    # The document's type may give it one by default.
-    if node.doc is not NULL and node.doc.intSubset is not NULL:
-        return etree.attributeValueFromNsName(node, NULL, <const_xmlChar*>name) or ""
-    return ""

@@ -32,7 +32,7 @@ def read_section(
     titles: Sequence[str],
     canonical: str,
 ) -> tuple[str, ...]:
-    """Return the bread crumbs between the front page and this one; else the section's name."""
+    """Return the bread crumbs between the front page and this one, else the section's name."""
     for entry in entries[:MAX_VALUES]:
         if "BreadcrumbList" in kinds(entry) and (crumbs := _crumbs(entry, titles, canonical)):
             return unique(crumbs, MAX_CRUMBS, MAX_CRUMB_CHARS)

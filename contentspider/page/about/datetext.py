@@ -6,37 +6,22 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.page.about.dates import parse_date
+from contentspider.page.words.phrases import read_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-# As they stand in a date; abbreviations are beginnings of them.
-NAMES = (
-    "january february march april may june july august september october november december",
-    "januar februar märz april mai juni juli august september oktober november dezember",
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
-    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-    "januari februari maart april mei juni juli augustus september oktober november december",
-    "januari februari mars april maj juni juli augusti september oktober november december",
-    "stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada"
-    + " grudnia",
-    "ledna února března dubna května června července srpna září října listopadu prosince",
-    "января февраля марта апреля мая июня июля августа сентября октября ноября декабря",
-    "січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня",
-    "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
-    "januari februari maret april mei juni juli agustus september oktober november desember",
-)
 MIN_ABBREVIATION = 3
 
 
 def _months() -> dict[str, int]:
-    """Return the number of each month by its names and what they can be cut to."""
+    """Return the number of each month by its names, as they stand in dates, and what they can be
+    cut to.
+    """
     meant: dict[str, set[int]] = {}
     whole: dict[str, int] = {}
-    for names in NAMES:
+    for names in read_data("months.json").values():
         for number, name in enumerate(names.split(), 1):
             whole[name] = number
             for end in range(MIN_ABBREVIATION, len(name)):

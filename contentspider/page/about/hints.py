@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from contentspider.page.about.jsonld import MAX_JSON_LD_CHARS, kinds, read_json_ld
-from contentspider.page.about.metadata import Mark, Stated, Statements
+from contentspider.page.about.metadata import Mark, Statements
 from contentspider.page.about.stated import stated_texts
-from contentspider.page.blocks import clean_text
+from contentspider.page.text import clean_text
 from contentspider.page.words.language import language_tag
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from contentspider.page.about.stated import StatedText
     from contentspider.page.blocks import HintElement
 
-DESCRIPTION_NAMES = tuple(
-    "description og:description twitter:description dc.description dcterms.description"
-    " dcterms.abstract sailthru.description".split()
+DESCRIPTION_NAMES = (
+    *("description", "og:description", "twitter:description", "dc.description"),
+    *("dcterms.description", "dcterms.abstract", "sailthru.description"),
 )
 # What Algorithm 1 compares blocks with (Zhou and Mashuq, 2013, and their code), after the title.
 PAPER_TITLES = ("og:title", "twitter:title")
@@ -69,11 +69,7 @@ SITE_TYPES = frozenset(
 
 
 def _texts(named: dict[str, list[str]], names: tuple[str, ...]) -> list[str]:
-    found: list[str] = []
-    for name in names:
-        if name in named:
-            found += named[name]
-    return found
+    return [text for name in names for text in named.get(name, ())]
 
 
 def _clean(text: str) -> str:
@@ -108,10 +104,7 @@ def read_head(
     for kind, about, text, place in elements:
         if kind == "meta":  # most are
             if name := about.strip().lower():
-                if name in named:
-                    named[name].append(text)
-                else:
-                    named[name] = [text]
+                named.setdefault(name, []).append(text)
         elif kind == "title":
             title = title or text
         elif kind == "link":
@@ -129,11 +122,9 @@ def read_head(
     given = [title, *_texts(named, PAPER_TITLES + PAPER_DESCRIPTIONS)]
     for entry in entries:
         if not SITE_TYPES.intersection(kinds(entry)):
-            for names, texts in (
-                (("headline", "name"), titles),
-                (("description", "abstract"), descriptions),
-            ):
-                texts.extend(value for name in names if isinstance(value := entry.get(name), str))
+            for name in ("headline", "name", "description", "abstract"):
+                if isinstance(value := entry.get(name), str):
+                    (titles if name in ("headline", "name") else descriptions).append(value)
     languages = (
         root.get("lang"),
         root.get("{http://www.w3.org/XML/1998/namespace}lang"),
@@ -146,5 +137,5 @@ def read_head(
         canonical=canonical or "",
         stated=tuple(text[:MAX_HINT_CHARS] for text in given[:MAX_HINTS]),
     )
-    stated = Stated(title, named, entries, marks, canonical or "")
-    return hints, Statements(stated), stated_texts(entries, marked) if entries or marked else ()
+    statements = Statements(title, named, entries, marks, canonical or "")
+    return hints, statements, stated_texts(entries, marked) if entries or marked else ()

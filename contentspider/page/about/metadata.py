@@ -1,14 +1,14 @@
 """The metadata of a page: dates, author, picture, section, keywords.
 
-It is read from the same elements as the hints (`contentspider.page.about.hints`): JSON-LD, Open
-Graph and meta elements, and elements that are marked as a date or an author. It is untrusted:
+It is read from the same elements as the hints (`contentspider.page.about.hints`), and is untrusted:
 values are bounded and have no control characters.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
@@ -24,36 +24,22 @@ from contentspider.page.about.jsonld import (
     strings_of,
     title_key,
 )
+from contentspider.page.words.phrases import read_data
 from contentspider.page.words.tidy import tidy, unique
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 MAX_NAME_CHARS = 200
 MAX_TITLE_CHARS = 500
 MAX_KEYWORDS = 50
 MAX_KEYWORD_CHARS = 100
 
-# The names of meta elements by field, most trusted first.
-NAMES = {
-    "published": "article:published_time og:article:published_time og:published_time datepublished"
-    " article.published parsely-pub-date sailthru.date originalpublicationdate publishdate"
-    " publish-date publish_date published-date published_date publication_date publicationdate"
-    " pubdate dc.date.issued dcterms.issued dcterms.created dc.date.created dcterms.date dc.date"
-    " date ptime displaydate citation_publication_date date.created created datecreated",
-    "modified": "article:modified_time og:article:modified_time og:updated_time datemodified"
-    " article.updated dcterms.modified dc.date.modified last-modified lastmod last_modified"
-    " modified revised utime",
-    "author": "author article:author og:article:author parsely-author sailthru.author dc.creator"
-    " dcterms.creator citation_author byl creator",
-    "open graph image": "og:image og:image:url og:image:secure_url",
-    "image": "twitter:image twitter:image:src image thumbnail sailthru.image.full",
-    "keywords": "keywords news_keywords article:tag og:article:tag parsely-tags sailthru.tags",
-    "section": "article:section og:article:section parsely-section dcterms.subject",
-    "site": "og:site_name application-name apple-mobile-web-app-title",
-}
+# The field that each name of a meta element is for, and how trusted it is: the lowest most.
 PLACES = {
-    name: (rank, field) for field, names in NAMES.items() for rank, name in enumerate(names.split())
+    name: (rank, about)
+    for about, names in read_data("metadata.json").items()
+    for rank, name in enumerate(names)
 }
 
 SPLIT_KEYWORDS = re.compile(r"[,;|、，；]")
@@ -88,10 +74,8 @@ NOTHING = Metadata()
 
 
 class Mark(NamedTuple):
-    """An element that may be a date or an author (*kind*), or the headline, and how many elements
-    stand before it.
-
-    *about* is how it is marked (``itemprop`` and classes), *text* what it says.
+    """An element that may be a date or an author (*kind*), or the headline: how it is marked
+    (*about*: ``itemprop`` and classes), its *text*, and how many elements stand before it.
     """
 
     kind: str
@@ -100,7 +84,8 @@ class Mark(NamedTuple):
     place: int
 
 
-class Stated(NamedTuple):
+@dataclass(eq=False)
+class Statements:
     """What a page states of itself, as it is written there.
 
     *title* is its ``<title>``, *named* the contents of its meta elements by their lower-case names,
@@ -108,61 +93,39 @@ class Stated(NamedTuple):
     *canonical* the address of its canonical link.
     """
 
-    title: str
-    named: Mapping[str, list[str]]
-    entries: Sequence[dict[str, object]]
-    marks: Sequence[Mark]
-    canonical: str
-
-
-UNSTATED = Stated("", {}, (), (), "")
-
-
-class Statements:
-    """What a page states of itself; its metadata are computed at the first access, since many pages
-    need none.
-    """
-
-    __slots__ = ("_metadata", "_stated")
-
-    def __init__(self, stated: Stated) -> None:
-        self._stated = stated
-        self._metadata: Metadata | None = None
+    title: str = ""
+    named: Mapping[str, list[str]] = field(default_factory=dict)
+    entries: Sequence[dict[str, object]] = ()
+    marks: Sequence[Mark] = ()
+    canonical: str = ""
 
     @classmethod
     def of(cls, metadata: Metadata) -> Statements:
         """Return the statements that make *metadata*."""
-        statements = cls(UNSTATED)
-        statements._metadata = metadata
+        statements = cls()
+        statements.metadata = metadata
         return statements
 
-    @property
+    @cached_property
     def metadata(self) -> Metadata:
-        """Return the metadata that the page states."""
-        if self._metadata is None:
-            self._metadata = read_metadata(self._stated)
-            self._stated = UNSTATED
-        return self._metadata
+        """The metadata that the page states, computed when they are asked for: many pages need
+        none.
+        """
+        metadata = read_metadata(self)
+        self.named, self.entries, self.marks = {}, (), ()  # they are large
+        return metadata
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Statements):
-            return NotImplemented
-        return self.metadata == other.metadata
-
-    def __hash__(self) -> int:
-        return hash(self.metadata)
+        return isinstance(other, Statements) and self.metadata == other.metadata
 
 
-SILENT = Statements.of(NOTHING)
-
-
-def read_metadata(stated: Stated) -> Metadata:
+def read_metadata(stated: Statements) -> Metadata:
     """Return what a page says of itself by what it has *stated*."""
-    title, named, entries, marks, canonical = stated
+    named, entries, marks = stated.named, stated.entries, stated.marks
     if not (named or entries or marks):
         return NOTHING
     said = _by_field(named)
-    known = [title, *named.get("og:title", ())]
+    known = [stated.title, *named.get("og:title", ())]
     linked = {str(entry["@id"]): entry for entry in entries[:MAX_VALUES] if "@id" in entry}
     about, page = main_entity(entries, known)
     both = [entry for entry in (about, page) if entry]
@@ -176,14 +139,16 @@ def read_metadata(stated: Stated) -> Metadata:
     if modified[:10] < published[:10]:
         modified = ""  # a change before the publication: one of the dates is the template's
     site_name = _site_name(said, entries, linked)
+    headlines = [*strings_at([about] if about else [], "headline", "name")]
+    titles = (*headlines, *named.get("og:title", ()), *named.get("twitter:title", ()))
     return Metadata(
-        title=_title(about, named),
+        title=_first(titles, MAX_TITLE_CHARS),
         site_name=site_name,
         published_at=published,
         modified_at=modified,
         author=_author(about, said, marks, linked, site_name),
         image=_image(both, said, linked),
-        section=read_section(about, entries, said, known, canonical),
+        section=read_section(about, entries, said, known, stated.canonical),
         keywords=_keywords(about, said),
     )
 
@@ -192,8 +157,8 @@ def _by_field(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return the contents of meta elements by field, most trusted first."""
     found: dict[str, list[list[str]]] = {}
     places = [(*PLACES[name], name) for name in named if name in PLACES]
-    for _, field, name in sorted(places):
-        found.setdefault(field, []).append(named[name])
+    for _, about, name in sorted(places):
+        found.setdefault(about, []).append(named[name])
     # Names of one author in several elements differ; of several authors each has its own.
     return {
         field: texts[0] if field == "author" else [text for many in texts for text in many]
@@ -201,10 +166,8 @@ def _by_field(named: Mapping[str, list[str]]) -> dict[str, list[str]]:
     }
 
 
-def _title(about: Mapping[str, object] | None, named: Mapping[str, list[str]]) -> str:
-    stated = strings_at([about] if about else [], "headline", "name")
-    texts = (*stated, *named.get("og:title", ()), *named.get("twitter:title", ()))
-    return next((title for text in texts if (title := tidy(text, MAX_TITLE_CHARS))), "")
+def _first(texts: Iterable[str], limit: int) -> str:
+    return next((found for text in texts if (found := tidy(text, limit))), "")
 
 
 def _first_date(*texts: str) -> str:
@@ -225,12 +188,11 @@ def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
     near = [(mark, date) for mark, date in dates if _is_near(mark.place, headline)]
     if not near and len({date[:10] for mark, date in dates if not _is_modified(mark)}) == 1:
         near = dates
-    published = [date for mark, date in near if not _is_modified(mark)]
-    stated = [
-        date for mark, date in near if not _is_modified(mark) and PUBLISHED_CLASS.search(mark.about)
-    ]
     modified = [date for mark, date in near if _is_modified(mark)]
-    return "".join((stated or published)[:1]), "".join(modified[:1])
+    published = [(mark, date) for mark, date in near if not _is_modified(mark)]
+    # A theme's own word for the date says more than its place.
+    published.sort(key=lambda each: PUBLISHED_CLASS.search(each[0].about) is None)
+    return "".join(date for _, date in published[:1]), "".join(modified[:1])
 
 
 def _is_modified(mark: Mark) -> bool:
@@ -318,4 +280,4 @@ def _site_name(
     publishers = (follow(entry.get("publisher"), linked) for entry in entries[:MAX_VALUES])
     names = (text for publisher in publishers for text in strings_of(publisher)[:1])
     texts = (*said.get("site", ()), *strings_at(sites, "name"), *names)
-    return next((name for text in texts if (name := tidy(text, MAX_NAME_CHARS))), "")
+    return _first(texts, MAX_NAME_CHARS)

@@ -69,9 +69,10 @@ def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
 
 
 def _headline(blocks: Sequence[Block], title: str) -> int | None:
-    headings = [(at, block) for at, block in enumerate(blocks) if block.tag in HEADINGS]
     first = alike = None
-    for at, block in headings:
+    for at, block in enumerate(blocks):
+        if block.tag not in HEADINGS:
+            continue
         key = title_key(block.text)
         if key and key == title:
             return at

@@ -82,6 +82,10 @@ def stated_texts(
         if text and text not in found.get(name, ()):
             found.setdefault(name, []).append(text)
             chars += len(text)
+    return _joined(found)
+
+
+def _joined(found: dict[str, list[str]]) -> tuple[StatedText, ...]:
     joined = ((name, "\n".join(parts)[:MAX_TEXT_CHARS]) for name, parts in found.items())
     return tuple(StatedText(name, text) for name, text in joined if len(tokens(text)) >= MIN_TOKENS)
 
@@ -117,11 +121,10 @@ def _own(entry: dict[str, object], types: set[str]) -> Iterator[tuple[str, str]]
     if types & DESCRIBED and isinstance(text := entry.get("description"), str):
         yield "description", text
     for name in RECIPE:
-        for text in _strings(entry.get(name), 0):
-            yield name, text
+        yield from ((name, text) for text in _strings(entry.get(name)))
 
 
-def _strings(value: object, depth: int) -> Iterator[str]:
+def _strings(value: object, depth: int = 0) -> Iterator[str]:
     """Yield the strings of a recipe's list: plain, or in steps and sections of steps."""
     if isinstance(value, str):
         yield value
@@ -144,12 +147,8 @@ def marked_texts(page: PageBlocks) -> tuple[StatedText, ...]:
             match = MARK.search(block.path)
             mark = marks[block.path] = (match[1] or match[2]) if match else ""
         if mark:
-            found.setdefault(mark, []).append(block.text)
-    return tuple(
-        StatedText(MARKED + mark, text)
-        for mark, texts in found.items()
-        if len(tokens(text := "\n".join(texts)[:MAX_TEXT_CHARS])) >= MIN_TOKENS
-    )
+            found.setdefault(MARKED + mark, []).append(block.text)
+    return _joined(found)
 
 
 def plain_text(value: str) -> str:

@@ -24,19 +24,9 @@ cdef class Block:
     """
 
     def __init__(
-        self,
-        str text not None,
-        str path not None,
-        str tag not None,
-        Py_ssize_t container,
-        Py_ssize_t link_chars=0,
-        Py_ssize_t links=0,
-        Py_ssize_t bold_chars=0,
-        Py_ssize_t row=0,
-        Py_ssize_t item=0,
-        tuple spans not None=(),
-        Py_ssize_t cell=0,
-        tuple images not None=(),
+        self, str text not None, str path not None, str tag not None, Py_ssize_t container,
+        Py_ssize_t link_chars=0, Py_ssize_t links=0, Py_ssize_t bold_chars=0, Py_ssize_t row=0,
+        Py_ssize_t item=0, tuple spans not None=(), Py_ssize_t cell=0, tuple images not None=(),
     ):
         self.text, self.path, self.tag, self.container = text, path, tag, container
         self.link_chars, self.links, self.bold_chars = link_chars, links, bold_chars
@@ -85,18 +75,8 @@ cdef class Block:
 
     cdef tuple fields(self):
         return (
-            self.text,
-            self.path,
-            self.tag,
-            self.container,
-            self.link_chars,
-            self.links,
-            self.bold_chars,
-            self.row,
-            self.item,
-            self.spans,
-            self.cell,
-            self.images,
+            self.text, self.path, self.tag, self.container, self.link_chars, self.links,
+            self.bold_chars, self.row, self.item, self.spans, self.cell, self.images,
         )
 
     def __eq__(self, other):

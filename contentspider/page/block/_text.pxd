@@ -14,14 +14,11 @@ cdef struct Part:  # a text node, or adjacent ones
 cdef struct Mark:
     Py_ssize_t mark  # its number
     Py_ssize_t part  # how many parts of the run are before it
-    Py_ssize_t start
-    Py_ssize_t end
+    Py_ssize_t start, end
 
 cdef class Run:
     cdef bint preformatted
-    cdef Py_ssize_t parts
-    cdef Py_ssize_t end
-    cdef Py_ssize_t breaks
+    cdef Py_ssize_t parts, end, breaks
     cdef vector[Mark] marks
 
     cdef vector[char] text

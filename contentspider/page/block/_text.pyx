@@ -7,13 +7,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint32_t
 from libc.string cimport strlen
-from lxml.includes.tree cimport (
-    XML_CDATA_SECTION_NODE,
-    XML_TEXT_NODE,
-    XML_XINCLUDE_END,
-    XML_XINCLUDE_START,
-    xmlNode,
-)
+from lxml.includes.tree cimport XML_CDATA_SECTION_NODE, XML_TEXT_NODE, XML_XINCLUDE_END
+from lxml.includes.tree cimport XML_XINCLUDE_START, xmlNode
 
 from contentspider.page.block._block cimport Block, Span
 from contentspider.page.tree._elements cimport Elements, MarkText
@@ -243,11 +238,7 @@ cdef class Run:
 
 cdef Part new_part() noexcept:
     return Part(
-        length=0,
-        empty=True,
-        blank=True,
-        starts_with_space=False,
-        ends_with_space=False,
+        length=0, empty=True, blank=True, starts_with_space=False, ends_with_space=False,
         pending_space=False,
     )
 

@@ -1,10 +1,9 @@
 """Site-independent features of a page's blocks: what the prior judges them by.
 
-All features are numbers that mean the same on every site: how long a text is, how much of it is
-linked, where it stands on the page, what the ids and classes around it call it, what stands beside
-it, and how much of the page's hints it repeats. Each module has one or several groups of them: a
-group's names stand above the numbers that the module writes them by, in one order; the tests ask
-for values by name.
+All are numbers that mean the same on every site: a text's length and links, where it stands, what
+the ids and classes around it call it, what stands beside it, what it shares with the page's hints.
+Each module has one or several groups of them: a group's names stand above the numbers that the
+module writes them by, in one order; the tests ask for values by name.
 """
 
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor

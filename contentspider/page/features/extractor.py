@@ -29,7 +29,7 @@ from contentspider.page.features._positions import PAGE, POSITION, fill_page, fi
 from contentspider.page.features._units import UNIT, fill_units
 from contentspider.page.features.facts._facts import PageFacts
 from contentspider.page.features.facts._texts import TEXT, fill_texts
-from contentspider.page.words.names import PATH_FEATURES, name_rows
+from contentspider.page.words.names import PATH_FEATURES, NameRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,14 +41,25 @@ GROUPS: dict[str, list[str]] = {
     "text": TEXT,
     "position": POSITION,
     "page": PAGE,
-    "levels": [f"{name}_{level}" for level in LEVELS for name in ELEMENT],
+    "levels": [f"{name}_{at}" for at in LEVELS for name in ELEMENT],
     "trunk": TRUNK,
-    "offsets": [f"{name}_{offset:+d}" for offset in OFFSETS for name in OFFSET],
+    "offsets": [f"{name}_{at:+d}" for at in OFFSETS for name in OFFSET],
     "windows": WINDOW,
     "hints": HINT,
     "path": PATH_FEATURES,
     **{tag: [f"{tag}_{name}" for name in LANDMARK] for tag in LANDMARKS},
     "units": [f"{unit}_{name}" for unit in ("inner", "outer") for name in UNIT],
+}
+# What writes the groups that depend on the blocks and elements alone.
+WRITERS = {
+    "text": fill_texts,
+    "position": fill_positions,
+    "page": fill_page,
+    "levels": fill_levels,
+    "trunk": fill_trunk,
+    "offsets": fill_offsets,
+    "windows": fill_windows,
+    "units": fill_units,
 }
 FEATURE_NAMES: list[str] = [name for names in GROUPS.values() for name in names]
 # The column in which each group begins.
@@ -62,7 +73,7 @@ class FeatureExtractor:
     """
 
     def __init__(self) -> None:
-        self._names = name_rows()
+        self._names = NameRows()
 
     def features(self, page: PageBlocks, hints: Hints) -> NDArray[np.float32]:
         """Return one row of `FEATURE_NAMES` for each block of the page, as float32."""
@@ -71,17 +82,11 @@ class FeatureExtractor:
         if not blocks:
             return rows
         facts = PageFacts(page)
-        fill_texts(facts, rows, STARTS["text"])
-        fill_positions(facts, rows, STARTS["position"])
-        fill_page(facts, rows, STARTS["page"])
-        fill_levels(facts, rows, STARTS["levels"])
-        fill_trunk(facts, rows, STARTS["trunk"])
-        fill_offsets(facts, rows, STARTS["offsets"])
-        fill_windows(facts, rows, STARTS["windows"])
+        for group, write in WRITERS.items():
+            write(facts, rows, STARTS[group])
         fill_hints(facts, hints.titles, hints.descriptions, rows, STARTS["hints"])
         start = STARTS["path"]
         self._names.fill(rows[:, start : start + len(PATH_FEATURES)], blocks)
         for tag in LANDMARKS:
             fill_landmarks(facts, rows, STARTS[tag], tag)
-        fill_units(facts, rows, STARTS["units"])
         return rows

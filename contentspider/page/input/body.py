@@ -150,7 +150,7 @@ def limit_attributes(body: bytes) -> bytes:
     Nearly always it is the same object, at the cost of a look at each byte. Where a tag may have
     more, the page is parsed without these, and only cut if they were in a tag, not in a script.
     """
-    cut = cut_attributes(body, b"")
+    cut: bytes = cut_attributes(body, b"")
     if cut is body:
         return body
     probed = cut_attributes(body, f" {PROBE} ".encode())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from contentspider.ground.errors import StateError
 from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.page.about.hints import Hints, read_head
-from contentspider.page.about.metadata import SILENT, Metadata, Statements
+from contentspider.page.about.metadata import Metadata, Statements
 from contentspider.page.about.stated import StatedText
 from contentspider.page.blocks import MAX_BLOCKS, PageBlocks, read_tree
 from contentspider.page.input.body import as_utf8, parse
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Every link of a page is written with its base.
 MAX_BASE_CHARS = 500
+# What a record that is cut short, or another's, may raise.
+DAMAGE = (zlib.error, ValueError, LookupError, TypeError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,7 +47,7 @@ class Page:
     url: str
     content: PageBlocks
     hints: Hints
-    statements: Statements = SILENT
+    statements: Statements = field(default_factory=Statements)
     is_document: bool = False
     corrections: Corrections | None = None
     stated_texts: tuple[StatedText, ...] = ()
@@ -128,10 +130,10 @@ class Page:
         """Return the page as compressed JSON, for `load`."""
         record: dict[str, object] = {
             "url": self.url,
-            "hints": asdict(self.hints),
+            "hints": _fields(self.hints),
             "content": to_record(self.content),
         }
-        if said := {name: value for name, value in asdict(self.metadata).items() if value}:
+        if said := {name: value for name, value in _fields(self.metadata).items() if value}:
             record["metadata"] = said
         if self.stated_texts:
             record["stated_texts"] = [[each.source, each.text] for each in self.stated_texts]
@@ -160,19 +162,16 @@ class Page:
                 Statements.of(Metadata(**said)),
                 corrections=Corrections.load(noted, len(content.blocks)) if noted else None,
                 stated_texts=tuple(
-                    StatedText(str(source), str(text))
-                    for source, text in record.get("stated_texts", ())
+                    StatedText(*map(str, each)) for each in record.get("stated_texts", ())
                 ),
             )
-        except (
-            zlib.error,
-            ValueError,
-            LookupError,
-            TypeError,
-            AttributeError,
-            OverflowError,
-        ) as error:
+        except DAMAGE as error:
             raise StateError(
                 f"a held page cannot be read ({error!r}): it was cut short or written by another"
                 " version"
             ) from error
+
+
+def _fields(record: Hints | Metadata) -> dict[str, Any]:
+    """Return what `asdict` does for records of texts; it copies them, which takes long."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}

@@ -5,14 +5,16 @@ They are only read together with the attributes of the markup.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import KINDS, Surroundings, clean_text
-from contentspider.page.text import WORD
+from contentspider.page.blocks import Surroundings
+from contentspider.page.text import WORD, clean_text
+from contentspider.page.tree.tags import KINDS
 from contentspider.page.words.names import ANCESTOR_TAGS, LEAF_TAGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from lxml.etree import _Element
 
@@ -38,20 +40,17 @@ def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
     """
     found: list[Surroundings] = []
     above: dict[_Element, frozenset[str]] = {}
-    counts: dict[_Element, dict[str, int]] = {}
+    counts: dict[_Element | None, Counter[str]] = {None: Counter()}
     for element in elements:
         parent = element.getparent()
-        beside: Iterable[str] = ()
-        if parent is not None:
-            if parent not in counts:
-                counts[parent] = _count_tags(parent)
-            siblings = counts[parent]
-            beside = (tag for tag, count in siblings.items() if tag != element.tag or count > 1)
+        if parent is not None and parent not in counts:
+            counts[parent] = _count_tags(parent)
+        siblings = counts[parent].items()
         found.append(
             Surroundings(
-                _above(element, above),
-                frozenset(beside),
-                frozenset(_count_tags(element)),
+                sorted(_above(element, above)),
+                sorted(tag for tag, count in siblings if tag != element.tag or count > 1),
+                sorted(_count_tags(element)),
                 len(WORD.findall(own_text(element))),
                 is_link(element),
             )
@@ -59,12 +58,8 @@ def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
     return found
 
 
-def _count_tags(element: _Element) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for child in element:
-        if child.tag in TAGS:
-            counts[child.tag] = counts.get(child.tag, 0) + 1
-    return counts
+def _count_tags(element: _Element) -> Counter[str]:
+    return Counter(child.tag for child in element if child.tag in TAGS)
 
 
 def _above(element: _Element, known: dict[_Element, frozenset[str]]) -> frozenset[str]:
@@ -79,6 +74,5 @@ def _above(element: _Element, known: dict[_Element, frozenset[str]]) -> frozense
         if parent is None or parent.tag in ("html", None):
             known[each] = frozenset()
         else:
-            of_parent = known[parent]
-            known[each] = of_parent | {parent.tag} if parent.tag in TAGS | {"body"} else of_parent
+            known[each] = known[parent] | ({parent.tag} & (TAGS | {"body"}))
     return known[element]

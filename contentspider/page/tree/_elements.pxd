@@ -11,6 +11,7 @@ cdef enum Kind:
 # The attributes that the walk looks at; the first four make an element's step in a path.
 cdef enum:
     ID, CLASS, ROLE, ITEMPROP, HIDDEN, STYLE, HREF, SHADOW, ATTRIBUTES
+    IN_PATH = 4
 
 cdef struct MarkText:
     int at, length  # in `Elements.marks`
@@ -27,17 +28,7 @@ cdef struct KnownName:
     const_xmlChar* href
     Py_ssize_t tag
 
-cdef class Styles:
-    cdef object decide
-    cdef dict known
-    cdef Py_ssize_t cached
-
-    cdef forget(self)
-    cdef bint hide(self, const char* style) except -1
-
 cdef class Elements:
-    cdef dict kinds, mark_of
-    cdef Styles styles
     cdef bint has_defaults
     cdef vector[Tag] tags
     cdef list names
@@ -47,7 +38,6 @@ cdef class Elements:
     cdef list kept  # what *values* point to, where that is not the tree
     cdef bytearray marks  # the texts of all marks of the page
     cdef vector[MarkText] mark_texts
-    cdef str bold
 
     cdef read_document(self, xmlDoc* document)
     cdef Py_ssize_t tag_of(self, xmlNode* node) except -1
@@ -60,5 +50,6 @@ cdef class Elements:
     cdef bint is_hidden(self) except -1
     cdef str address(self)
 
+cdef str attribute_of(xmlNode* node, const char* name)
 cdef xmlNode* first_child(xmlNode* node, const char* name) noexcept
 cdef bint is_called(xmlNode* node, const char* name) noexcept

@@ -8,69 +8,31 @@ from cpython.bytes cimport PyBytes_AS_STRING
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.string cimport memcpy, strcmp, strlen
 from lxml.includes cimport etreepublic as etree
-from lxml.includes.tree cimport (
-    XML_ELEMENT_NODE,
-    XML_TEXT_NODE,
-    const_xmlChar,
-    xmlAttr,
-    xmlDoc,
-    xmlDtd,
-    xmlNode,
-)
+from lxml.includes.tree cimport XML_ELEMENT_NODE, XML_TEXT_NODE, const_xmlChar
+from lxml.includes.tree cimport xmlAttr, xmlDoc, xmlDtd, xmlNode
+
+from contentspider.page.tree.tags import BOLD, HIDDEN_STYLE, KINDS, MARKS
 
 etree.import_lxml__etree()
 
 cdef const char** NAMES = ["id", "class", "role", "itemprop", "hidden", "style", "href", "shadowrootmode"]
 
-KINDS = {
-    "skipped": SKIPPED,
-    "break": BREAK,
-    "inline": INLINE,
-    "link": LINK,
-    "row": ROW,
-    "cell": CELL,
-    "item": ITEM,
-    "preformatted": PREFORMATTED,
-    "image": IMAGE,
-    "base": BASE,
-    "noscript": NOSCRIPT,
-    "template": TEMPLATE,
-}
+# The kinds by their numbers, in the order of `Kind`.
+cdef list KINDS_BY_NUMBER = (
+    "container skipped break inline link row cell item preformatted image base noscript template"
+).split()
+cdef dict KIND_OF = {tag: KINDS_BY_NUMBER.index(kind) for tag, kind in KINDS.items()}
 
-
-@cython.final
-cdef class Styles:
-    """Which styles hide their element, as *hides* tells; kept across pages."""
-
-    def __init__(self, hides):
-        self.decide = hides
-        self.forget()
-
-    cdef forget(self):
-        self.known = {}
-        self.cached = 0
-
-    cdef bint hide(self, const char* style) except -1:
-        key = <bytes>style
-        hides = self.known.get(key)
-        if hides is None:
-            hides = self.known[key] = self.decide(key.decode())
-            self.cached += len(key)
-        return hides
+cdef dict HIDES = {}
+cdef Py_ssize_t MAX_STYLES = 10_000, MAX_STYLE_BYTES = 200
 
 
 @cython.final
 cdef class Elements:
-    """The kinds of the tags of one tree, and the attributes of the element at hand.
+    """The kinds of the tags of one tree, and the attributes of the element at hand."""
 
-    *kinds* has the kind of each tag that is more than a container, *mark_of* what marks the text in
-    a tag, which is *bold*, or code.
-    """
-
-    def __cinit__(self, dict kinds, dict mark_of, str bold, Styles styles):
-        self.kinds, self.mark_of, self.styles, self.bold = kinds, mark_of, styles, bold
-        self.names, self.numbers = [], {}
-        self.kept = []
+    def __cinit__(self):
+        self.names, self.numbers, self.kept = [], {}, []
         self.marks = bytearray()
         self.add_mark("", 0)
 
@@ -96,15 +58,15 @@ cdef class Elements:
         number = self.numbers.get(name)
         if number is None:
             number = len(self.names)
-            tag.kind = self.kinds.get(name, CONTAINER)
+            tag.kind = KIND_OF.get(name, CONTAINER)
             tag.last = -1
             tag.is_custom = "-" in name
             tag.mark = 0
-            mark = self.mark_of.get(name)
+            mark = MARKS.get(name)
             if mark is not None:
                 text = mark.encode()
                 tag.mark = self.add_mark(text, len(text))
-                self.mark_texts.back().is_bold = mark == self.bold
+                self.mark_texts.back().is_bold = mark == BOLD
             self.tags.push_back(tag)
             self.names.append(name)
             self.numbers[name] = number
@@ -184,7 +146,7 @@ cdef class Elements:
             return True
         if style is NULL or style[0] == 0:
             return False
-        return self.styles.hide(style)
+        return hides(style)
 
     cdef str address(self):
         """Return the address that the element at hand leads to, "" for none."""
@@ -196,6 +158,36 @@ cdef class Elements:
         length = strlen(href)
         address = PyUnicode_DecodeUTF8(href, length, NULL)
         return address if is_tidy(href, length) else address.strip()
+
+
+cdef str attribute_of(xmlNode* node, const char* name):
+    """Return the value of an attribute, "" if there is none."""
+    cdef xmlAttr* attribute = node.properties
+    cdef xmlNode* text
+    while attribute is not NULL:
+        if attribute.ns is NULL and strcmp(<const char*>attribute.name, name) == 0:
+            text = attribute.children
+            if text is NULL:
+                return ""
+            if text.next is NULL and text.content is not NULL:
+                at = <const char*>text.content
+                return PyUnicode_DecodeUTF8(at, strlen(at), NULL)
+            return etree.attributeValue(node, attribute)  # it has references to entities
+        attribute = attribute.next
+    if node.doc is NULL or not declares_attributes(node.doc.intSubset):
+        return ""
+    return etree.attributeValueFromNsName(node, NULL, <const_xmlChar*>name) or ""
+
+
+cdef bint hides(const char* style) except -1:
+    """Tell whether a style hides its element; the answers for short ones are kept."""
+    cdef bytes key = style
+    found = HIDES.get(key)
+    if found is None:
+        found = HIDDEN_STYLE.search(key.decode()) is not None
+        if len(key) < MAX_STYLE_BYTES and len(HIDES) < MAX_STYLES:
+            HIDES[key] = found
+    return found
 
 
 cdef int attribute_number(const char* name) noexcept:

@@ -1,30 +1,44 @@
 # cython: language_level=3
-"""The elements around the text of a page."""
 
 from libcpp.vector cimport vector
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport xmlNode
 
 from contentspider.page.tree._elements cimport Elements
-from contentspider.page.block._paths cimport Paths
+
+cdef class Step:
+    cdef readonly str key, path
+    cdef Py_ssize_t chars, slashes
+    cdef bint full
+    cdef dict steps  # those below; None: there is at most *latest*
+    cdef bytes latest_name
+    cdef Step latest
+
+cdef class Paths:
+    cdef dict keys
+    cdef Step top
+    cdef Py_ssize_t cached
+    cdef vector[char] name  # of the element at hand
+
+    cdef forget(self)
+    cdef Py_ssize_t write_name(self, str tag, const char** values) except -1
+    cdef Step below(self, Step above, str tag, const char** values)
+    cdef str path(self, Step step, str above)
 
 cdef struct Container:
     xmlNode* node  # NULL: there is none
-    Py_ssize_t parent
-    Py_ssize_t position
-    Py_ssize_t tag
-    Py_ssize_t before  # the latest one of its tag whose parent is open and another, -1: none
+    Py_ssize_t parent, position, tag
+    Py_ssize_t before  # the latest one of its tag with another parent that is open, -1: none
     Py_ssize_t index  # in the page, -1: no text was found below it
 
 cdef class Tree:
     cdef list parents, tags, paths, positions, attributes  # the page's
     cdef Elements elements
     cdef Paths known_paths
-    cdef Py_ssize_t max_value_chars
     cdef vector[Container] containers
     cdef list steps, container_attributes  # of each container
     cdef etree._Element root
-    cdef list kept  # the elements of the page's containers, None: nobody wants them
+    cdef list kept  # the elements of the page's containers, None: they are not wanted
 
     cdef Py_ssize_t enter(self, Py_ssize_t number, Py_ssize_t parent, xmlNode* node) except -1
     cdef int add_attributes(self, xmlNode* node, Py_ssize_t container) except -1

@@ -1,15 +1,140 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The elements around the text of a page: their parents, tags, paths and places."""
+"""The elements around the text of a page: their parents, tags, positions and selector paths.
+
+Paths are kept across pages, which share most of them.
+"""
 
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
+from libc.string cimport memcmp, memcpy, strlen
 from lxml.includes cimport etreepublic as etree
 from lxml.includes.tree cimport xmlNode
 
-from contentspider.page.tree._elements cimport Elements, Tag
-from contentspider.page.block._paths cimport Paths, Step
+from contentspider.page.tree._elements cimport CLASS, ID, IN_PATH, ITEMPROP, ROLE, Elements, Tag
+
+import re
 
 etree.import_lxml__etree()
+
+# A path says where in the template a block stands; below this depth it adds nothing but bytes.
+cdef Py_ssize_t MAX_PATH_DEPTH = 60, MAX_PATH_CHARS = 3_000
+cdef Py_ssize_t MAX_STEP_CHARS = 200
+# Long numbers name one page ("post-1234"); a single digit may name a part of the template
+# ("column-2").
+cdef object LONG_NUMBER = re.compile(r"\d{2,}")
+
+
+cpdef str element_key(str tag, str id_, str class_, str role, str itemprop):
+    """Return an element's step in a path: ``tag#id.class[role]``, long numbers as ``0``."""
+    cdef str key = ""
+    cdef Py_UCS4 char
+    if id_:
+        key += "#" + "-".join(id_.split())
+    if class_:
+        key += "." + ".".join(class_.split())
+    if role:
+        key += "[" + "-".join(role.split()) + "]"
+    if itemprop:
+        key += "[" + "-".join(itemprop.split()) + "]"
+    if not key:
+        return tag[:MAX_STEP_CHARS]
+    key = key[:MAX_STEP_CHARS].replace("/", "-")
+    for char in key:
+        if char.isdecimal():
+            return tag + LONG_NUMBER.sub("0", key)
+    return tag + key
+
+
+@cython.final
+@cython.no_gc  # no step leads back up; the collector need not look at thousands of them
+cdef class Step:
+    """A path, and the paths that are one step longer.
+
+    *path* is None until `Paths.path` was asked for it: most elements of a hostile page have no
+    text, and a path of their own. *full* tells that longer paths say nothing more.
+    """
+
+
+@cython.final
+cdef class Paths:
+    """The paths that were seen, and how many characters they take (*cached*)."""
+
+    def __init__(self):
+        self.forget()
+
+    cdef forget(self):
+        self.cached = 0
+        self.top = Step.__new__(Step)
+        self.top.steps = {}
+        self.keys = {}
+
+    cdef str path(self, Step step, str above):
+        """Return the path of *step*, below the path *above*."""
+        if step.path is None:
+            step.path = above + "/" + step.key if above else step.key
+            self.cached += len(step.path)
+        return step.path
+
+    cdef Step below(self, Step above, str tag, const char** values):
+        """Return the step of an element with the *values* of its attributes, below *above*."""
+        cdef Py_ssize_t size = self.write_name(tag, values)
+        cdef bytes name = above.latest_name
+        cdef Step step = None
+        cdef str key
+        if name is not None and len(name) == size and (
+            memcmp(PyBytes_AS_STRING(name), self.name.data(), size) == 0
+        ):
+            return above.latest  # entries of a list, rows of a table
+        name = PyBytes_FromStringAndSize(self.name.data(), size)
+        if above.steps is not None:
+            step = above.steps.get(name)
+        elif above.latest is not None:  # its second: most elements are alone in theirs
+            above.steps = {above.latest_name: above.latest}
+        if step is None:
+            key = self.keys.get(name)
+            if key is None:
+                key = self.keys[name] = element_key(
+                    tag, text_of(values[ID]), text_of(values[CLASS]), text_of(values[ROLE]),
+                    text_of(values[ITEMPROP]),
+                )
+                self.cached += len(name) + len(key)
+            step = Step.__new__(Step)
+            step.key, step.chars, step.slashes = key, len(key), key.count("/")
+            if above is not self.top:
+                step.chars += above.chars + 1
+                step.slashes += above.slashes + 1
+            step.full = step.chars >= MAX_PATH_CHARS or step.slashes >= MAX_PATH_DEPTH
+            if above.steps is not None:
+                above.steps[name] = step
+            self.cached += len(name)
+        above.latest_name, above.latest = name, step
+        return step
+
+    cdef Py_ssize_t write_name(self, str tag, const char** values) except -1:
+        """Write what tells an element from others, its tag and the attributes in its step, into
+        *name*; return how many bytes these are.
+        """
+        cdef Py_ssize_t length, size
+        cdef const char* text = PyUnicode_AsUTF8AndSize(tag, &size)
+        cdef int i
+        if <Py_ssize_t>self.name.size() < size + IN_PATH:
+            self.name.resize(2 * (size + IN_PATH))
+        memcpy(self.name.data(), text, size)
+        for i in range(IN_PATH):
+            length = 0 if values[i] is NULL else strlen(values[i])
+            if <Py_ssize_t>self.name.size() < size + length + IN_PATH:
+                self.name.resize(2 * (size + length + IN_PATH))
+            self.name[size] = 0
+            if length:
+                memcpy(self.name.data() + size + 1, values[i], length)
+            size += length + 1
+        return size
+
+
+cdef str text_of(const char* value):
+    return "" if value is NULL else PyUnicode_DecodeUTF8(value, strlen(value), NULL)
 
 
 @cython.final
@@ -18,19 +143,10 @@ cdef class Tree:
     and *kept*, if it is a list, their elements.
     """
 
-    def __cinit__(
-        self,
-        page,
-        Elements elements,
-        Paths paths,
-        Py_ssize_t max_value_chars,
-        etree._Element root,
-        list kept,
-    ):
+    def __cinit__(self, page, Elements elements, Paths paths, etree._Element root, list kept):
         self.parents, self.tags, self.paths = page.parents, page.tags, page.paths
         self.positions, self.attributes = page.positions, page.attributes
         self.elements, self.known_paths = elements, paths
-        self.max_value_chars = max_value_chars
         self.steps, self.container_attributes = [], []
         self.root, self.kept = root, kept
 
@@ -66,7 +182,7 @@ cdef class Tree:
         cdef list found = []
         if node is not NULL:
             for name, value in etree.collectAttributes(node, 3):
-                found.append((name, value[:self.max_value_chars]))
+                found.append((name, value[:MAX_STEP_CHARS]))
         if container == len(self.container_attributes):
             self.container_attributes.append(found)
         else:

@@ -1,10 +1,10 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The walk over a page's tree that finds its blocks, on the nodes of libxml2 themselves.
+"""The walk over a page's tree that finds its blocks, on the nodes of libxml2 themselves: proxies of
+the elements alone would cost more than all of this.
 
-Making proxies of the elements alone would cost more than all of this. Only fields of the nodes are
-read, and only functions of lxml's public C API are called: nothing is linked against libxml2. The
-tree must not change meanwhile.
+Only fields of the nodes are read, and only functions of lxml's public C API are called: nothing is
+linked against libxml2. The tree must not change meanwhile.
 """
 
 cimport cython
@@ -17,28 +17,24 @@ from contentspider.page.block._block cimport Block
 from contentspider.page.tree._elements cimport (
     BASE, BREAK, CELL, IMAGE, INLINE, ITEM, LINK, NOSCRIPT, PREFORMATTED, ROW, SKIPPED,
     TEMPLATE, HREF, ID, SHADOW,
-    Elements, Kind, Styles, first_child, is_called,
+    Elements, Kind, first_child, is_called,
 )
 from contentspider.page.about._hints cimport HintElements
 from contentspider.page.write._images cimport Pictures
-from contentspider.page.tree._noscript cimport drop_stand_ins, is_seen_without_scripts
-from contentspider.page.block._paths cimport Paths
-from contentspider.page.tree._segments cimport Segments
+from contentspider.page.tree._scripts cimport Segments, drop_stand_ins, is_seen_without_scripts
 from contentspider.page.block._text cimport Run
-from contentspider.page.tree._tree cimport Tree
+from contentspider.page.tree._tree cimport Paths, Tree
 
-from contentspider.page.tree._elements import KINDS
+from contentspider.page.text import clean_preformatted
+from contentspider.page.tree.tags import is_expression
 
 etree.import_lxml__etree()
 
-# Paths, attributes and styles are kept across pages until they are longer than this together.
+# Paths and attributes are kept across pages until they are longer than this together.
 cdef Py_ssize_t MAX_CACHE_CHARS = 8_000_000
 
 cdef struct Place:
-    Py_ssize_t container
-    Py_ssize_t row
-    Py_ssize_t cell
-    Py_ssize_t item
+    Py_ssize_t container, row, cell, item
     bint preformatted
 
 cdef struct Open:  # an element whose children are walked
@@ -51,51 +47,16 @@ cdef struct Open:  # an element whose children are walked
 
 @cython.final
 cdef class Walker:
-    """Finds the blocks of trees, and keeps what pages share: paths, and which styles hide.
-
-    *tags* has the kind of each tag that is more than a container, *marks* what marks the text in
-    a tag; *hides* tells whether a style hides.
-    """
+    """Finds the blocks of trees, and keeps what pages of a site share: the paths of elements."""
 
     cdef Paths paths
-    cdef Styles styles
-    cdef object clean_text, clean_preformatted, is_expression
-    cdef dict kinds, marks
-    cdef str code, bold
-    cdef Py_ssize_t max_value_chars, max_images
 
-    def __init__(
-        self,
-        dict tags,
-        dict marks,
-        *,
-        Paths paths not None,
-        str code,
-        str bold,
-        hides,
-        clean_text,
-        clean_preformatted,
-        is_expression,
-        Py_ssize_t max_value_chars,
-        Py_ssize_t max_images,
-    ):
-        self.kinds = {tag: KINDS[kind] for tag, kind in tags.items()}
-        self.marks = marks
-        self.paths = paths
-        self.code, self.bold = code, bold
-        self.styles = Styles(hides)
-        self.clean_text, self.clean_preformatted = clean_text, clean_preformatted
-        self.is_expression = is_expression
-        self.max_value_chars, self.max_images = max_value_chars, max_images
+    def __init__(self):
+        self.paths = Paths()
 
     def walk(
-        self,
-        page,
-        etree._Element root not None,
-        Py_ssize_t max_blocks,
-        bint attributes,
-        bint reveal=False,
-        list kept=None,
+        self, page, etree._Element root not None, Py_ssize_t max_blocks, bint attributes,
+        bint reveal=False, list kept=None,
     ):
         """Fill *page* with the blocks of the tree below *root*, and return the elements that may
         hold hints, as `HintElements` has them, and whether something hidden was left out; with
@@ -113,7 +74,7 @@ cdef class Walker:
             # Where <body> is left out, libxml2 takes elements that it does not know (nav, article)
             # for the head's.
             head = first_child(top, "head")
-        walk = _Walk(self, page, hints, max_blocks, attributes, reveal, kept)
+        walk = _Walk(self.paths, page, hints, max_blocks, attributes, reveal, kept)
         if top.type == XML_ELEMENT_NODE:
             hints.see(top)
         try:
@@ -130,9 +91,8 @@ cdef class Walker:
                         hints.see_below(child)
                     child = child.next
         finally:
-            if self.paths.cached + self.styles.cached > MAX_CACHE_CHARS:
+            if self.paths.cached > MAX_CACHE_CHARS:
                 self.paths.forget()
-                self.styles.forget()
         page.truncated = walk.truncated
         page.base = walk.base
         return hints.found, walk.has_hidden
@@ -142,7 +102,6 @@ cdef class Walker:
 cdef class _Walk:
     """The walk over one tree: the open elements, the open run of text, and what was found."""
 
-    cdef Walker walker
     cdef list blocks, tags, paths  # the page's
     cdef Py_ssize_t max_blocks
     cdef bint keep_attributes, reveal, truncated, has_hidden
@@ -162,29 +121,17 @@ cdef class _Walk:
     cdef Pictures pictures
 
     def __cinit__(
-        self,
-        Walker walker,
-        page,
-        HintElements hints,
-        Py_ssize_t max_blocks,
-        bint attributes,
-        bint reveal,
-        list kept,
+        self, Paths paths, page, HintElements hints, Py_ssize_t max_blocks, bint attributes,
+        bint reveal, list kept,
     ):
-        self.walker, self.hints, self.reveal = walker, hints, reveal
+        self.hints, self.reveal = hints, reveal
         self.blocks, self.tags, self.paths = page.blocks, page.tags, page.paths
         self.max_blocks, self.keep_attributes, self.base = max_blocks, attributes, ""
-        self.elements = Elements.__new__(
-            Elements, walker.kinds, walker.marks, walker.bold, walker.styles
-        )
-        self.tree = Tree.__new__(
-            Tree, page, self.elements, walker.paths, walker.max_value_chars, hints.root, kept
-        )
+        self.elements = Elements.__new__(Elements)
+        self.tree = Tree.__new__(Tree, page, self.elements, paths, hints.root, kept)
         self.segments, self.noscripts = Segments.__new__(Segments), []
         self.run = Run.__new__(Run)
-        self.pictures = Pictures.__new__(
-            Pictures, self.tree, self.blocks, walker.clean_text, walker.max_images
-        )
+        self.pictures = Pictures.__new__(Pictures, self.tree, self.blocks)
 
     cdef read(self, xmlNode* start, xmlNode* head):
         """Read the blocks below *start* (the body); those of *head* come first, if there is one. It
@@ -278,11 +225,7 @@ cdef class _Walk:
                             self.pictures.add(node, self.run.end)
                 if not in_head and not self.has_moved:
                     self.hints.see_below(node)
-            elif (
-                node.type != XML_COMMENT_NODE
-                and node.type != XML_PI_NODE
-                and node.type != XML_ENTITY_REF_NODE
-            ):
+            elif node.type not in (XML_COMMENT_NODE, XML_PI_NODE, XML_ENTITY_REF_NODE):
                 node = node.next  # text, which was read with what stands before it
                 continue
             node = node.next
@@ -346,7 +289,7 @@ cdef class _Walk:
         cdef str text
         if not self.run.is_blank():
             if self.place.preformatted:
-                text = self.walker.clean_preformatted(self.run.read())
+                text = clean_preformatted(self.run.read())
                 if text:
                     self.add_block(text)
             elif len(self.blocks) < self.max_blocks:
@@ -364,7 +307,12 @@ cdef class _Walk:
             self.truncated = True
             return 0
         self.run.close_marks(text)
-        if u"{" in text and not self.place.preformatted and self.is_expression(text):
+        if (
+            u"{" in text
+            and not self.place.preformatted
+            and not self.run.has_code(self.elements)
+            and is_expression(text)
+        ):
             return 0
         block = Block.__new__(Block)
         block.text = text
@@ -377,7 +325,3 @@ cdef class _Walk:
             self.run.give_spans(block, self.elements)
         self.blocks.append(block)
         return 0
-
-    cdef bint is_expression(self, str text) except -1:
-        """Tell whether *text* is nothing but what a script was to fill in."""
-        return not self.run.has_code(self.elements) and self.walker.is_expression(text)

@@ -9,24 +9,16 @@ from typing import TYPE_CHECKING
 
 import langcodes
 
+from contentspider.page.words.phrases import read_data
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_TAG_CHARS = 35
 # Names of languages and codes of countries that pages write in place of tags.
-NAMES = dict(
-    pair.split("=")
-    for pair in (
-        "arabic=ar bulgarian=bg català=ca catalan=ca chinese=zh cn=zh croatian=hr czech=cs cz=cs"
-        " danish=da dansk=da deutsch=de dk=da dutch=nl english=en español=es espanol=es"
-        " finnish=fi français=fr francais=fr french=fr german=de greek=el hebrew=he hindi=hi"
-        " hungarian=hu indonesian=id italian=it italiano=it japanese=ja jp=ja korean=ko magyar=hu"
-        " nederlands=nl norwegian=no persian=fa polish=pl polski=pl portuguese=pt português=pt"
-        " portugues=pt romanian=ro russian=ru русский=ru spanish=es suomi=fi svenska=sv"
-        " swedish=sv thai=th turkish=tr türkçe=tr ua=uk ukrainian=uk vietnamese=vi"
-        " 日本語=ja 中文=zh 한국어=ko"
-    ).split()
-)
+NAMES: dict[str, str] = {
+    name: tag for tag, names in read_data("languages.json").items() for name in names
+}
 NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
 
 # A language is told from this much text: more costs time (a millisecond a thousand characters) and
@@ -34,21 +26,7 @@ NO_LANGUAGE = frozenset(["und", "mul", "zxx", "mis", "root"])
 SAMPLE_CHARS = 600
 MIN_CHARS = 20
 # Scripts that name their language. Cyrillic, Arabic, Devanagari and Latin letters are shared.
-SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff]")),
-    ("zh", re.compile("[\u3400-\u9fff]")),
-    ("ko", re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]")),
-    ("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("he", re.compile("[\u0590-\u05ff]")),
-    ("th", re.compile("[\u0e00-\u0e7f]")),
-    ("hy", re.compile("[\u0530-\u058f]")),
-    ("ka", re.compile("[\u10a0-\u10ff]")),
-    ("ta", re.compile("[\u0b80-\u0bff]")),
-    ("te", re.compile("[\u0c00-\u0c7f]")),
-    ("ml", re.compile("[\u0d00-\u0d7f]")),
-    ("km", re.compile("[\u1780-\u17ff]")),
-    ("lo", re.compile("[\u0e80-\u0eff]")),
-)
+SCRIPTS = {tag: re.compile(letters) for tag, letters in read_data("scripts.json").items()}
 # What is neither Latin nor common to all scripts, such as punctuation.
 OTHER_SCRIPT = re.compile("[\u0370-\u1fff\u2c00-\U0010ffff]")
 # A page of one of them quotes names in Latin letters; a Latin one quotes a word of theirs.
@@ -104,7 +82,7 @@ def script_language(text: str) -> str:
     # Few characters of Chinese say as much as a line of English.
     if letters * 4 < MIN_CHARS:
         return ""
-    counts = Counter({tag: len(script.findall(sample)) for tag, script in SCRIPTS})
+    counts = Counter({tag: len(script.findall(sample)) for tag, script in SCRIPTS.items()})
     asian = counts["zh"] + counts["ja"]
     if asian >= SCRIPT_SHARE * letters:
         return "ja" if counts["ja"] >= KANA_SHARE * asian else "zh"

@@ -6,12 +6,9 @@ from lxml.includes.tree cimport xmlNode
 from contentspider.page.block._block cimport Block
 from contentspider.page.tree._tree cimport Tree
 
-cdef tuple describe(xmlNode* node, clean_text)
-
 cdef class Pictures:
     cdef Tree tree
     cdef list blocks
-    cdef object clean_text
     cdef list inside  # of the open run: how many characters stand before, and what they show
     cdef list alone  # their container, and what they show
     cdef Py_ssize_t left, last

@@ -3,63 +3,38 @@
 """The pictures of a page: what each shows a reader, and the block that it stands by."""
 
 cimport cython
-from libc.string cimport strcmp
-from lxml.includes cimport etreepublic as etree
-from lxml.includes.tree cimport xmlAttr, xmlNode
+from lxml.includes.tree cimport xmlNode
 
 from contentspider.page.block._block cimport Block
+from contentspider.page.tree._elements cimport attribute_of
 from contentspider.page.tree._tree cimport Tree
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
-
-etree.import_lxml__etree()
+from contentspider.page.text import clean_text
 
 # The first that is an address counts: pages that load their pictures late have others than "src".
 cdef enum:
-    SRC, DATA_SRC, DATA_ORIGINAL, DATA_LAZY_SRC, DATA_SRCSET, SRCSET, ALT, WIDTH, HEIGHT, NAMES
-    SOURCES = 6
-cdef const char** ATTRIBUTES = [
-    "src",
-    "data-src",
-    "data-original",
-    "data-lazy-src",
-    "data-srcset",
-    "srcset",
-    "alt",
-    "width",
-    "height",
+    FIRST_SET = 4, SOURCES = 6
+cdef const char** SOURCE_NAMES = [
+    "src", "data-src", "data-original", "data-lazy-src", "data-srcset", "srcset"
 ]
-
 cdef Py_ssize_t MAX_DESCRIPTION_CHARS = 500
+cdef Py_ssize_t MAX_IMAGES = 1_000
 # Less wide or high than this, in pixels, pictures count visits, or fill gaps; without a description
 # they are icons.
 cdef int MIN_SIZE = 4, MIN_ICON_SIZE = 33
 
 
-cdef tuple describe(xmlNode* node, clean_text):
+cdef tuple describe(xmlNode* node):
     """Return the address and the description of a picture, None if it shows a reader nothing."""
-    cdef xmlAttr* found[NAMES]
-    cdef xmlAttr* attribute = node.properties
-    cdef const char* name
-    cdef str address, description
-    cdef int i, least
-    for i in range(NAMES):
-        found[i] = NULL
-    while attribute is not NULL:
-        if attribute.ns is NULL:
-            name = <const char*>attribute.name
-            for i in range(NAMES):
-                if name[0] == ATTRIBUTES[i][0] and strcmp(name, ATTRIBUTES[i]) == 0:
-                    found[i] = attribute
-                    break
-        attribute = attribute.next
-    description = value(node, found[ALT])
-    least = MIN_SIZE if description else MIN_ICON_SIZE
-    if is_below(node, found[WIDTH], least) or is_below(node, found[HEIGHT], least):
-        return None
+    cdef str address = "", description = attribute_of(node, "alt").strip()
+    cdef int i, least = MIN_SIZE if description else MIN_ICON_SIZE
+    for name in (b"width", b"height"):
+        if is_below(attribute_of(node, name).strip(), least):
+            return None
     for i in range(SOURCES):
-        address = value(node, found[i])
-        if i >= DATA_SRCSET:
+        address = attribute_of(node, SOURCE_NAMES[i]).strip()
+        if i >= FIRST_SET:
             address = address.partition(" ")[0].rstrip(",")
         if address and not address.startswith("data:"):
             break
@@ -72,40 +47,17 @@ cdef tuple describe(xmlNode* node, clean_text):
     return address, description
 
 
-cdef str value(xmlNode* node, xmlAttr* attribute):
-    if attribute is NULL or attribute.children is NULL:
-        return ""
-    return etree.attributeValue(node, attribute).strip()
-
-
-cdef bint is_below(xmlNode* node, xmlAttr* attribute, int least) except -1:
+cdef bint is_below(str size, int least) except -1:
     """Tell whether a number of pixels is below *least*; per cent and other units are not."""
-    cdef const char* at
     cdef int number = 0
-    if attribute is NULL or attribute.children is NULL:
+    cdef Py_UCS4 char
+    if not size:
         return False
-    if attribute.children.next is NULL and attribute.children.content is not NULL:
-        at = <const char*>attribute.children.content
-    else:
-        size = value(node, attribute).encode()
-        at = size
-    while is_space(at[0]):
-        at += 1
-    if at[0] == 0:
-        return False
-    while c"0" <= at[0] <= c"9":
-        if number < least:
-            number = 10 * number + at[0] - c"0"
-        at += 1
-    if at[0] == c"p" and at[1] == c"x":
-        at += 2
-    while is_space(at[0]):
-        at += 1
-    return number < least and at[0] == 0
-
-
-cdef bint is_space(char character) noexcept:
-    return character == c" " or 9 <= character <= 13
+    for char in size.removesuffix("px"):
+        if not u"0" <= char <= u"9":
+            return False
+        number = min(10 * number + <int>char - 48, 1_000)
+    return number < least
 
 
 @cython.final
@@ -114,15 +66,15 @@ cdef class Pictures:
     to in its *tree*.
     """
 
-    def __cinit__(self, Tree tree, list blocks, clean_text, Py_ssize_t left):
-        self.tree, self.blocks, self.clean_text, self.left = tree, blocks, clean_text, left
+    def __cinit__(self, Tree tree, list blocks):
+        self.tree, self.blocks, self.left = tree, blocks, MAX_IMAGES
         self.inside, self.alone = [], []
 
     cdef int add(self, xmlNode* node, Py_ssize_t chars) except -1:
         """Add a picture behind so many *chars* of the open run of text."""
         if self.left == 0:
             return 0
-        cdef tuple found = describe(node, self.clean_text)
+        cdef tuple found = describe(node)
         if found is not None:
             self.left -= 1
             self.inside.append((chars, found))

@@ -1,4 +1,4 @@
-# cython: language_level=3, annotation_typing=False
+# cython: language_level=3, annotation_typing=False, infer_types=True
 """Markdown of the blocks that were kept."""
 
 from __future__ import annotations
@@ -9,17 +9,13 @@ from urllib.parse import quote
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS
-from contentspider.page.write.structure import (
-    Image,
-    Marked,
-    Part,
-    parts,
-)
+from contentspider.page.write.structure import Image, Part, parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.blocks import Block
+    from contentspider.page.write.structure import Line
 
 # What Markdown would read as markup where plain text stands; the backslash, which escapes, first.
 ESCAPED = "\\`*_[]<>"
@@ -37,8 +33,8 @@ SPECIAL_TAGS = PREFORMATTED_TAGS | HEADINGS.keys()
 def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
     """Return the blocks as Markdown, with headings, lists, quotes, tables, code, links, pictures.
 
-    Addresses are resolved by *base*, that of the page. Text is escaped; a link whose scheme could
-    run something (``javascript:``) is left as text. The blocks of a cell are parted by ``<br>``.
+    Addresses are resolved by *base*. Text is escaped; links of other schemes than HTTP and mail
+    are left as text. The blocks of a cell are parted by ``<br>``.
     """
     return write_markdown(parts(blocks, base))
 
@@ -123,13 +119,13 @@ def _line(part: Part) -> str:
     return line
 
 
-def _inside(children: list[str | Image | Marked], in_link: bool) -> str:
+def _inside(children: Line, in_link: bool) -> str:
     if len(children) == 1 and isinstance(children[0], str):  # mostly
         return _escape(children[0])
     return _inline(children, in_link)
 
 
-def _inline(children: list[str | Image | Marked], in_link: bool) -> str:
+def _inline(children: Line, in_link: bool) -> str:
     found: list[str] = []
     for child in children:
         if isinstance(child, str):

@@ -6,31 +6,18 @@ from contentspider.page.block._block cimport Block as CBlock
 from contentspider.page.write.structure cimport Marked as CMarked
 from contentspider.page.write.structure cimport Part as CPart
 
-
-@cython.locals(lines=list, lists=list, quotes=Py_ssize_t, part=CPart, kind=str)
+@cython.locals(part=CPart)
 cpdef str write_html(list found)
-
 cdef _close(list lists, Py_ssize_t depth, list lines)
-
-@cython.locals(block=CBlock, rows=list, tag=str, line=str)
 cdef _add(CPart part, list lines)
-
-@cython.locals(tag=str, part=CPart, found=list, inside=str)
+@cython.locals(part=CPart)
 cdef str _cell(list members)
-
 cdef bint _is_header(str path) except -1
-
 cdef str _line(CPart part)
-
 cdef str _escape(str text)
-
 cdef str _quoted(str address)
-
-@cython.locals(found=list, marked=CMarked, image=str, tag=str, inside=str)
+@cython.locals(marked=CMarked)
 cdef str _inline(list children, bint in_link=*)
-
 cdef str _inside(list children)
-
 cdef str _pictures(list images)
-
 cdef str _image(image)

@@ -1,4 +1,4 @@
-# cython: language_level=3, annotation_typing=False
+# cython: language_level=3, annotation_typing=False, infer_types=True
 """HTML of the blocks that were kept: the page's content, and nothing of its template."""
 
 from __future__ import annotations
@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING
 
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS, step_tag
-from contentspider.page.write.structure import (
-    CELL_TAGS,
-    Image,
-    Marked,
-    Part,
-    parts,
-)
+from contentspider.page.write.structure import CELL_TAGS, Image, Part, parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.blocks import Block
+    from contentspider.page.write.structure import Line
 
 SPECIAL = re.compile(r"[&<>\"']")
 
@@ -81,8 +76,7 @@ def _add(part: Part, lines: list[str]) -> None:
         lines.append(f"<pre>\n{escape(block.text)}</pre>")
     else:
         tag = block.tag if block.tag in HEADINGS else "p"
-        line = _inline(part.line) if part.line else _escape(block.text)
-        lines.append(f"<{tag}>{line}</{tag}>")
+        lines.append(f"<{tag}>{_line(part)}</{tag}>")
     if part.after:
         lines.append(f"<p>{_pictures(part.after)}</p>")
 
@@ -115,7 +109,7 @@ def _quoted(address: str) -> str:
     return escape(address) if SPECIAL.search(address) else address
 
 
-def _inline(children: list[str | Image | Marked], in_link: bool = False) -> str:
+def _inline(children: Line, in_link: bool = False) -> str:
     found: list[str] = []
     for child in children:
         if isinstance(child, str):
@@ -136,7 +130,7 @@ def _inline(children: list[str | Image | Marked], in_link: bool = False) -> str:
     return "".join(found)
 
 
-def _inside(children: list[str | Image | Marked]) -> str:
+def _inside(children: Line) -> str:
     """Return what is in a link."""
     if len(children) == 1 and isinstance(children[0], str):  # mostly
         return _escape(children[0])

@@ -1,16 +1,16 @@
-# cython: language_level=3, annotation_typing=False
+# cython: language_level=3, annotation_typing=False, infer_types=True
 """What blocks are beside their text: paragraphs, headings, entries of lists, tables, quotes; and
 what stands in their lines. Markdown and HTML are both written from it.
 
-This module, `markdown` and `markup` are compiled, with the types in their ``.pxd`` files; they are
-Python so that what checks Python checks them, too.
+This module, `markdown` and `markup` are compiled, with the types in their ``.pxd`` files.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urljoin, urlsplit
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.blocks import Block
+
+    Line: TypeAlias = list["str | Image | Marked"]
 
 CELL_TAGS = frozenset(["td", "th"])
 LIST_TAGS = frozenset(["ul", "ol", "menu", "dir"])
@@ -55,20 +57,7 @@ class Place:
 NOWHERE = Place(0, 0, False, "")
 
 
-class Places:
-    """The places of a page's paths, most of which are asked for again and again."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Place] = {}
-
-    def of(self, path: str) -> Place:
-        """Return what the tags of a path say."""
-        place = self._known.get(path)
-        if place is None:
-            place = self._known[path] = place_of(path)
-        return place
-
-
+@lru_cache(maxsize=1_000)  # the same few are asked for again and again
 def place_of(path: str) -> Place:
     """Return what the tags of a path say."""
     rooted = "/" + path
@@ -101,9 +90,7 @@ class Marked:
     *target* is where it leads, if the mark is an address that may be written.
     """
 
-    def __init__(
-        self, mark: str, target: str, end: int, children: list[str | Image | Marked]
-    ) -> None:
+    def __init__(self, mark: str, target: str, end: int, children: Line) -> None:
         self.mark, self.target, self.end, self.children = mark, target, end, children
 
     def text(self) -> str:
@@ -120,11 +107,10 @@ class Marked:
 class Part:
     """A paragraph, heading or preformatted block, or a table.
 
-    *line* is the block's text with its marks, the outer around the inner, and its pictures; it is
-    None if there is no more than the text. The pictures *before* and *after* the block stand
-    alone. *quotes* is how many quotes are around it and *depth* how many lists; *begins* tells that
-    it begins an entry of the innermost one, which is numbered if *ordered*. *rows* has the parts in
-    each cell of each row, if it is a table.
+    *line* is the block's text with its marks and pictures; None if there is only text. The pictures
+    *before* and *after* the block stand alone. *quotes* is how many quotes are around it and
+    *depth* how many lists; *begins* tells that it begins an entry of the innermost one, which is
+    numbered if *ordered*. *rows* has the parts in each cell of each row, if it is a table.
     """
 
     def __init__(self, block: Block, resolver: Resolver, quotes: int = 0) -> None:
@@ -132,7 +118,7 @@ class Part:
         self.depth = 0
         self.ordered = self.begins = False
         self.rows: list[list[list[Part]]] | None = None
-        self.line: list[str | Image | Marked] | None = None
+        self.line: Line | None = None
         self.before: list[Image] | None = None
         self.after: list[Image] | None = None
         pictures = _pictures(block, resolver) if block.images else None
@@ -151,7 +137,7 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     an entry goes on after a list in it, unless something else stood between.
     """
     blocks = list(blocks)
-    resolver, places = Resolver(base), Places()
+    resolver = Resolver(base)
     found: list[Part] = []
     seen: set[int] = set()  # entries that have begun
     lists: list[tuple[int, int]] = []  # depth in the page, and the entry, of each open list
@@ -159,18 +145,18 @@ def parts(blocks: Sequence[Block], base: str) -> list[Part]:
     number = 0
     while number < len(blocks):
         block = blocks[number]
-        place = places.of(block.path)
+        place = place_of(block.path)
         if block.row and number >= run_end:
             run_end = number + 1
             while (
                 run_end < len(blocks)
                 and blocks[run_end].row
-                and places.of(blocks[run_end].path).table == place.table
+                and place_of(blocks[run_end].path).table == place.table
             ):
                 run_end += 1
             if rows := _rows(blocks[number:run_end], resolver):
                 lists.clear()
-                quotes = places.of(place.table).quotes if place.table else 0
+                quotes = place_of(place.table).quotes if place.table else 0
                 part = Part(block, resolver, quotes)
                 part.rows = rows
                 found.append(part)
@@ -234,9 +220,7 @@ def _is_layout(blocks: list[Block]) -> bool:
     return not width
 
 
-def _line(
-    block: Block, resolver: Resolver, pictures: list[tuple[int, Image]] | None
-) -> list[str | Image | Marked]:
+def _line(block: Block, resolver: Resolver, pictures: list[tuple[int, Image]] | None) -> Line:
     """Return the block's text with its marks, the outer around the inner, and its pictures."""
     text = block.text
     top = Marked("", "", len(text), [])
@@ -337,7 +321,6 @@ class Resolver:
         return whole if scheme in LINK_SCHEMES or not scheme else ""
 
     def _join(self, address: str) -> str:
-        whole = self._joined.get(address)
-        if whole is None:
-            whole = self._joined[address] = urljoin(self._base, address)
-        return whole
+        if address not in self._joined:
+            self._joined[address] = urljoin(self._base, address)
+        return self._joined[address]

@@ -14,11 +14,11 @@ from contentspider.page.blocks import new_walker, read_tree
 from contentspider.page.input.body import as_utf8, is_binary, parse
 from contentspider.page.input.files import html_files
 from contentspider.page.input.page import Page
-from contentspider.page.input.rendered import read_rendered
 from contentspider.site.title import title_parts
 from contentspider.state.ledger.ledger import Ledger
 from contentspider_research.corpora import bases
 from contentspider_research.features.announced import header_key
+from contentspider_research.rendered import read_rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from contentspider.evaluation.corpora import GoldPage
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.jsonlines import json_lines
-from contentspider.page.input.rendered import read_with_gold
 from contentspider.page.text import tokens
+from contentspider_research.rendered import read_with_gold
 
 if TYPE_CHECKING:
     from pathlib import Path

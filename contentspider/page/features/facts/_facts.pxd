@@ -37,7 +37,6 @@ cdef class PageFacts:
     cdef double total  # characters of all blocks, at least one
 
     cdef int count_blocks(self, dict levels) except -1
-    cdef int place_blocks(self) except -1
     cdef int sum_elements(self, list positions) except -1
     cdef float* start(self, float[:, ::1] rows, Py_ssize_t column, Py_ssize_t width) except NULL
 

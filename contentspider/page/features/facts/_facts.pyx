@@ -27,13 +27,13 @@ cdef class PageFacts:
         self.block.resize(len(self.blocks))
         self.element.resize(len(self.parents))
         self.count_blocks(HEADINGS)
-        self.place_blocks()
         self.sum_elements(page.positions)
 
     cdef int count_blocks(self, dict levels) except -1:
         cdef Py_ssize_t number, first, count = len(self.blocks)
-        cdef dict firsts = {}
+        cdef dict firsts = {}, numbers = {}  # of texts and of paths
         cdef vector[int] same  # the first block with the text
+        cdef vector[int] depths  # of paths
         cdef Block block
         cdef BlockFacts* facts
         cdef object level
@@ -62,27 +62,14 @@ cdef class PageFacts:
             facts.linked = facts.link_share * facts.weight
             facts.is_prose = facts.weight - facts.linked >= PROSE_CHARS and facts.link_share < 0.5
             self.total += facts.weight
+            facts.path = numbers.setdefault(block.path, len(numbers))
+            if facts.path == <int>depths.size():
+                depths.push_back(slashes(block.path))
+            facts.depth = depths[facts.path]
+        self.distinct_paths = depths.size()
         self.total = some(self.total)
         for number in range(count):
             self.block[number].repeats = self.block[same[number]].repeats
-        return 0
-
-    cdef int place_blocks(self) except -1:
-        cdef dict numbers = {}
-        cdef vector[int] depths
-        cdef Py_ssize_t number
-        cdef Block block
-        cdef object found
-        cdef int path
-        for number in range(len(self.blocks)):
-            block = self.blocks[number]
-            found = numbers.get(block.path)
-            if found is None:
-                found = numbers[block.path] = <int>depths.size()
-                depths.push_back(slashes(block.path))
-            path = found
-            self.block[number].path, self.block[number].depth = path, depths[path]
-        self.distinct_paths = depths.size()
         return 0
 
     cdef int sum_elements(self, list positions) except -1:

@@ -39,7 +39,7 @@ def read_with_gold(path: Path) -> Iterator[tuple[Page, str | None]]:
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError) as error:
         raise ContentSpiderError(
             f"{path}:{number}: not a rendered page ({error!r}); see"
-            " contentspider/page/input/rendered.py for the format"
+            " contentspider_research/rendered.py for the format"
         ) from error
 
 
@@ -98,4 +98,6 @@ def rendered_page(record: dict[str, Any]) -> Page:
 
 
 def _key(step: dict[str, Any]) -> str:
-    return element_key(str(step["name"]), str(step["id"] or ""), " ".join(step["classes"]), "", "")
+    classes = " ".join(step["classes"])
+    key: str = element_key(str(step["name"]), str(step["id"] or ""), classes, "", "")
+    return key

@@ -1,0 +1,198 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""What the tags, ids and classes above a block call it: features of a selector path."""
+
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.string cimport memcpy
+
+from contentspider.page.block._block cimport Block
+
+from contentspider.page.words.phrases import read_data
+
+# Words that designers use for the parts of a page, whatever the language of its text. After the
+# lists of boilerplate names in Zhou and Mashuq and in the readability family, grouped by what they
+# mean.
+cdef dict NAME_WORDS = read_data("names.json")
+NAME_GROUPS = list(NAME_WORDS)
+cdef dict GROUPS_OF = {}
+for _index, _words in enumerate(NAME_WORDS.values()):
+    for _word in _words:
+        GROUPS_OF.setdefault(_word, []).append(_index)
+
+HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+# The last stands for all others.
+LEAF_TAGS = (
+    "p li td th h1 h2 h3 h4 h5 h6 div pre blockquote dt dd figcaption caption button section"
+    " article main center address form other"
+).split()
+ANCESTOR_TAGS = (
+    "li ul ol table td nav footer header aside article main section form figure blockquote dl pre"
+    " details button center dialog label"
+).split()
+# How near to the block an element is whose names are read: itself, the two above it, and the rest.
+NEARNESS = ("own", "near", "far")
+PATH_FEATURES = [
+    *(f"tag_{tag}" for tag in LEAF_TAGS),
+    *(f"inside_{tag}" for tag in ANCESTOR_TAGS),
+    *(f"{near}_{name}" for near in NEARNESS for name in NAME_GROUPS),
+]
+
+cdef dict LEAF_COLUMNS = {tag: column for column, tag in enumerate(LEAF_TAGS)}
+cdef dict ANCESTOR_COLUMNS = {tag: column for column, tag in enumerate(ANCESTOR_TAGS)}
+cdef Py_ssize_t LEAVES = len(LEAF_TAGS), ANCESTORS = len(ANCESTOR_TAGS), GROUPS = len(NAME_GROUPS)
+cdef Py_ssize_t WIDTH = len(PATH_FEATURES)
+
+
+cdef inline bint opens_name(Py_UCS4 char) noexcept:
+    return char == u"#" or char == u"." or char == u"["
+
+
+cdef inline bint is_upper(Py_UCS4 char) noexcept:
+    return u"A" <= char <= u"Z"
+
+
+cdef inline bint is_lower(Py_UCS4 char) noexcept:
+    return u"a" <= char <= u"z"
+
+
+cpdef str step_tag(str step):
+    """Return the tag of one step of a selector path."""
+    cdef Py_ssize_t end
+    for end in range(len(step)):
+        if opens_name(step[end]):
+            return step[:end]
+    return step
+
+
+cpdef set name_groups(str step):
+    """Return the indexes in `NAME_GROUPS` of what the ids, classes and roles of *step* say, and the
+    tag, if it is the page's own: ``shop-price``.
+    """
+    cdef Py_ssize_t start, end = 0, size = len(step)
+    cdef bint is_custom = False
+    cdef set found = set()
+    while end < size and not opens_name(step[end]):
+        is_custom = is_custom or step[end] == u"-"
+        end += 1
+    if is_custom:
+        add_groups(found, step[:end])
+    while end < size:
+        start = end + 1
+        end = start
+        while end < size and not opens_name(step[end]) and step[end] != u"]":
+            end += 1
+        if end > start:
+            add_groups(found, step[start:end])
+        while end < size and not opens_name(step[end]):
+            end += 1
+    return found
+
+
+cdef int add_groups(set found, str name) except -1:
+    """Add the groups of a name, and of each word that it is made of: ``relatedPosts``."""
+    cdef Py_ssize_t start = 0, end, size = len(name)
+    groups = GROUPS_OF.get(name.lower())
+    if groups is not None:
+        found.update(groups)
+    while start < size:
+        end = start + 1
+        if is_upper(name[start]) and not (end < size and is_lower(name[end])):
+            while end < size and is_upper(name[end]):
+                end += 1
+            if end < size and is_lower(name[end]):
+                end -= 1  # the last capital begins the next word
+        elif is_upper(name[start]) or is_lower(name[start]):
+            while end < size and is_lower(name[end]):
+                end += 1
+        groups = GROUPS_OF.get(name[start:end].lower()) if end - start < size else None
+        if groups is not None:
+            found.update(groups)
+        start = end
+    return 0
+
+
+@cython.final
+@cython.no_gc
+cdef class Step:
+    """What one step says: the columns of its tag as a leaf and as an ancestor (-1: none), and its
+    groups.
+    """
+
+    cdef int leaf, ancestor
+    cdef tuple groups
+
+
+@cython.final
+cdef class NameRows:
+    """Rows of `PATH_FEATURES`, computed once a path: the leaf tag, the tags above, and the names by
+    nearness.
+
+    At most *max_kept* are kept: ids that name a page each would fill the memory.
+    """
+
+    cdef dict rows, steps
+    cdef Py_ssize_t max_kept
+
+    def __init__(self, Py_ssize_t max_kept=20_000):
+        self.rows, self.steps, self.max_kept = {}, {}, max_kept
+
+    def __len__(self):
+        return len(self.rows)
+
+    def fill(self, float[:, :] into, list blocks):
+        """Write the row of each block's path into *into*."""
+        cdef Block block
+        cdef bytes row
+        cdef Py_ssize_t number
+        if into.shape[0] != len(blocks) or into.shape[1] != WIDTH:
+            raise ValueError(f"{into.shape[0]} rows of {into.shape[1]} columns do not suit")
+        if not blocks:
+            return
+        if into.strides[1] != sizeof(float):
+            raise ValueError("a row's columns must stand side by side")
+        for number in range(len(blocks)):
+            block = blocks[number]
+            row = self.rows.get(block.path)
+            if row is None:
+                row = self.make(block.path)
+            memcpy(&into[number, 0], PyBytes_AS_STRING(row), WIDTH * sizeof(float))
+
+    cdef Step step(self, str name):
+        cdef Step step = Step.__new__(Step)
+        cdef str tag = step_tag(name)
+        step.leaf = LEAF_COLUMNS.get(tag, LEAVES - 1)
+        step.ancestor = ANCESTOR_COLUMNS.get(tag, -1)
+        step.groups = tuple(name_groups(name))
+        self.steps[name] = step
+        return step
+
+    cdef bytes make(self, str path):
+        cdef bytes made = PyBytes_FromStringAndSize(NULL, WIDTH * sizeof(float))
+        cdef float* row = <float*>PyBytes_AS_STRING(made)
+        cdef list names = path.split("/")
+        cdef Py_ssize_t distance, column
+        cdef float* called
+        cdef Step step
+        cdef int group
+        if len(self.rows) >= self.max_kept:
+            self.rows.clear()
+            self.steps.clear()
+        for column in range(WIDTH):
+            row[column] = 0
+        for distance in range(len(names)):
+            name = names[len(names) - 1 - distance]
+            step = self.steps.get(name)
+            if step is None:
+                step = self.step(name)
+            if distance == 0:
+                row[step.leaf] = 1
+            elif step.ancestor >= 0:
+                row[LEAVES + step.ancestor] += 1
+            called = row + LEAVES + ANCESTORS
+            called += GROUPS * (0 if distance == 0 else 1 if distance <= 2 else 2)
+            for group in step.groups:
+                # Far names carry how far: the innermost says most.
+                if called[group] == 0:
+                    called[group] = 1 if distance <= 2 else 1.0 / (distance - 2)
+        self.rows[path] = made
+        return made
