@@ -12,8 +12,7 @@ mean of pages, then of folders; *manifest* are rules from the model's manifest, 
 all kept blocks whose tags from the body on are equal, one, with the ids and classes that all have;
 links are none.
 Times are of the processor: seconds of the slower export, and the runtime's beside lxml's parse of
-the same pages, with all rules (*parse*), and with those that keep (*fast*; one that matches nothing
-where they are not found by counting). *explained* is the share of words of which ``models explain``
+the same pages (*parse*). *explained* is the share of words of which ``models explain``
 says what the model decides, in so many *lines*.
 """
 
@@ -65,7 +64,6 @@ class Row(NamedTuple):
     agreement: float
     export_secs: float
     parse: float
-    fast: float
     explained: float
     lines: float
 
@@ -82,12 +80,8 @@ def apply(rules: Rules, files: list[Path]) -> dict[str, str]:
     return {row["path"]: row["text"] for row in rows}
 
 
-def times(rules: Rules, bodies: list[bytes]) -> tuple[float, float]:
-    """Return how long the runtime takes beside lxml's parse of the same bytes, and the fast way."""
-    texts = [runtime.decode(body) for body in bodies]
-    simple = runtime.Rules([runtime.Rule("keep", runtime.Element("div", name="no-such-class"))])
-    kept = runtime.Rules([rule for rule in rules.rules if rule.action == "keep"])
-    simple = kept if kept._is_simple else simple
+def time_of(rules: Rules, bodies: list[bytes]) -> float:
+    """Return how long the runtime takes beside lxml's parse of the same bytes."""
 
     def secs(call, given) -> float:
         found = []
@@ -99,7 +93,7 @@ def times(rules: Rules, bodies: list[bytes]) -> tuple[float, float]:
         return median(found)
 
     parse = secs(lxml_html.document_fromstring, [body for body in bodies if body.strip()])
-    return secs(rules.text, texts) / parse, secs(simple.text, texts) / parse
+    return secs(rules.text, [runtime.decode(body) for body in bodies]) / parse
 
 
 def steps_of(path: str) -> tuple[tuple[str, ...], list[set[str]]]:
@@ -172,7 +166,7 @@ def measure(corpus: Corpus, prior: Prior, most: int) -> Row:
         mean(counts),
         mean(agreements),
         max(secs),
-        *times(rules, bodies),
+        time_of(rules, bodies),
         explanation.agreement,
         len(explanation.sentences) + 1,
     )

@@ -1,17 +1,14 @@
 """Apply the keep and drop rules of a website to its pages, with Python's standard library alone.
 
-This file needs nothing else: copy it where pages are to be read. ``contentspider rules export``
-writes rule files, as XML or JSON.
+Copy this file to where pages are to be read. ``contentspider rules export`` writes rule files.
 
     python contentspider_rules.py [--jsonl] RULES FILE...
 
     from contentspider_rules import Rules
     text = Rules.load("rules.xml").text(html)
 
-A page is read tag by tag, without a tree, in time proportional to its length. What matches a rule
-has the rule's action for all inside, until it ends: the innermost element that matches decides, and
-what no rule holds for is dropped. Elements end where libxml2 ends them, which the rules were
-learned by.
+A page is read tag by tag, in time proportional to its length. The innermost element that matches a
+rule decides, and what no rule matches is dropped. Elements end where libxml2 ends them.
 """
 
 from __future__ import annotations
@@ -35,24 +32,22 @@ MAX_PLACE = 9
 # The tags of which rules may say a place.
 PLACED_TAGS = frozenset("td table div section article main center".split())
 
-VOID_TAGS = frozenset(
-    "area base br col embed hr img input link meta param source track wbr".split()
-)
+VOID_TAGS = set("area base br col embed hr img input link meta param source track wbr".split())
 NO_BREAK_TAGS = frozenset(["img", "input", "wbr"])
-# They are no elements of their own: all of a page is in its body, whatever it writes.
+# All of a page is in its body, whatever tags it has.
 ROOT_TAGS = frozenset("html head body".split())
 INLINE_TAGS = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr noindex"
     " picture q rb rp rt ruby s samp small span strike strong sub sup time tt u var wbr output"
     " o:p".split()
 )
-# What is in them is no text of the page.
+# Their contents are no text of the page.
 SKIPPED_TAGS = (
     "script style title template noscript svg math select textarea datalist iframe object applet"
     " canvas audio video map noembed noframes"
 ).split()
 PREFORMATTED_TAGS = frozenset(["pre", "listing", "xmp"])
-# Where a tag ends what is open before it.
+# Tags that end an open element.
 _CELL_ENDS = frozenset("td th tr tbody thead tfoot".split())
 _HEADING_ENDS = frozenset("fieldset form li p table".split())
 ENDED_BY = {
@@ -72,20 +67,20 @@ ENDED_BY = {
     "tfoot": frozenset(["tbody"]),
     **dict.fromkeys("h1 h2 h3 h4 h5 h6".split(), _HEADING_ENDS),
 }
-# They may end without an end tag, so that nothing is wrong where they do.
+# Elements that may end without an end tag.
 OPTIONAL_ENDS = frozenset("p li dt dd tr td th tbody thead tfoot option colgroup".split())
 # An end tag does not reach beyond open elements of a higher rank.
 RANKS = {"p": 10, "div": 150, "td": 160, "th": 160, "tr": 170, "thead": 180, "tbody": 180}
 RANKS |= {"tfoot": 180, "table": 190}
-USUAL_RANK = 100
-RANKED = sorted((rank, name) for name, rank in RANKS.items() if rank > USUAL_RANK)
+DEFAULT_RANK = 100
+RANKED = sorted((rank, name) for name, rank in RANKS.items() if rank > DEFAULT_RANK)
 
 FOLD = re.IGNORECASE
-# Each alternative takes what it has taken for good, so that no page takes more than its length.
+# No alternative gives back what it has taken, so that it takes linear time.
 TAG = re.compile(
     r"""(</?[a-zA-Z][^>"'=]*(?:(?:=\s*(?:"[^"]*"|'[^']*')?|["'])[^>"'=]*)*>?|<[!?/][^>]*>?)"""
 )
-# The same where no value has a ">" in it, in less than half of the time.
+# The same where no value has a ">" in it, twice as fast.
 SHORT_TAG = re.compile(r"(<[a-zA-Z!?/][^>]*>?)")
 # A tag in which no quote is open at its end.
 CLOSED_TAG = re.compile(
@@ -93,14 +88,14 @@ CLOSED_TAG = re.compile(
 )
 NAME = re.compile(r"</?([^\s/>]+)")
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]*)))?""")
-# By their first letters, of which the rest is looked at only if they are there: far faster.
+# By first letters, of which only those that are there are compared further: far faster.
 _LETTERS = {letter for tag in SKIPPED_TAGS for letter in (tag[0], tag[0].upper())}
 _REST = {
     letter: "|".join(tag[1:] for tag in SKIPPED_TAGS if tag[0] == letter.lower())
     for letter in sorted(_LETTERS)
 }
-_SKIPPED = "!--|(" + "|".join(f"{a}(?i:{rest})" for a, rest in _REST.items()) + r")(?=[\s/>])"
-SKIPPED = re.compile(f"<(?=[!{''.join(_REST)}])(?:{_SKIPPED})")
+_NAMES = "|".join(f"{letter}(?i:{rest})" for letter, rest in _REST.items())
+SKIPPED = re.compile(f"<(?=[!{''.join(_REST)}])(?:!--|({_NAMES})(?=[\\s/>]))")
 SKIPPED_ENDS = {name: re.compile(f"</(?i:{name})(?=[\\s/>])") for name in SKIPPED_TAGS}
 SCRIPT_PARTS = re.compile(r"<!--(?:-?>)?|-->|</?script(?=[\s/>])", FOLD)
 HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", FOLD)
@@ -108,38 +103,32 @@ CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})
 MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 INVISIBLE = "\xad\u200b\u2060\ufeff"
 
-# What ends a line of the text, and what begins one that is preformatted.
+# Marks of the end of a line, and of the beginning of a preformatted one.
 LINE, PREFORMATTED = "\x1e", "\x1f"
-# Tags as they are written of which it is remembered what they are.
-MAX_TAGS = 20_000
+MAX_TAGS = 20_000  # in the cache
 # What is nested deeper ends where its ancestors do.
 MAX_DEPTH = 10_000
-# What rule is in force where none is, and in what the page hides.
+# In place of a rule's number: no rule matches, or the page hides the element.
 NO_RULE, HIDDEN = -1, -2
-# What a tag is.
+# Kinds of tags.
 NOTHING, BREAK, START, END, INLINE_END = range(5)
-
-# What a file that is no rule file may fail with.
-UNREADABLE = (ElementTree.ParseError, AttributeError, LookupError, TypeError, ValueError)
-
+# An element's tag, id and classes.
 Key = tuple[str, str, tuple[str, ...]]
-# What a tag is, its name, what it does, and what it is called: see `Rules.tag`.
+# A tag's kind, its name, its effect (None, a rule's number, `HIDDEN`, or a tuple of the rules that
+# may match, by where it stands), and its element's key.
 Kind = tuple[int, str, Any, Key]
-
-
-class _UncommonError(Exception):
-    """What has been met is to be read in the slower way."""
+NO_TAG: Kind = (NOTHING, "", None, ("", "", ()))
+UNCLOSED: Kind = (NOTHING, "unclosed", None, ("", "", ()))
 
 
 class RuleError(ValueError):
-    """A rule, or a file of rules, cannot be used; the message says why."""
+    """A rule, or a file of rules, is invalid; the message says why."""
 
 
 @dataclass(frozen=True)
 class Element:
-    """What an element must be for a rule to match it: its *tag*, and its *id* or one *name* of its
-    class, if they are not empty. In both, numbers of two digits and more stand as ``0``, which
-    matches any such number.
+    """An element's *tag*, and its *id* or one *name* of its class, if not empty. ``0`` in them
+    matches any number of two digits or more.
     """
 
     tag: str
@@ -157,21 +146,17 @@ class Element:
         return self.tag + (f"#{self.id}" if self.id else f".{self.name}" if self.name else "")
 
     def matches(self, key: Key) -> bool:
-        """Tell whether it matches an element, given by its tag, its id and its classes."""
+        """Tell whether it matches an element with this key."""
         tag, id_, names = key
-        return (
-            tag == self.tag
-            and (not self.id or id_ == self.id)
-            and (not self.name or self.name in names)
-        )
+        return tag == self.tag and self.id in ("", id_) and self.name in ("", *names)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Keep or drop (*action*) what is in an *element*, if it is in *parent* (None: wherever it is),
-    and the *place*-th of its tag there, from 1 (0: any).
+    """Keep or drop (*action*) what is in an *element*, if its parent is *parent* (None: any), and
+    it is the *place*-th of its tag there, from 1 (0: any).
 
-    *pages* and *chars* say on how many pages it matched when it was learned, and how much text.
+    *pages* and *chars* say how many pages and characters it decided when it was learned.
     """
 
     action: str
@@ -196,18 +181,15 @@ class Rule:
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool]:
-        """Return how particular the rule is: of several that match an element, the highest rank
-        wins, then the later rule.
-        """
+        """Return how particular the rule is: the highest rank wins, then the later rule."""
         element = self.element
         return bool(self.parent), bool(element.id), bool(element.name), bool(self.place)
 
 
 @dataclass
 class Reading:
-    """A page's text, and by rule: how many elements it *matched*, how many of these never ended,
-    so that their ends are those of what is around them (*unbalanced*), and the characters of text
-    that it decided on.
+    """A page's text, and by rule: how many elements it *matched*, how many of these never end
+    (*unbalanced*), and how many characters it decided.
     """
 
     text: str
@@ -218,10 +200,10 @@ class Reading:
 
 @dataclass
 class Rules:
-    """The rules of a site, and what they were learned from: the version of the *model*, the number
-    of *pages*, and the *agreement* with the model (F1 of words, 0 to 1) on pages that they were not
-    learned from (None: not measured). *nested* are pairs of rules, by number, of which the first
-    kept something that the second would have dropped; files do not have them.
+    """The rules of a site, the version of the *model* and the number of *pages* that they were
+    learned from, and their *agreement* with the model (F1 of words) on other pages (None: not
+    measured). *nested* are pairs of rules, by number, of which the first kept what the second would
+    have dropped; files do not have them.
 
     >>> rules = Rules([Rule("keep", Element("div", name="post")), Rule("drop", Element("ul"))])
     >>> print(rules.text("<h1>Tea</h1><div class='post post-1'>Leaves <b>of</b> tea<ul><li>Share"))
@@ -246,25 +228,10 @@ class Rules:
         self._has_parents = any(rule.parent for rule in self.rules)
         self._placed = {rule.element.tag for rule in self.rules if rule.place}
         self._tags = _Tags(self)
-        self._marks = _Marks(self._tags)
-        self._counts = {
-            tag: re.compile(rf"<(?:{_SKIPPED}|(/?)(?i:{re.escape(tag)})(?=[\s/>]))")
-            for tag in self._of_tag
-        }
-        self._is_simple = all(
-            rule.action == KEEP
-            and not rule.parent
-            and not rule.place
-            and rule.element.tag
-            not in ENDED_BY.keys() | VOID_TAGS | ROOT_TAGS | PREFORMATTED_TAGS | INLINE_TAGS
-            for rule in self.rules
-        )
 
     @classmethod
     def load(cls, path: str | Path) -> Rules:
-        """Return the rules in an XML or JSON file; raises `RuleError` if it is none, and OSError if
-        it cannot be read.
-        """
+        """Return the rules in an XML or JSON file; raises `RuleError` or OSError."""
         try:
             return cls.parse(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:  # of `parse`, or of the encoding
@@ -272,95 +239,24 @@ class Rules:
 
     @classmethod
     def parse(cls, text: str) -> Rules:
-        """Return the rules that a file's text is, XML or JSON; raises `RuleError`."""
+        """Return the rules in a file's text, XML or JSON; raises `RuleError`."""
         try:
             return _from_json(text) if text.lstrip()[:1] == "{" else _from_xml(text)
-        except UNREADABLE as error:
+        # XML that cannot be parsed is a SyntaxError.
+        except (SyntaxError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise RuleError(str(error) or repr(error)) from error
 
     def text(self, html: str | bytes) -> str:
         """Return the text of a page that the rules keep, a line a block-level element. Bytes are
-        decoded by their mark or what the page says they are, else as UTF-8 or Windows-1252.
+        decoded by their byte order mark or the page's charset, else as UTF-8 or Windows-1252.
         """
-        html = html if isinstance(html, str) else decode(html)
-        if self._is_simple and (regions := self._regions(html)) is not None:
-            return _join([self._all_of(region) for region in regions])
-        return _join([_walk(self, _without_skipped(html), None)])
+        return _join(_walk(self, _without_skipped(html), None))
 
     def read(self, html: str | bytes) -> Reading:
         """Return a page's text as `text` does, and what each rule did."""
-        count = len(self.rules)
-        reading = Reading("", [0] * count, [0] * count, [0] * count)
-        html = _without_skipped(html if isinstance(html, str) else decode(html))
-        reading.text = _join([_walk(self, html, reading)])
+        reading = Reading("", *([0] * len(self.rules) for _ in range(3)))
+        reading.text = _join(_walk(self, _without_skipped(html), reading))
         return reading
-
-    def _all_of(self, html: str) -> str:
-        """Return the text of what is kept as a whole, as `_walk` does."""
-        parts = SHORT_TAG.split(html)
-        try:
-            parts[1::2] = map(self._marks.__getitem__, parts[1::2])
-        except _UncommonError:
-            return _walk(self, html, None, True)
-        return LINE + "".join(parts)
-
-    def _regions(self, html: str) -> list[str] | None:
-        """Return what stands between the start tags that rules match and their end tags, found by
-        counting, the outermost elements only and without what is no text of the page; None if one
-        of them never ends.
-        """
-        seeks = [_seek(rule.element) for rule in self.rules]
-        places = [_found(seek, html, 0) for seek in seeks]
-        regions: list[str] = []
-        missing: set[str] = set()
-        end = 0  # what is before it has been read
-        while (place := min(places, default=len(html))) < len(html):
-            while match := SKIPPED.search(html, end, place):
-                end = _skip(html, match, missing)
-            if end <= place:
-                start = max(html.rfind("<", end, place + 1), end)
-                written = TAG.match(html, start)
-                end = max(place + 1, written.end() if written else 0)
-                code, name, effect, _ = self.tag(written[0] if written else "")
-                if code == START and effect is not None and effect != HIDDEN:
-                    found = self._until_balanced(html, start, name, missing)
-                    if found is None:
-                        return None
-                    region, end = found
-                    regions.append(region)
-            places = [
-                found if found >= end else _found(seek, html, end)
-                for seek, found in zip(seeks, places, strict=True)
-            ]
-        return regions
-
-    def _until_balanced(
-        self, html: str, start: int, name: str, missing: set[str]
-    ) -> tuple[str, int] | None:
-        """Return an element from its start tag on, without what is no text of the page, and where
-        it ends; None if it never does.
-        """
-        pattern = self._counts[name]
-        kept: list[str] = []
-        depth, end = 0, start
-        while match := pattern.search(html, end):
-            end = match.end()
-            if match[2] is None:
-                kept.append(html[start : match.start()])
-                start = end = _skip(html, match, missing)
-                continue
-            depth += -1 if match[2] else 1
-            if not depth:
-                kept.append(html[start : match.start()])
-                return "".join(kept), end
-        return None
-
-    def tag(self, written: str) -> Kind:
-        """Return what a tag is, as it is written: `START`, `END` and so on; its name; what it does
-        (None: nothing, a rule's number, `HIDDEN`, or rules that depend on where it is); and what it
-        is called.
-        """
-        return self._tags.get(written) or self._read_tag(written)
 
     def _read_tag(self, written: str) -> tuple[int, str, Any, Key]:
         match = NAME.match(written)
@@ -407,9 +303,7 @@ class Rules:
 
 
 class _Tags(dict[str, Kind]):
-    """What tags are, as they are written (`SHORT_TAG`); raises `_UncommonError` for one that may go
-    on beyond its end.
-    """
+    """What tags are, as they are written (`SHORT_TAG`): `UNCLOSED` where a quote is open."""
 
     def __init__(self, rules: Rules) -> None:
         super().__init__()
@@ -417,70 +311,30 @@ class _Tags(dict[str, Kind]):
 
     def __missing__(self, written: str) -> Kind:
         if not CLOSED_TAG.fullmatch(written):
-            raise _UncommonError
+            return UNCLOSED
         if len(self) >= MAX_TAGS:
             self.clear()
         found = self[written] = self._read(written)
         return found
 
 
-class _Marks(dict[str, str]):
-    """What tags leave in a text that is kept as a whole, as they are written; raises
-    `_UncommonError` for one that hides what is in it, too.
-    """
-
-    def __init__(self, tags: _Tags) -> None:
-        super().__init__()
-        self._tags = tags
-
-    def __missing__(self, written: str) -> str:
-        code, name, effect, _ = self._tags[written]
-        if effect == HIDDEN:
-            raise _UncommonError
-        if len(self) >= MAX_TAGS:
-            self.clear()
-        is_preformatted = code == START and name in PREFORMATTED_TAGS
-        mark = LINE + PREFORMATTED * is_preformatted if code in (BREAK, START, END) else ""
-        self[written] = mark
-        return mark
-
-
-def _seek(element: Element) -> str | re.Pattern[str]:
-    """Return what an element's start tag has in it for sure: of its id or class what is no number,
-    else its name.
-    """
-    part = max((element.id or element.name).split("0"), key=len)
-    return part if len(part) > 2 else re.compile(rf"<(?i:{re.escape(element.tag)})(?=[\s/>])")
-
-
-def _found(seek: str | re.Pattern[str], html: str, start: int) -> int:
-    """Return where it is, from *start* on, or the page's end."""
-    if isinstance(seek, str):
-        found = html.find(seek, start)
-        return len(html) if found < 0 else found
-    match = seek.search(html, start)
-    return match.start() if match else len(html)
-
-
-def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = False) -> str:
-    """Return what is kept of *html*, with `LINE` where a line ends; all that is not hidden if it
-    *is_inside* an element that is kept. *reading* is told what the rules did.
-    """
+def _walk(rules: Rules, html: str, reading: Reading | None) -> str:
+    """Return what is kept of *html*, with `LINE` where a line ends; count into *reading*."""
     keeps = rules._keeps
     rule = next(iter(rules._of_tag.get("body", ())), NO_RULE)
-    keep = is_inside or keeps[rule]
-    names: list[str] = []  # of the open elements, and for each:
-    before: list[tuple[int, bool]] = []  # what was in force before it
-    keys: list[Key] = [("body", "", ())]  # with that of the body
+    keep = keeps[rule]
+    names: list[str] = []  # of the open elements; the next lists have an entry for each, too
+    before: list[tuple[int, bool]] = []  # the rule around it
+    keys: list[Key] = [("body", "", ())]
     counts: list[dict[str, int]] = [{}]
     own: list[int] = []  # the rule that matched it
-    where: dict[str, list[int]] = defaultdict(list)  # which of the open elements have a name
+    where: dict[str, list[int]] = defaultdict(list)  # the indexes of open elements by name
     out: list[str] = []
     line = False
     has_parents, placed = rules._has_parents, rules._placed
 
     def close(index: int, ends_itself: bool) -> tuple[int, bool]:
-        """End the open elements from *index* on; return what is in force then."""
+        """End the open elements from *index* on; return the rule around them."""
         while len(names) > index:
             name = names.pop()
             where[name].pop()
@@ -493,13 +347,11 @@ def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = Fa
                 reading.unbalanced[matched] += not (ends_itself and len(names) == index)
         return state
 
-    try:
-        parts = SHORT_TAG.split(html)
-        kinds = [*map(rules._tags.__getitem__, parts[1::2])]
-    except _UncommonError:
+    parts = SHORT_TAG.split(html)
+    kinds = [NO_TAG, *map(rules._tags.__getitem__, parts[1::2])]
+    if UNCLOSED in kinds:
         parts = TAG.split(html)
-        kinds = [*map(rules.tag, parts[1::2])]
-    kinds.insert(0, rules.tag(""))
+        kinds = [NO_TAG, *map(rules._read_tag, parts[1::2])]
     for (code, name, effect, key), text in zip(kinds, parts[::2], strict=True):
         if code == START:
             line = True
@@ -554,7 +406,7 @@ def _walk(rules: Rules, html: str, reading: Reading | None, is_inside: bool = Fa
 
 
 def _chosen(rules: list[Rule], numbers: tuple[int, ...], parent: Key, place: int) -> int:
-    """Return the first of the rules that holds at a place in its parent, or `NO_RULE`."""
+    """Return the first of the rules that matches at a place in its parent, or `NO_RULE`."""
     for number in numbers:
         rule = rules[number]
         if (not rule.parent or rule.parent.matches(parent)) and rule.place in (0, place):
@@ -564,14 +416,15 @@ def _chosen(rules: list[Rule], numbers: tuple[int, ...], parent: Key, place: int
 
 def _reaches(name: str, index: int, where: dict[str, list[int]]) -> bool:
     """Tell whether an end tag may end the open element *index*, with those in it."""
-    rank = RANKS.get(name, USUAL_RANK)
+    rank = RANKS.get(name, DEFAULT_RANK)
     return not any(
         above > rank and where.get(other) and where[other][-1] > index for above, other in RANKED
     )
 
 
-def _without_skipped(html: str) -> str:
-    """Return a page without comments, and without the elements whose text is none of the page."""
+def _without_skipped(html: str | bytes) -> str:
+    """Return a page without comments, and without elements whose text is none of the page."""
+    html = html if isinstance(html, str) else decode(html)
     kept: list[str] = []
     start = 0
     missing: set[str] = set()
@@ -583,9 +436,7 @@ def _without_skipped(html: str) -> str:
 
 
 def _skip(html: str, match: re.Match[str], missing: set[str]) -> int:
-    """Return where what `SKIPPED` has found ends. *missing* are the names of elements that the rest
-    of the page does not end.
-    """
+    """Return where a match of `SKIPPED` ends. *missing* names elements without an end tag."""
     start = match.end()
     if not match[1]:
         end = html.find("-->", start - 2)
@@ -604,7 +455,7 @@ def _skip(html: str, match: re.Match[str], missing: set[str]) -> int:
 
 
 def _script_end(html: str, start: int) -> int:
-    """Return where a script ends. In a comment in it another script may begin and end."""
+    """Return where a script ends; a comment in it may hold another script."""
     end_tag = SKIPPED_ENDS["script"].search(html, start)
     if end_tag and html.find("<!--", start, end_tag.start()) < 0:
         return html.find(">", end_tag.end()) + 1 or len(html)
@@ -622,9 +473,9 @@ def _script_end(html: str, start: int) -> int:
     return len(html)
 
 
-def _join(texts: list[str]) -> str:
-    """Return the lines of the texts, with white space folded and entities decoded."""
-    text = unescape(LINE.join(texts))
+def _join(text: str) -> str:
+    """Return the lines of a text, with white space folded and entities decoded."""
+    text = unescape(text)
     if not text.isascii():
         for character in INVISIBLE:
             text = text.replace(character, "")
@@ -632,23 +483,20 @@ def _join(texts: list[str]) -> str:
     for line in text.split(LINE):
         if line[:1] == PREFORMATTED:
             lines += [row.rstrip() for row in line[1:].strip("\r\n").split("\n")]
-        # Most lines have no white space to fold.
-        elif folded := (
-            line.strip(" ") if line.isprintable() and "  " not in line else " ".join(line.split())
-        ):
+        elif folded := " ".join(line.split()):
             lines.append(folded)
     return "\n".join(lines)
 
 
 def decode(body: bytes) -> str:
-    """Return the text of a page's bytes: by their mark, else by what the page says, else UTF-8, or
-    Windows-1252 if it is not.
+    """Return the text of a page's bytes: by their mark, else by the charset that the page names,
+    else UTF-8, or Windows-1252 if it is not.
     """
     for mark, encoding in MARKS:
         if body.startswith(mark):
             return body.decode(encoding, "replace")
-    said = CHARSET.search(body, 0, 4096)
-    for encoding in (said[1].decode() if said else "", "utf-8"):
+    named = CHARSET.search(body, 0, 4096)
+    for encoding in (named[1].decode() if named else "", "utf-8"):
         with suppress(LookupError, ValueError):
             return body.decode(encoding)
     return body.decode("cp1252", "replace")
