@@ -192,8 +192,7 @@ class SiteLearner:
         votes = self.options.labels == VOTES
         # The paper's SVM only uses where a block stands.
         voted = self.options.labels in (VOTES, OWN)
-        is_paper = not voted and self.options.labels in LABELS.shipped
-        noise_texts = frozenset() if is_paper else _noise_texts(sample, site, labels)
+        noise_texts = _noise_texts(sample, site, labels) if voted else frozenset()
         features = SiteFeatures(self.options.features, site.table, noise_texts)
         # One page shows no template: the model is its labels, and other pages are judged by the
         # prior.
