@@ -18,8 +18,7 @@ from contentspider.site.judge.rows import text_key
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.memory import pack, page_key
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
-from contentspider.site.models.reference import Baseline
-from contentspider.site.models.summary import SlotSummary
+from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.vote import OwnVote

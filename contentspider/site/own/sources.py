@@ -47,7 +47,7 @@ SOURCES: PlugIns[type[Source]] = PlugIns(
         "wordpress": "contentspider.site.own.readers.wordpress:WordPress",
         "feed": "contentspider.site.own.readers.feeds:Feed",
         "index": "contentspider.site.own.readers.indexes:SearchIndex",
-        "markdown": "contentspider.site.own.readers.alternates:Markdown",
+        "markdown": "contentspider.site.own.readers.versions:Markdown",
         "version": "contentspider.site.own.readers.versions:Version",
     },
 )

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 from lxml import etree
 
 from contentspider.ground.addresses import absolute
-from contentspider.page.about.authors import author_names
-from contentspider.page.about.dates import parse_date
 from contentspider.site.own.readers.reading import (
     inner_text,
     is_json,
     objects,
+    own_text,
     read_json,
     read_xml,
     string,
     text_of,
-    title_of,
 )
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 
@@ -51,8 +49,8 @@ MAILBOX = re.compile(r"\S+@\S+\s*\((.+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The entry of a page in a feed, as written: a *link* relative to *base*, and *texts* in HTML.
-    If *encoded* has text, it is the page's whole text.
+    """An entry as written: a *link* relative to *base*, and *texts* in HTML, of which *encoded*, if
+    it has text, is the page's whole text.
     """
 
     base: str
@@ -81,21 +79,15 @@ class Feed:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the texts of a feed's first `MAX_TEXTS` entries; those without one, and comments,
-        are left out.
-        """
-        entries = read_entries(body, url, content_type)
-        return [entry for entry in entries if entry.text]
+        """Return the texts of a feed's first `MAX_TEXTS` pages, but for those of comments."""
+        return [entry for entry in read_entries(body, url, content_type) if entry.text]
 
 
 def read_entries(
     body: bytes, url: str, content_type: str = "", texts: int = MAX_TEXTS
 ) -> list[OwnText]:
-    """Return the pages of a feed, each once, of at most `MAX_ENTRIES` entries; nothing if it is
-    broken or not a feed.
-
-    The first *texts* pages have texts and dates, the others an address only. Never raises; entries
-    without a valid address are left out.
+    """Return the pages of a feed's first `MAX_ENTRIES` entries with a valid address, each once;
+    nothing if it is broken or not a feed. Only the first *texts* have more than an address.
     """
     source = f"feed {url}"
     found: dict[str, OwnText] = {}
@@ -116,14 +108,8 @@ def _own_text(entry: Entry, address: str, source: str) -> OwnText:
     text = "" if is_comment else text_of(entry.encoded)
     if not text and not is_comment:
         text = max(map(text_of, entry.texts), key=len, default="")
-    return OwnText(
-        address,
-        text,
-        source,
-        title_of(entry.title),
-        author_names(entry.authors),
-        parse_date(entry.published),
-        parse_date(entry.modified),
+    return own_text(
+        address, text, source, entry.title, entry.authors, entry.published, entry.modified
     )
 
 
@@ -178,9 +164,7 @@ def _xml_entries(root: _Element) -> Iterator[Entry]:
 
 
 def _xml_entry(entry: _Element, authors: tuple[str, ...]) -> Entry | None:
-    """Return an entry; None if it has names or text in no valid encoding, which libxml2 lets pass
-    when it recovers.
-    """
+    """Return an entry; None if libxml2, which recovers, let an invalid encoding pass."""
     try:
         children = _children(entry)
         base, link = _link(children)
@@ -199,17 +183,13 @@ def _xml_entry(entry: _Element, authors: tuple[str, ...]) -> Entry | None:
 
 
 def _local_name(element: _Element) -> str:
-    """Return an element's name without its namespace; where that is unknown, its prefix is a part
-    of the name.
-    """
+    """Return an element's name without namespace, or without prefix if that is unknown."""
     return element.tag.rpartition("}")[2].rpartition(":")[2] if isinstance(element.tag, str) else ""
 
 
 def _children(element: _Element) -> dict[str, list[_Element]]:
-    """Return the elements in another by their names.
-
-    Where a tag is not closed, an element holds the entries that follow: it is left out, since it
-    would be read once more for each of them.
+    """Return an element's children by name, without those that hold entries: a tag was not closed,
+    and they would be read once more for each entry.
     """
     found: dict[str, list[_Element]] = {}
     for child in islice(element.iterchildren(), MAX_CHILDREN):
@@ -221,8 +201,8 @@ def _children(element: _Element) -> dict[str, list[_Element]]:
 
 
 def _link(children: dict[str, list[_Element]]) -> tuple[str, str]:
-    """Return the address of an entry's page, and what it is relative to if the feed says so: Atom's
-    alternate link, RSS's link or permanent guid.
+    """Return what the address of an entry's page is relative to, if the feed says so, and the
+    address: Atom's alternate link, RSS's link or permanent guid.
     """
     for link in children.get("link", ()):
         href = link.get("href")
