@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.site.vote.copies import originals
+from contentspider.site.vote.blocks import originals
 from tests.sites import prose, site_of
 
 MENU = "<ul>" + "".join(f"<li><a href=/{n}>Part {n} of the menu</a>" for n in range(20)) + "</ul>"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -285,4 +287,4 @@ def test_one_article_in_ten_may_have_a_teaser(articles, is_entry) -> None:
     ],
 )
 def test_a_text_on_most_listings_is_the_template_s(texts, listings, is_repeated) -> None:
-    assert teasers._is_repeated(texts, listings) == is_repeated
+    assert teasers._is_repeated(Counter(texts), listings) == is_repeated

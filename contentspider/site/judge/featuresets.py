@@ -1,7 +1,7 @@
-"""Feature sets of the per-site classifier: each gives the features of the blocks of a page.
+"""Feature sets of the per-site classifier, by name; ``slots`` is the default.
 
-``slots`` is the default. Other packages add sets with an entry point of the group
-``contentspider.feature_sets`` (docs/extending.md), whose value is a `FeatureSet`.
+Other packages add a `FeatureSet` with an entry point of the group ``contentspider.feature_sets``
+(docs/extending.md).
 """
 
 from __future__ import annotations
@@ -23,10 +23,8 @@ SLOTS = "slots"
 
 
 class FeatureSet(NamedTuple):
-    """A feature set: what gives it, and whether the markup's attributes must have been kept.
-
-    A feature is a name, so that one linear classifier and one model file serve all sets, and what
-    was learned can be read; a number becomes the bin that it falls in.
+    """A feature set: what gives the features of a page's blocks, and whether it needs the markup's
+    attributes. A feature is a name; a number becomes the bin that it falls in.
     """
 
     features: Callable[[PageBlocks, SlotTable], Features]
@@ -58,16 +56,12 @@ def needs_attributes(names: Sequence[str]) -> bool:
 
 
 class SiteFeatures:
-    """The rows of the blocks of one site's pages, by one or several feature sets.
-
-    *names* are the sets. *noise_texts* are the keys of texts that recur as the site's boilerplate.
+    """The rows of the blocks of one site's pages, by the feature sets *names*; *noise_texts* are
+    the keys of texts that recur as boilerplate.
     """
 
     def __init__(
-        self,
-        names: Sequence[str],
-        table: SlotTable,
-        noise_texts: frozenset[str] = frozenset(),
+        self, names: Sequence[str], table: SlotTable, noise_texts: frozenset[str] = frozenset()
     ) -> None:
         self.table = table
         self._slots = SlotFeatures(table, noise_texts) if SLOTS in names else None

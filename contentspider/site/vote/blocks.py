@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 from contentspider.page.words.names import HEADINGS
 from contentspider.site.judge.rows import places
 from contentspider.site.slots import SlotTable, count_names
 from contentspider.site.vote.clusters import cluster_slots
-from contentspider.site.vote.copies import originals
 from contentspider.site.vote.relevance import contrasts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
-
-    Floats = NDArray[np.floating[Any]]
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from contentspider.site.arrays import Bools, Floats, Ints
 
 # A text on this share of the pages that could have it is part of their template.
 TEMPLATE_SHARE = 0.4
+# Pages that share this much of their text are copies: print versions, parameters, mirrors. Pages of
+# an infinite scroll share less.
+COPY_SHARE = 0.8
 
 
 def number_keys(keys: Iterable[Hashable]) -> Ints:
@@ -59,27 +58,46 @@ def window_mean(values: Floats, weights: Floats, pages: Ints, reach: int) -> Flo
     sums = np.concatenate([[0.0], np.cumsum(values * weights, dtype=np.float64)])
     totals = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
     index = np.arange(len(values))
-    first = np.searchsorted(pages, pages, side="left")
-    last = np.searchsorted(pages, pages, side="right")
-    low, high = np.maximum(index - reach, first), np.minimum(index + reach + 1, last)
-    return np.asarray(
-        (sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9), dtype=np.float32
-    )
+    low = np.maximum(index - reach, np.searchsorted(pages, pages, side="left"))
+    high = np.minimum(index + reach + 1, np.searchsorted(pages, pages, side="right"))
+    mean = (sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9)
+    return np.asarray(mean, dtype=np.float32)
+
+
+def originals(pages: Ints, texts: Ints, chars: Floats, count: int) -> Ints:
+    """Return for each of *count* pages the number of the page that it copies, or its own.
+
+    *pages*, *texts* and *chars* have one entry a block: its page, its text, and its length. Pages
+    are copies if the texts that both have are `COPY_SHARE` of those that either has; a text counts
+    by its length, and less, the more pages have it. Time and memory are quadratic in *count*.
+    """
+    if not len(pages):
+        return np.arange(count)
+    rows, columns = np.unique(np.stack([pages, texts], axis=1), axis=0).T
+    frequency = np.bincount(columns)
+    length = np.zeros(len(frequency))
+    length[texts] = chars
+    weight = length * np.log((count + 1) / np.maximum(frequency, 1)) ** 2
+    has = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(count, len(frequency)))
+    common = np.asarray((has.multiply(weight).tocsr() @ has.T).todense())
+    total = np.diag(common)
+    either = total[:, np.newaxis] + total - common
+    groups = connected_components(csr_matrix(common >= COPY_SHARE * either), directed=False)[1]
+    return np.unique(groups, return_index=True)[1][groups]
 
 
 @dataclass(slots=True)
 class SiteBlocks:
     """All blocks of a sample of a site's pages, side by side; arrays have one entry a block.
 
-    *contents* and *hints* are the pages themselves, *pages* the number of each block's page among
-    them, *originals* that of the page that it copies (its own, if none): what is counted by these
-    counts copies once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of
-    slots, *texts* the numbers of the texts. A *spot* is a slot at one position in the layout, on
-    pages whose ``body`` is called the same. *spot_texts* and *cluster_texts* number the
-    pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
-    characters, *link_share* the share of them in links, *contrast* the
-    relevance to the page's own hints less that to other pages' hints. *common_words* is kept for
-    `contentspider.site.vote.objections.fill_in`.
+    *contents* and *hints* are the pages themselves, *pages* the number of each block's page,
+    *originals* that of the page that it copies (its own, if none): what is counted by these counts
+    copies once. *slots* are the blocks' slots; *clusters* and *texts* number the clusters of slots
+    and the texts. A *spot* is a slot at one position in the layout, on pages whose ``body`` has the
+    same names. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
+    cluster, where it stands. *chars* is the length in characters, *link_share* the share of them in
+    links, *contrast* the relevance to the page's own hints less that to other pages'.
+    *common_words* is kept for `contentspider.site.vote.objections.fill_in`.
     """
 
     contents: Sequence[PageBlocks]
@@ -115,9 +133,7 @@ class SiteBlocks:
 
 
 def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
-    """Lay the blocks of all pages side by side and find their slots, clusters and repeated
-    texts.
-    """
+    """Lay the blocks of all pages side by side; find their slots, clusters and repeated texts."""
     blocks = [block for page in pages for block in page.blocks]
     page_numbers = np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages])
     texts = number_keys(block.text for block in blocks)
@@ -127,19 +143,14 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     for number, page in zip(original.tolist(), pages, strict=True):
         paths_of.setdefault(number, set()).update(block.path for block in page.blocks)
     table = SlotTable(count_names(paths_of.values()), len(paths_of))
-    paths = {block.path: "" for block in blocks}
-    for path in paths:
-        paths[path] = table.slot(path)
-    slots = [paths[block.path] for block in blocks]
-    slot_ids = number_keys(slots)
-    distinct = list(dict.fromkeys(slots))
-    clusters = slot_ids
+    slot_of = {path: table.slot(path) for path in dict.fromkeys(block.path for block in blocks)}
+    slots = [slot_of[block.path] for block in blocks]
+    clusters = number_keys(slots)
     if blocks:
-        clusters = cluster_slots(
-            distinct, np.bincount(slot_ids, np.sqrt(chars)).astype(np.float64)
-        )[slot_ids]
+        weights = np.bincount(clusters, np.sqrt(chars)).astype(np.float64)
+        clusters = cluster_slots(list(dict.fromkeys(slots)), weights)[clusters]
     positions = [(table.body(page.paths[0]), place) for page in pages for place in places(page)]
-    spots = number_keys(zip(positions, slots, strict=True))
+    links = [block.link_chars / len(block.text) for block in blocks]
     return SiteBlocks(
         contents=pages,
         hints=hints,
@@ -147,12 +158,10 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         originals=original[page_numbers],
         slots=slots,
         clusters=clusters,
-        spots=spots,
+        spots=number_keys(zip(positions, slots, strict=True)),
         texts=texts,
         chars=chars,
-        link_share=np.array(
-            [block.link_chars / len(block.text) for block in blocks], dtype=np.float32
-        ),
+        link_share=np.array(links, dtype=np.float32),
         contrast=contrasts(pages, hints, original.tolist()),
         headings=np.array([block.tag in HEADINGS for block in blocks]),
         table=table,

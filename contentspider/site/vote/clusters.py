@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -15,24 +15,21 @@ from contentspider.site.slots import step_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from contentspider.site.arrays import Floats, Ints
 
 # Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
-# item. Measured on the open corpora; see docs/how-it-works.md.
+# item (measured, see docs/how-it-works.md).
 CLUSTER_DISTANCE = 0.06
 # DBSCAN's neighbourhoods are computed pairwise; slots beyond this number stand alone.
 MAX_CLUSTERED = 4_000
 
 
-def cluster_slots(
-    slots: Sequence[str], weights: Sequence[float] | NDArray[np.floating[Any]]
-) -> NDArray[np.int64]:
+def cluster_slots(slots: Sequence[str], weights: Floats) -> Ints:
     """Return the cluster number of each slot: DBSCAN over their steps, by cosine distance.
 
     A slot's vector has one entry a tag and name of each of its steps, by the step's distance from
-    the end, so that slots which differ only far up are nearer than those which differ at the end.
-    With ``min_samples=1`` every slot has a cluster, as in the paper. Beyond `MAX_CLUSTERED` slots
-    only the heaviest are clustered.
+    the end: slots that differ only far up are nearer than those that differ at the end. As in the
+    paper every slot has a cluster (``min_samples=1``); only the heaviest are clustered with others.
     """
     order = np.argsort(-np.asarray(weights, dtype=float), kind="stable")
     clustered = order[:MAX_CLUSTERED]
