@@ -113,7 +113,7 @@ def test_unknown_names_are_refused_with_those_that_are_known(example: Path) -> N
     assert {"prose", "quiet"} <= set(names)
     assert CLASSIFIERS.names() == ["svm", "shares"]
     with pytest.raises(
-        OptionError, match=r"labels='best' is unknown; use one of .*'quiet', or inst"
+        OptionError, match=r"labels='best' is unknown; use one of .*'quiet'.*, or inst"
     ):
         LearningOptions(labels="best")
     with pytest.raises(OptionError, match=r"classifier='tree' is unknown; use one of 'svm', 'sha"):

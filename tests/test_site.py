@@ -24,8 +24,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.slots import SlotTable, count_names
-from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.clusters import cluster_slots
+from contentspider.site.vote.blocks import cluster_slots, gather
 from contentspider.site.vote.paper import cluster_blocks, label_like_the_paper
 from contentspider.site.vote.relevance import (
     MAX_CHARS,

@@ -127,9 +127,7 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True)
 class Element:
-    """An element's *tag*, and its *id* or one *name* of its class, if not empty. ``0`` in them
-    matches any number of two digits or more.
-    """
+    """A tag with an *id* or one *name* of a class, or neither; ``0`` in them is any long number."""
 
     tag: str
     id: str = ""
@@ -188,9 +186,7 @@ class Rule:
 
 @dataclass
 class Reading:
-    """A page's text, and by rule: how many elements it *matched*, how many of these never end
-    (*unbalanced*), and how many characters it decided.
-    """
+    """A page's text, and by rule: elements that *matched*, that never end, and characters."""
 
     text: str
     matched: list[int]
@@ -247,9 +243,7 @@ class Rules:
             raise RuleError(str(error) or repr(error)) from error
 
     def text(self, html: str | bytes) -> str:
-        """Return the text of a page that the rules keep, a line a block-level element. Bytes are
-        decoded by their byte order mark or the page's charset, else as UTF-8 or Windows-1252.
-        """
+        """Return the text of a page that the rules keep, a line a block-level element."""
         return _join(_walk(self, _without_skipped(html), None))
 
     def read(self, html: str | bytes) -> Reading:
@@ -489,9 +483,7 @@ def _join(text: str) -> str:
 
 
 def decode(body: bytes) -> str:
-    """Return the text of a page's bytes: by their mark, else by the charset that the page names,
-    else UTF-8, or Windows-1252 if it is not.
-    """
+    """Return the text of bytes: by their mark, the page's charset, UTF-8, or Windows-1252."""
     for mark, encoding in MARKS:
         if body.startswith(mark):
             return body.decode(encoding, "replace")

@@ -60,17 +60,13 @@ class Columns:
 
 
 class Classifier(Protocol):
-    """Tells from a block's features how probably it is content; only `fit` may load the libraries
-    of learning.
-    """
+    """Tells how probably a block is content; only `fit` may load libraries of learning."""
 
     @classmethod
     def fit(
         cls, rows: Sequence[Row], labels: NDArray[np.bool_], weights: NDArray[np.floating[Any]]
     ) -> Self:
-        """Return a classifier of *rows*, with their *labels* (is it content?) and *weights*. There
-        may be no row, and only one label.
-        """
+        """Return a classifier of *rows*, which may be none, and of one label only."""
 
     def decide(self, rows: list[Row]) -> NDArray[np.float32]:
         """Return for each row the probability that it is content, from 0 to 1."""
@@ -83,9 +79,7 @@ class Classifier(Protocol):
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> Self:
-        """Return the classifier that `dump` described; damage raises ValueError, KeyError,
-        TypeError or AttributeError.
-        """
+        """Return what `dump` described; raises ValueError, LookupError, TypeError and such."""
 
 
 CLASSIFIERS: PlugIns[type[Classifier]] = PlugIns(

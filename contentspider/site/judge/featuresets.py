@@ -56,9 +56,7 @@ def needs_attributes(names: Sequence[str]) -> bool:
 
 
 class SiteFeatures:
-    """The rows of the blocks of one site's pages, by the feature sets *names*; *noise_texts* are
-    the keys of texts that recur as boilerplate.
-    """
+    """The rows of a site's blocks by the sets *names*; *noise_texts* are keys of boilerplate."""
 
     def __init__(
         self, names: Sequence[str], table: SlotTable, noise_texts: frozenset[str] = frozenset()

@@ -56,9 +56,7 @@ EXAMPLE_CHARS = 80
 
 
 class SiteLabels(NamedTuple):
-    """How probably each block of a sample is content; the digest of the *prior* that judged ("":
-    none did); and how good the labels are (None: not known).
-    """
+    """Each block's probability, the digest of the *prior* that judged ("": none), the quality."""
 
     probabilities: Floats
     prior: str = ""
@@ -152,9 +150,7 @@ class SiteLearner:
     def label(
         self, sample: list[Page], site: SiteBlocks, own_texts: Iterable[OwnText] = ()
     ) -> SiteLabels:
-        """Return the labels of the blocks of the sample; raises `OptionError` if a method from
-        another package returns something else.
-        """
+        """Return the labels of the sample's blocks; raises `OptionError` if they are none."""
         method = self.options.labels
         if method in (VOTES, OWN):
             prior = self.judge if method == VOTES else None

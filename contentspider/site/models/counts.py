@@ -57,9 +57,7 @@ def sureness(
 
 
 def count_prose(page: PageBlocks, seen: Mapping[str, bool]) -> tuple[int, int]:
-    """Return how many characters outside of links the page has, and how many of them stand at paths
-    that have not been *seen*.
-    """
+    """Return a page's characters outside of links, and those at paths that are not *seen*."""
     chars = unseen = 0
     for block in page.blocks:
         text, path = block.text, block.path

@@ -43,9 +43,7 @@ def parse_manifest(text: bytes) -> dict[str, object]:
 
 
 def read_manifest(folder: Path) -> dict[str, object]:
-    """Return the manifest of the model in *folder*; raises FileNotFoundError if there is none, and
-    `StateError` if it cannot be read.
-    """
+    """Return the manifest of the model in *folder*; raises FileNotFoundError or `StateError`."""
     try:
         text = (folder / MANIFEST).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -56,9 +54,7 @@ def read_manifest(folder: Path) -> dict[str, object]:
 
 
 def read_model(folder: Path) -> tuple[dict[str, object], bytes]:
-    """Return the manifest and the weights of the model in *folder*; raises as `read_manifest` does,
-    or `StateError` if it is damaged.
-    """
+    """Return a model's manifest and weights; raises FileNotFoundError or `StateError`."""
     manifest = read_manifest(folder)
     while True:
         try:

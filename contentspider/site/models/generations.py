@@ -72,9 +72,7 @@ class Generations:
         return number if isinstance(number, int) else 0
 
     def before(self) -> int:
-        """Return the number of the generation before the present one, after a rollback before the
-        restored one; 0 if there is none.
-        """
+        """Return the number of the generation before the present (or restored) one, or 0."""
         present = self.present()
         origin = read_manifest(self.folder).get("rolled_back_to", present) if present else 0
         return max((n for n in self.numbers() if isinstance(origin, int) and n < origin), default=0)

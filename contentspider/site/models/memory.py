@@ -1,6 +1,4 @@
-"""The labels of the pages that a site was learned from, kept with the model: the classifier, which
-smooths them, contradicts some.
-"""
+"""The labels of a site's own pages, kept with the model: its classifier smooths them."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from contentspider.page.input.page import Page
+    from contentspider.site.arrays import Floats
     from contentspider.site.judge.classifier import Classifier
 
 SCHEMA = 4
@@ -60,6 +59,14 @@ class _Seen(dict[str, bool]):
             self.clear()
         found = self[path] = self._table.slot(path) in self._slots
         return found
+
+
+class _Decision(NamedTuple):
+    """The probabilities of a page's blocks, by the prior or not, and whether they are a guess."""
+
+    probabilities: Floats
+    by_prior: bool = False
+    is_guess: bool = False
 
 
 @dataclass(slots=True, repr=False)
@@ -103,9 +110,7 @@ class SiteModel:
     _seen: _Seen = field(init=False)
     _version: str = field(init=False, default="")
     # The last page is cached: drift detection decides a page before it is filtered.
-    _last: tuple[Page, tuple[NDArray[np.float32], bool, bool]] | None = field(
-        init=False, compare=False, default=None
-    )
+    _last: tuple[Page, _Decision] | None = field(init=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
@@ -123,45 +128,45 @@ class SiteModel:
         self._version = self._version or sha256(self.dump_weights()).hexdigest()[:12]
         return self._version
 
-    def probabilities(self, page: Page) -> NDArray[np.float32]:
+    def probabilities(self, page: Page) -> Floats:
         """Return for each block the probability that it is content; above 0.5 is kept.
 
         A page that the site was learned from keeps its labels; any other is decided by the
         classifier. A model of few pages is averaged with the prior, which alone judges pages unlike
         those that the model has seen. People's corrections (`Page.corrections`) come last.
         """
-        return self._corrected(page)[0]
+        return self._corrected(page).probabilities
 
-    def _corrected(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+    def _corrected(self, page: Page) -> _Decision:
         if self._last is None or self._last[0] is not page:
             self._last = (page, self._decide(page))
-        decided, by_prior, is_guess = self._last[1]
+        decision = self._last[1]
         if page.corrections:
-            decided = page.corrections.correct(decided)
-        return decided, by_prior, is_guess
+            corrected = page.corrections.correct(decision.probabilities)
+            return decision._replace(probabilities=corrected)
+        return decision
 
-    def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
-        """Return the probabilities, whether the prior was used, and whether they are a guess."""
+    def _decide(self, page: Page) -> _Decision:
         if self.decided and outline_key(page.content) in self._outlines:
             known = self.decided.get(page_key(page.content), "")
             if known and len(known) == len(page.content.blocks):
-                return unpack(known), False, False
+                return _Decision(unpack(known))
         if self.pages == 1 and self.labels == VOTES and page.content.blocks:
             return self._judge(page)
         decided = self.classifier.decide(self._features.rows(page.content))
         if self.labels != VOTES or not page.content.blocks:
-            return decided, False, False
+            return _Decision(decided)
         if self.pages < ENOUGH_PAGES:
-            prior = self._judge(page)[0]
-            return mean_of_odds(decided, prior, PRIOR_PAGES / self.pages), True, False
-        return self._judge(page) if self._is_strange(page, decided) else (decided, False, False)
+            prior = self._judge(page).probabilities
+            return _Decision(mean_of_odds(decided, prior, PRIOR_PAGES / self.pages), True)
+        return self._judge(page) if self._is_strange(page, decided) else _Decision(decided)
 
-    def _judge(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+    def _judge(self, page: Page) -> _Decision:
         self.judge = self.judge or Prior.shipped()
         probabilities, is_guess = self.judge.judge_page(page)
-        return probabilities, True, is_guess
+        return _Decision(probabilities, True, is_guess)
 
-    def _is_strange(self, page: Page, decided: NDArray[np.float32]) -> bool:
+    def _is_strange(self, page: Page, decided: Floats) -> bool:
         """Tell whether hardly anything was kept of a page with most prose at unseen places."""
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
@@ -184,9 +189,7 @@ class SiteModel:
                 yield slot, len(block.text) - block.link_chars
 
     def explain(self, page: Page, index: int) -> list[tuple[str, float]]:
-        """Return what speaks for block *index* being content (above 0) and against it (below), the
-        strongest first.
-        """
+        """Return what speaks for (above 0) and against a block's being content, strongest first."""
         row = self._features.rows(page.content)[index]
         return [(" ".join(feature), weight) for feature, weight in self.classifier.explain(row)]
 
@@ -288,7 +291,5 @@ class SiteModel:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SiteModel:
-        """Return the model saved in the folder *path*; raises FileNotFoundError, or `StateError` if
-        it is damaged or of another version.
-        """
+        """Return a saved model; raises FileNotFoundError, or `StateError` if it is unusable."""
         return cls.parse(*read_model(Path(path)))

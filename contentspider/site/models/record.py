@@ -30,11 +30,9 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.site.arrays import Bools, Floats
     from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"
@@ -76,8 +74,8 @@ class Extraction:
     """
 
     page: Page
-    kept: NDArray[np.bool_]
-    probabilities: NDArray[np.float32]
+    kept: Bools
+    probabilities: Floats
     confidence: float
     page_type: str
     site: str
@@ -120,17 +118,20 @@ class Extraction:
         return page_fields(self.page, self.site, self, self.model_version)
 
     def __repr__(self) -> str:
-        return (
-            f"<Extraction of {self.page.url!r}: {self.page_type}, {int(self.kept.sum())} of"
-            f" {len(self.kept)} blocks kept, confidence {self.confidence:.2f}>"
-        )
+        kept = f"{int(self.kept.sum())} of {len(self.kept)} blocks kept"
+        about = f"{self.page_type}, {kept}, confidence {self.confidence:.2f}"
+        return f"<Extraction of {self.page.url!r}: {about}>"
 
 
 def page_id(url: str) -> str:
     """Return the stable id of a page: a hash of its canonical URL, 32 hexadecimal digits."""
     if not CANONICAL.match(url):
         url = canonicalize_url(url.encode("utf-8", "replace").decode())
-    return sha256(url.encode()).hexdigest()[:32]
+    return _digest(url.encode())
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:32]
 
 
 def page_language(page: Page, blocks: Sequence[Block]) -> str:
@@ -236,9 +237,7 @@ def page_fields(
         "section": list(section),
         "keywords": list(metadata.keywords),
         "page_type": page_type,
-        "content_hash": (
-            sha256(" ".join(content.split()).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        ),
+        "content_hash": _digest(" ".join(content.split()).encode("utf-8", "surrogatepass")),
         "confidence": extraction.confidence if extraction else 0.0,
         "model_version": model_version if extraction else UNFILTERED,
         "crawled_at": now(),
@@ -263,8 +262,6 @@ def item_hash(item: Mapping[str, object]) -> str:
 
 
 def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
-    """Return an item with new values of its own *fields*, but for those that name it, and for
-    `OWN_TEXT_FIELDS` that the page does not state.
-    """
+    """Return an item with new *fields*, but for its identity and what only own texts say."""
     kept = {"id", "url", "site"} | {name for name in OWN_TEXT_FIELDS if not fields.get(name)}
     return {name: item[name] if name in kept else fields.get(name, item[name]) for name in item}

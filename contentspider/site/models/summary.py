@@ -1,6 +1,4 @@
-"""What a model's manifest says of its site: the slots of the template, for people, and how its own
-pages come out, with which later ones are compared.
-"""
+"""What a model's manifest says: the template's slots, and what later pages are compared with."""
 
 from __future__ import annotations
 
@@ -43,9 +41,7 @@ class SlotSummary:
 
     @classmethod
     def parse(cls, record: dict[str, Any]) -> SlotSummary:
-        """Return what `asdict` wrote; a damaged record raises KeyError, TypeError, ValueError or
-        OverflowError.
-        """
+        """Return what `asdict` wrote; raises LookupError, TypeError, ValueError, OverflowError."""
         slot, example = str(record["slot"]), str(record["example"])
         probability, score = float(record["probability"]), float(record["score"])
         return cls(slot, probability, score, int(record["blocks"]), int(record["pages"]), example)

@@ -61,9 +61,7 @@ class Alignment(NamedTuple):
 
 
 def align(page: PageBlocks, own: OwnText) -> Alignment | None:
-    """Return what an own text says of the blocks of *page*; None if the page has less than
-    `COVERED` of its tokens, or it is too long to be compared.
-    """
+    """Return what an own text says of *page*; None if it is another's, or either is too long."""
     wanted = tokens(own.text)
     blocks = [tokens(block.text) for block in page.blocks]
     if not wanted or len(wanted) * sum(map(len, blocks)) > MAX_CELLS:
@@ -129,9 +127,7 @@ def _titles(blocks: Sequence[list[str]], title: list[str]) -> Bools:
 
 
 def _headline(page: PageBlocks, titles: Bools, repeated: Bools) -> int:
-    """Return the number of the title before the text: the last heading, else the first block; -1 if
-    there is none.
-    """
+    """Return the last title before the text that is a heading, else the first; -1 if none is."""
     first = int(np.argmax(repeated))
     before = np.flatnonzero(titles[: first + 2]).tolist()
     headings = [number for number in before if page.blocks[number].tag in HEADINGS]
@@ -170,9 +166,7 @@ def _aligned(first: list[int], second: list[int]) -> Iterator[int]:
 
 
 def _anchor(first: list[int], second: list[int]) -> tuple[int, int] | None:
-    """Return where the run of `ANCHOR` tokens nearest to the middle of *first* begins that both
-    have just once; None if there is none, or only at their beginnings.
-    """
+    """Return where a run of tokens begins that both have once, in the middle, or None."""
     places: list[dict[tuple[int, ...], int]] = []
     for text in (first, second):
         found: dict[tuple[int, ...], int] = {}

@@ -159,9 +159,7 @@ def _align_page(
 
 
 def _appended(found: Alignment, judged: Floats) -> Bools:
-    """Return which repeated blocks are sure noise to the prior, before or behind all content: a
-    theme adds a part of the template to its texts.
-    """
+    """Return which repeated blocks are sure noise around all content: a theme adds some."""
     believed = np.flatnonzero(found.repeated & (judged >= 0.5))
     if not len(believed):
         return np.zeros(len(judged), dtype=bool)

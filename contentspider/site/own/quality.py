@@ -75,9 +75,7 @@ class Quality:
 
 
 def measure(vote: OwnVote) -> Quality | None:
-    """Return how well pages with whole own texts are kept by the own texts of the others, titles
-    aside; None if there are too few.
-    """
+    """Return how well whole own texts predict each other's pages; None if there are too few."""
     evidence, site = vote.evidence, vote.site
     pages = sorted(evidence.whole)
     if len(pages) < MIN_PAGES:

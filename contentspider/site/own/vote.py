@@ -146,9 +146,7 @@ def _probability(odds: Floats) -> Floats:
 
 
 def _unrepeated_prose(site: SiteBlocks) -> Floats:
-    """Return what may be content where there is no prior: sentences without links that no other
-    page has.
-    """
+    """Return what may be content without a prior: unlinked sentences that are on no other page."""
     is_prose = (site.chars >= SENTENCE_CHARS) & (site.link_share < 0.5)
     alone = count_pages(site.texts, site.originals)[site.texts] < 2
     return np.where(is_prose & alone & (repeat_shares(site) == 0), 0.75, 0.4)

@@ -1,6 +1,4 @@
-"""Places: the elements around a site's blocks, the keys by which rules may name them, and what the
-model decided there.
-"""
+"""Places: the elements around blocks, how rules may name them, and what the model decided."""
 
 from __future__ import annotations
 
@@ -201,9 +199,7 @@ def _plainness(key: Key) -> tuple[bool, bool, bool]:
 
 
 class State:
-    """Which of the *chosen* rules decides at each place: its depth, rank and number (-1: none), and
-    whether it keeps.
-    """
+    """The rule that decides at each place: its depth, rank, number (-1: none), whether it keeps."""
 
     def __init__(self, keys: Keys, places: int, chosen: Iterable[Choice] = ()) -> None:
         self.keys = keys

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import DBSCAN
+from sklearn.preprocessing import normalize
 
-from contentspider.page.words.names import HEADINGS
+from contentspider.page.words.names import HEADINGS, step_tag
 from contentspider.site.judge.rows import places
-from contentspider.site.slots import SlotTable, count_names
-from contentspider.site.vote.clusters import cluster_slots
+from contentspider.site.slots import SlotTable, count_names, step_names
 from contentspider.site.vote.relevance import contrasts
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ TEMPLATE_SHARE = 0.4
 # Pages that share this much of their text are copies: print versions, parameters, mirrors. Pages of
 # an infinite scroll share less.
 COPY_SHARE = 0.8
+# Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
+# item (measured, see docs/how-it-works.md).
+CLUSTER_DISTANCE = 0.06
+# DBSCAN's neighbourhoods are computed pairwise; slots beyond this number stand alone.
+MAX_CLUSTERED = 4_000
 
 
 def number_keys(keys: Iterable[Hashable]) -> Ints:
@@ -84,6 +90,37 @@ def originals(pages: Ints, texts: Ints, chars: Floats, count: int) -> Ints:
     either = total[:, np.newaxis] + total - common
     groups = connected_components(csr_matrix(common >= COPY_SHARE * either), directed=False)[1]
     return np.unique(groups, return_index=True)[1][groups]
+
+
+def cluster_slots(slots: Sequence[str], weights: Floats) -> Ints:
+    """Return the cluster number of each slot: DBSCAN over their steps, by cosine distance.
+
+    A slot's vector has one entry a tag and name of each of its steps, by the step's distance from
+    the end: slots that differ only far up are nearer than those that differ at the end. As in the
+    paper every slot has a cluster (``min_samples=1``); only the heaviest are clustered with others.
+    """
+    order = np.argsort(-np.asarray(weights, dtype=float), kind="stable")
+    clustered = order[:MAX_CLUSTERED]
+    columns: dict[tuple[int, str], int] = {}
+    rows, cols, data = [], [], []
+    for row, index in enumerate(clustered):
+        steps = slots[index].split("/")
+        for distance, step in enumerate(reversed(steps)):
+            strength = 1.0 / (1 + distance) ** 0.5
+            tag = step_tag(step)
+            for name in {tag, *step_names(step)}:
+                rows.append(row)
+                cols.append(columns.setdefault((distance, name), len(columns)))
+                data.append(strength * (1.5 if name == tag else 1.0))
+    matrix = normalize(
+        csr_matrix((data, (rows, cols)), shape=(len(clustered), max(len(columns), 1)))
+    )
+    found = DBSCAN(eps=float(np.sqrt(2 * CLUSTER_DISTANCE)), min_samples=1).fit_predict(matrix)
+    clusters = np.empty(len(slots), dtype=np.int64)
+    clusters[clustered] = found
+    rest = order[MAX_CLUSTERED:]
+    clusters[rest] = np.arange(len(rest)) + (found.max() + 1 if len(found) else 0)
+    return clusters
 
 
 @dataclass(slots=True)

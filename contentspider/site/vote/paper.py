@@ -79,9 +79,7 @@ def relevance(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
 def best_clusters(
     clusters: NDArray[np.integer[Any]], scores: NDArray[np.floating[Any]], best: int = 1
 ) -> NDArray[np.float32]:
-    """Return 1 for the blocks of the *best* clusters, by the sum of the blocks' *scores*, else 0;
-    of equal clusters the first.
-    """
+    """Return 1 for blocks of the *best* clusters by the sum of *scores*, else 0."""
     chosen = np.argsort(-np.bincount(clusters, scores), kind="stable")[:best]
     return np.asarray(np.isin(clusters, chosen), dtype=np.float32)
 

@@ -66,9 +66,7 @@ def own_hints(hints: Sequence[Hints], originals: Sequence[int] | None = None) ->
 def other_hints(
     own: Sequence[list[str]], originals: Sequence[int] | None = None
 ) -> list[list[list[str]]]:
-    """Return for each page the hints of up to `CONTRAST_PAGES` others that have some and are no
-    copies of it, at fixed distances.
-    """
+    """Return for each page the hints of up to `CONTRAST_PAGES` others, at fixed distances."""
     count = len(own)
     numbers = range(count) if originals is None else originals
     step = max(1, count // (CONTRAST_PAGES + 1))
@@ -90,9 +88,7 @@ def lcs_lengths(texts: Sequence[str], hints: Sequence[str]) -> NDArray[np.int32]
 def contrasts(
     pages: Sequence[PageBlocks], hints: Sequence[Hints], originals: Sequence[int] | None = None
 ) -> NDArray[np.float32]:
-    """Return for each block of *pages* its relevance to its own page's hints less the mean of that
-    to other pages' hints (*originals* as in `own_hints`).
-    """
+    """Return each block's relevance to its own page's hints less the mean to others'."""
     own = own_hints(hints, originals)
     values: list[NDArray[np.float32]] = []
     for page, mine, others in zip(pages, own, other_hints(own, originals), strict=True):

@@ -45,8 +45,6 @@ def teaser_slots(pages: Sequence[Page], kept: Sequence[Bools], table: SlotTable)
 
 
 def _is_repeated(texts: Counter[str], listings: int) -> bool:
-    """Tell whether a slot's texts stand on `TEMPLATE_SHARE` of the other *listings* that have it,
-    in the mean; of one listing nothing is known.
-    """
+    """Tell whether the texts of a slot stand on most of the other *listings* that have it."""
     pairs = sum(count * (count - 1) for count in texts.values())
     return listings > 1 and pairs / texts.total() > TEMPLATE_SHARE * (listings - 1)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from contextlib import suppress
 from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
@@ -38,7 +38,7 @@ JSON_VERSION = "jsonfeed.org/version/"
 ROOTS = ("rss", "rdf", "feed")
 ENTRIES = ("{*}item", "{*}entry")
 ATOM = "{http://www.w3.org/2005/Atom}"
-# Namespaces for pictures and episodes, with the same names as elements about the page.
+# Namespaces of pictures and episodes, with names of elements about the page.
 MEDIA = ("{http://search.yahoo.com/mrss", "{http://www.itunes.com/", "{http://www.google.com/")
 TEXTS = ("content", "description", "summary")
 PUBLISHED = ("published", "pubDate", "issued", "created", "date")
@@ -47,11 +47,8 @@ MODIFIED = ("updated", "modified")
 MAILBOX = re.compile(r"\S+@\S+\s*\((.+)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry as written: a *link* relative to *base*, and *texts* in HTML, of which *encoded*, if
-    it has text, is the page's whole text.
-    """
+class Entry(NamedTuple):
+    """An entry as written: a *link* relative to *base*; *encoded* is the whole text, if any."""
 
     base: str
     link: str
@@ -71,11 +68,8 @@ class Feed:
     def addresses(self, announced: Announced) -> Iterator[str]:
         """Yield the feeds that a page announces, but for those of comments."""
         for rel, kind, address in announced.links:
-            if (
-                "alternate" in rel.split()
-                and kind.partition(";")[0].strip() in TYPES
-                and "comments" not in address
-            ):
+            is_feed = "alternate" in rel.split() and kind.partition(";")[0].strip() in TYPES
+            if is_feed and "comments" not in address:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
@@ -103,11 +97,9 @@ def read_entries(
 
 
 def _own_text(entry: Entry, address: str, source: str) -> OwnText:
-    # The text of a comment is not the text of its page.
-    is_comment = "#comment" in entry.link
-    text = "" if is_comment else text_of(entry.encoded)
-    if not text and not is_comment:
-        text = max(map(text_of, entry.texts), key=len, default="")
+    text = ""
+    if "#comment" not in entry.link:  # else it is not the text of its page
+        text = text_of(entry.encoded) or max(map(text_of, entry.texts), key=len, default="")
     return own_text(
         address, text, source, entry.title, entry.authors, entry.published, entry.modified
     )
@@ -159,27 +151,21 @@ def _xml_entries(root: _Element) -> Iterator[Entry]:
     except UnicodeDecodeError:
         return
     for element in root.iter(*ENTRIES):
-        if entry := _xml_entry(element, authors):
-            yield entry
+        # libxml2, which recovers, lets invalid encodings pass.
+        with suppress(UnicodeDecodeError):
+            yield _xml_entry(_children(element), authors)
 
 
-def _xml_entry(entry: _Element, authors: tuple[str, ...]) -> Entry | None:
-    """Return an entry; None if libxml2, which recovers, let an invalid encoding pass."""
-    try:
-        children = _children(entry)
-        base, link = _link(children)
-        return Entry(
-            base,
-            link,
-            _markup(*children.get("title", ())[:1]),
-            tuple(_markup(*children.get(name, ())) for name in TEXTS),
-            _markup(*children.get("encoded", ())),
-            tuple(_authors(children)) or authors,
-            _first_text(children, PUBLISHED),
-            _first_text(children, MODIFIED),
-        )
-    except UnicodeDecodeError:
-        return None
+def _xml_entry(children: dict[str, list[_Element]], authors: tuple[str, ...]) -> Entry:
+    return Entry(
+        *_link(children),
+        _markup(*children.get("title", ())[:1]),
+        tuple(_markup(*children.get(name, ())) for name in TEXTS),
+        _markup(*children.get("encoded", ())),
+        tuple(_authors(children)) or authors,
+        _first_text(children, PUBLISHED),
+        _first_text(children, MODIFIED),
+    )
 
 
 def _local_name(element: _Element) -> str:
@@ -188,9 +174,7 @@ def _local_name(element: _Element) -> str:
 
 
 def _children(element: _Element) -> dict[str, list[_Element]]:
-    """Return an element's children by name, without those that hold entries: a tag was not closed,
-    and they would be read once more for each entry.
-    """
+    """Return an element's children by name, but for those with entries: unclosed tags."""
     found: dict[str, list[_Element]] = {}
     for child in islice(element.iterchildren(), MAX_CHILDREN):
         # Comments and entities have no name.
@@ -201,9 +185,7 @@ def _children(element: _Element) -> dict[str, list[_Element]]:
 
 
 def _link(children: dict[str, list[_Element]]) -> tuple[str, str]:
-    """Return what the address of an entry's page is relative to, if the feed says so, and the
-    address: Atom's alternate link, RSS's link or permanent guid.
-    """
+    """Return the base ("": the feed's) and address of an entry's page."""
     for link in children.get("link", ()):
         href = link.get("href")
         if href is None and link.text and link.text.strip():

@@ -86,9 +86,7 @@ def own_text(
 
 
 def text_of(markup: str) -> str:
-    """Return the text of HTML, a paragraph a line; plain text without tags and entities keeps its
-    lines.
-    """
+    """Return the text of HTML, a paragraph a line; plain text keeps its lines."""
     markup = markup[:MAX_MARKUP_CHARS]
     if not MARKUP.search(markup):
         return join_lines(markup.splitlines())
@@ -96,9 +94,7 @@ def text_of(markup: str) -> str:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """Return the non-empty lines, without control characters and lone surrogates, as a text of at
-    most `MAX_CHARS` characters.
-    """
+    """Return the non-empty lines, tidied, as a text of at most `MAX_CHARS` characters."""
     found: list[str] = []
     left = MAX_CHARS
     for line in lines:

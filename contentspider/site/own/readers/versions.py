@@ -42,9 +42,7 @@ class Markdown:
     name = "markdown"
 
     def addresses(self, announced: Announced) -> Iterator[str]:
-        """Yield the addresses of a page's Markdown: alternates of that type, and ``.md`` files as
-        plain text.
-        """
+        """Yield alternates of that type, and ``.md`` files as plain text."""
         for rel, kind, address in announced.links:
             kind = kind.partition(";")[0].strip()
             if "alternate" in rel.split() and (
@@ -107,9 +105,7 @@ class Version:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the text of the page that a version names as the canonical one; none if it names
-        itself, or is no HTML.
-        """
+        """Return the text of the page that an HTML version names as the canonical one."""
         if is_binary(body) or not HTML_BEGINNING.match(body[:1_000]):
             return []
         markup = decode(body[: 4 * MAX_MARKUP_CHARS], content_type)[:MAX_MARKUP_CHARS]
