@@ -80,9 +80,7 @@ def prose_chars(block: Block) -> float:
 
 
 def lists_whole_texts(blocks: list[Block], kept: list[bool], entries: list[bool]) -> bool:
-    """Tell whether what is kept of a page is one entry after the other, each with a text: entries
-    are all the headings of their level, none is above it, and no prose stands before them.
-    """
+    """Tell whether what is kept is one entry of a level after the other, each with a text."""
     level = 0
     texts: list[float] = []
     for block, keep, entry in zip(blocks, kept, entries, strict=True):

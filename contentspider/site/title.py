@@ -56,10 +56,12 @@ def _choose(page: Page) -> str:
     if not whole:
         return _text(first[0][1]) if first else ""
     site = _Site(page, [whole, stated, *(block.text for _, block in first)])
-    said = title_key(stated)
+    stated_key = title_key(stated)
     for key, block in first:
         # On most pages the stated title is the heading, and no link.
-        if key == said and not (site.is_named(key) if block.links else site.is_called(key)):
+        if key == stated_key and not (
+            site.is_named(key) if block.links else site.is_stated_name(key)
+        ):
             return _text(block)
     own = [(key, block) for key, block in first if not site.is_named(key)]
     parts = site.without_name(whole)
@@ -68,10 +70,10 @@ def _choose(page: Page) -> str:
     headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADINGS]
     if found := _inside(own, parts, headings):
         return _text(found)
-    if said and not site.is_named(said):
+    if stated_key and not site.is_named(stated_key):
         # A stated title without a part in <title> may be the same on all pages.
         key = title_key(whole)
-        is_known = said in key or key in said
+        is_known = stated_key in key or key in stated_key
         if not is_known and (found := _opening(headings, parts)):
             return _text(found)
         if is_known or site.is_named(key):
@@ -119,7 +121,7 @@ class _Site:
         self._names = {title_key(page.metadata.site_name)} - {""}
         self._page, self._path, self._claims = page, address.path, claims
 
-    def is_called(self, key: str) -> bool:
+    def is_stated_name(self, key: str) -> bool:
         """Tell whether a title's key is the site's name, by the page or its host."""
         return key in self._names or (
             len(key) >= MIN_KEY_CHARS
@@ -128,7 +130,7 @@ class _Site:
 
     def is_named(self, key: str) -> bool:
         """Tell whether a title's key is the site's name or the text of a link to its front page."""
-        return self.is_called(key) or key in self._linked
+        return self.is_stated_name(key) or key in self._linked
 
     @cached_property
     def _linked(self) -> set[str]:

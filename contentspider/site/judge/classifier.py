@@ -23,15 +23,7 @@ if TYPE_CHECKING:
 
 
 class Columns:
-    """Numbers for features in the order in which they are met: the columns of a matrix.
-
-    >>> from contentspider.site.judge.rows import Group
-    >>> columns, link = Columns(), Group((("links", "3"),))
-    >>> columns.matrix([[link], [link, Group((("length", "6"),))]]).toarray().tolist()
-    [[1.0, 0.0], [1.0, 1.0]]
-    >>> columns.numbers
-    {('links', '3'): 0, ('length', '6'): 1}
-    """
+    """Numbers for features in the order in which they are met: the columns of a matrix."""
 
     def __init__(self) -> None:
         self.numbers: dict[Feature, int] = {}

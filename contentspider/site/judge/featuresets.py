@@ -23,9 +23,7 @@ SLOTS = "slots"
 
 
 class FeatureSet(NamedTuple):
-    """A feature set: what gives the features of a page's blocks, and whether it needs the markup's
-    attributes. A feature is a name; a number becomes the bin that it falls in.
-    """
+    """What gives the features of a page's blocks, and whether it needs the markup's attributes."""
 
     features: Callable[[PageBlocks, SlotTable], Features]
     needs_attributes: bool = False
@@ -74,11 +72,6 @@ class SiteFeatures:
         for features in self._sets:
             for row, found in zip(rows, features(page, self.table), strict=True):
                 if found:
-                    row.append(self._group(tuple(found)))
+                    key = tuple(found)
+                    row.append(self._groups.setdefault(key, Group(key)))
         return rows
-
-    def _group(self, features: tuple[Feature, ...]) -> Group:
-        group = self._groups.get(features)
-        if group is None:
-            group = self._groups[features] = Group(features)
-        return group

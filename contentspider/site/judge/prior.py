@@ -74,9 +74,7 @@ class Prior:
         object.__setattr__(self, "_judges", judges)
 
     def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return for all blocks of *pages*, in one row, how probably each is content by its page
-        alone; and the same without any names of comments or replies.
-        """
+        """Return for all blocks how probable each is by its page, and without names of comments."""
         extractor = FeatureExtractor()
         judged = []
         # The features of all pages at once would fill the memory: a page's are 100 kB to 1 MB.
@@ -89,9 +87,7 @@ class Prior:
         return np.concatenate(named), np.concatenate(unnamed)
 
     def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
-        """Return for each block of a single page how probably it is content by *trees* alone; and
-        whether that is a guess, as it is where the prior is not sure (`contentspider.site.guess`).
-        """
+        """Return the probabilities of a page by *trees* alone, and whether they are a guess."""
         content = page.content
         found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
         guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))

@@ -31,13 +31,6 @@ class Trees:
     The nodes of all trees stand in one table. *roots* has the first node of each tree; a node with
     *feature* -1 is a leaf with *value*, any other sends a row to *left* if its feature is at most
     *threshold*, else to *right*.
-
-    >>> nodes = {"feature": [0, -1, -1], "threshold": [5, 0, 0]}
-    >>> nodes |= {"left": [1, 1, 2], "right": [2, 1, 2]}
-    >>> tables = {"roots": np.zeros(1, int), "value": np.array([0.0, -2.0, 2.0]), "baseline": [0.0]}
-    >>> trees = Trees.from_arrays(tables | {name: np.array(table) for name, table in nodes.items()})
-    >>> trees.probabilities(np.array([[3.0], [8.0]], dtype=np.float32)).round(2)
-    array([0.12, 0.88], dtype=float32)
     """
 
     roots: NDArray[np.int32]

@@ -40,12 +40,7 @@ OF_GENERATION = ("generation", "learned_at", "reason", "rolled_back_to", "weight
 
 
 class Generations:
-    """The generations in the *folder* of a site's models, numbered from 1.
-
-    >>> from pathlib import Path
-    >>> Generations(Path("nowhere")).numbers()
-    []
-    """
+    """The generations in the *folder* of a site's models, numbered from 1."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

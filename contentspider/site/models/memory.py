@@ -39,22 +39,13 @@ def outline_key(page: PageBlocks) -> str:
 
 
 def pack(probabilities: NDArray[np.floating[Any]]) -> str:
-    """Return probabilities as digits, for `unpack`.
-
-    >>> pack(np.array([0.02, 0.499, 0.5, 1.0]))
-    '0459'
-    """
+    """Return probabilities as digits, for `unpack`: of 0.02, 0.499, 0.5 and 1 ``0459``."""
     levels = np.minimum(probabilities * LEVELS, LEVELS - 1).astype(int)
     return "".join(map(str, levels.tolist()))
 
 
 def unpack(digits: str) -> NDArray[np.float32]:
-    """Return the probabilities that `pack` was given, in the middle of their tenth; raises
-    ValueError.
-
-    >>> unpack("0459").tolist() == np.array([0.05, 0.45, 0.55, 0.95], dtype=np.float32).tolist()
-    True
-    """
+    """Return the probabilities of `pack`, in the middle of their tenth; raises ValueError."""
     if digits and not (digits.isascii() and digits.isdecimal()):
         raise ValueError(f"{digits[:20]!r} is not written in digits")
     return MIDDLES[np.frombuffer(digits.encode(), dtype=np.uint8) - ord("0")]

@@ -72,9 +72,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The median *confidence* of a classifier on the pages that it learned from, and the share of
-    *empty* results by the pages' main slot (0 if missing).
-    """
+    """The median *confidence* on a model's own pages, and the share of *empty* ones by slot."""
 
     confidence: float
     empty: Mapping[str, float] = field(default_factory=dict)

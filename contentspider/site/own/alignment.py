@@ -19,8 +19,10 @@ from contentspider.page.words.names import HEADINGS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from contentspider.page.blocks import PageBlocks
-    from contentspider.site.arrays import Bools, Floats
+    from contentspider.site.arrays import Bools
     from contentspider.site.own.texts import OwnText
 
 
@@ -93,9 +95,7 @@ def align(page: PageBlocks, own: OwnText) -> Alignment | None:
 
 
 def _coverage_of_lines(text: str, page: list[str]) -> float:
-    """Return the share of a text's tokens that a page has, without lines of which it has less than
-    half: a feed adds some ("This post appeared first on ...").
-    """
+    """Return the share of a text's tokens on a page, without lines that a feed added."""
     lines = [tokens(line) for line in text.split("\n")]
     matched, sizes = matched_tokens(lines, page), np.array([len(line) for line in lines])
     common = 2 * matched >= sizes
@@ -134,7 +134,7 @@ def _headline(page: PageBlocks, titles: Bools, repeated: Bools) -> int:
     return headings[-1] if headings else before[0] if before else -1
 
 
-def matched_tokens(blocks: list[list[str]], gold: list[str]) -> Floats:
+def matched_tokens(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
     """Return how many of each block's tokens the longest common subsequence with *gold* takes."""
     counts = np.zeros(len(blocks))
     ids: dict[str, int] = {}

@@ -43,15 +43,6 @@ COMMON_SHARE = 0.1
 COMMON_PAGES = 2
 
 
-class SourceReport(NamedTuple):
-    """A source: of how many pages it has texts, whether they are *whole*, and *believed*."""
-
-    source: str
-    pages: int
-    whole: bool
-    believed: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The labels of a site's blocks by its own texts: 1 (content), 0 (noise) or NaN (unknown).
@@ -63,7 +54,6 @@ class Evidence:
     labels: Floats
     pages: frozenset[int] = frozenset()
     whole: Mapping[int, OwnText] = field(default_factory=dict)
-    sources: Sequence[SourceReport] = ()
 
     @property
     def known(self) -> Bools:
@@ -77,7 +67,6 @@ class Evidence:
             np.where(hidden, np.nan, self.labels),
             self.pages - pages,
             {number: own for number, own in self.whole.items() if number not in pages},
-            self.sources,
         )
 
 
@@ -177,8 +166,7 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Ev
     labels = np.full(len(site.chars), np.nan)
     pages: set[int] = set()
     whole: dict[int, OwnText] = {}
-    reports = []
-    for source, texts in by_source.items():
+    for texts in by_source.values():
         is_whole = (
             median(each.slots_share for each in texts) >= WHOLE_SLOTS
             and median(each.prose_share for each in texts) >= WHOLE_PROSE
@@ -187,7 +175,6 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Ev
             median(each.belief for each in texts) >= BELIEVED
             and median(each.template_share for each in texts) <= MAX_TEMPLATE
         )
-        reports.append(SourceReport(source, len(texts), is_whole, is_believed))
         for each in texts if is_believed else ():
             is_all = (
                 is_whole
@@ -202,7 +189,7 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Ev
             if is_all:
                 whole[each.page] = each.own
             labels[each.here] = _labels(each.found, is_all)
-    return Evidence(labels, frozenset(pages), whole, tuple(reports))
+    return Evidence(labels, frozenset(pages), whole)
 
 
 def _labels(found: Alignment, is_whole: bool) -> Floats:

@@ -50,9 +50,7 @@ MAX_ODDS = 4.6
 
 
 class OwnVote:
-    """The vote of the pages of a *sample*, whose blocks *site* has, over a *prior* (None: there is
-    none) and the *own_texts* of pages, by their numbers in the sample.
-    """
+    """The vote of a *sample* over a *prior* (None: none) and *own_texts* by page number."""
 
     def __init__(
         self,

@@ -51,9 +51,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The *sentences*, those of content first, the number of *pages* that they are of (0: of the
-    model's manifest), and for what share of the words they say what the model decides.
-    """
+    """*sentences* on so many *pages* (0: the manifest), and how far they agree with the model."""
 
     sentences: list[Sentence]
     pages: int

@@ -57,13 +57,16 @@ class Places:
     def of_pages(self, chosen: Bools) -> Places:
         """Return what stands on the *chosen* pages, numbered anew."""
         blocks = chosen[self.page]
-        columns = (self.place, self.chars, self.words, self.kept, self.counts)
         numbers = np.cumsum(chosen) - 1
         return Places(
             self.places,
             int(chosen.sum()),
             numbers[self.page[blocks]],
-            *(column[blocks] for column in columns),
+            self.place[blocks],
+            self.chars[blocks],
+            self.words[blocks],
+            self.kept[blocks],
+            self.counts[blocks],
         )
 
 

@@ -80,14 +80,8 @@ def other_article(site: SiteBlocks, prior: Floats) -> Bools:
         & ~template_prose(site, prior)
     )
     starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
-    return np.concatenate(
-        [
-            below_other_headline(page, hints, elsewhere)
-            for page, hints, elsewhere in zip(
-                site.contents, site.hints, np.split(shared, starts), strict=True
-            )
-        ]
-    )
+    parts = np.split(shared, starts)
+    return np.concatenate(list(map(below_other_headline, site.contents, site.hints, parts)))
 
 
 def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools:
@@ -102,12 +96,11 @@ def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools
     if len(headlines) < 2:
         return found
     titles = [squeeze(title) for title in hints.titles]
-    likeness = []
-    for number in headlines:
-        text = squeeze(page.blocks[number].text)
-        likeness.append(
-            max((lcs_length(text, title) for title in titles), default=0) / max(len(text), 1)
-        )
+    texts = [squeeze(page.blocks[number].text) for number in headlines]
+    likeness = [
+        max((lcs_length(text, title) for title in titles), default=0) / max(len(text), 1)
+        for text in texts
+    ]
     own = int(np.argmax(likeness))
     if likeness[own] < OWN_HEADLINE:
         return found

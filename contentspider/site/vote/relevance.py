@@ -36,9 +36,7 @@ def lcs_length(first: str, second: str) -> int:
 
 
 def lcs_length_pylcs(first: str, second: str) -> int:
-    """Return what `lcs_length` does, counted by pylcs, which fills a table of a cell for each pair
-    of characters and holds the GIL meanwhile: at most 7 ms. It is imported when first needed.
-    """
+    """Return what `lcs_length` does, counted by pylcs, which holds the GIL for up to 7 ms."""
     import pylcs
 
     return int(pylcs.lcs_sequence_length(first[:MAX_CHARS], second[:MAX_CHARS]))

@@ -93,9 +93,7 @@ def by_neighbours(site: SiteBlocks, prior: Floats) -> Floats:
 
 
 def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return for each page how much of an article it is, from 0 to 1, by the prior's share of its
-    text: on a listing an article's title must not outvote the title on the article's own page.
-    """
+    """Return how much of an article each page is, from 0 to 1, by the prior's share of its text."""
     share = np.bincount(site.pages, prior * site.chars) / np.bincount(site.pages, site.chars)
     return (share / max(float(np.quantile(share, 0.9)), 0.05)).clip(0, 1).astype(np.float32)
 

@@ -80,9 +80,7 @@ class Feed:
 def read_entries(
     body: bytes, url: str, content_type: str = "", texts: int = MAX_TEXTS
 ) -> list[OwnText]:
-    """Return the pages of a feed's first `MAX_ENTRIES` entries with a valid address, each once;
-    nothing if it is broken or not a feed. Only the first *texts* have more than an address.
-    """
+    """Return a feed's pages, each once; only the first *texts* have more than an address."""
     source = f"feed {url}"
     found: dict[str, OwnText] = {}
     for entry in islice(_entries(body, url, content_type), MAX_ENTRIES):
