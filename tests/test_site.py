@@ -165,7 +165,7 @@ def test_a_prior_is_read_whatever_the_order_of_the_features_that_it_was_trained_
         Prior.load(dump(names)).judge([page]), prior.judge([page]), strict=True
     ):
         np.testing.assert_array_equal(again, before)
-    with pytest.raises(StateError, match=r"does not compute, such as 'smell'"):
+    with pytest.raises(StateError, match=r"lacks, such as 'smell'"):
         Prior.load(dump(["smell", *names[1:]]))
 
 
