@@ -37,7 +37,6 @@ from contentspider.page.input.page import Page
 from contentspider.page.write.output import to_text
 from contentspider.site.guess import best_guess
 from contentspider.site.judge.prior import COMMENT_COLUMNS, Prior
-from contentspider.site.judge.trees import Trees
 from contentspider.site.scores import text_score
 from contentspider.site.vote.blocks import gather
 from contentspider.site.vote.objections import OBJECTIONS
@@ -48,6 +47,7 @@ from contentspider_research.training import (
     NAMELESS_SHARE,
     PAGES_PER_SITE,
     training_rows,
+    trees_of,
 )
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.evaluation.corpora import Corpus, GoldPage
+    from contentspider.site.judge.trees import Trees
     from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
     from contentspider_research.training import PageRows
@@ -193,7 +194,7 @@ def fit(
         random_state=seed,
     )
     classifier.fit(features, labels, sample_weight=weights / weights.mean())
-    return Trees.from_classifier(classifier)
+    return trees_of(classifier)
 
 
 def exchanged(

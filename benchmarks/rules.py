@@ -65,7 +65,6 @@ class Row(NamedTuple):
     agreement: float
     export_secs: float
     parse: float
-    fast: float
     explained: float
     lines: float
 
@@ -82,12 +81,8 @@ def apply(rules: Rules, files: list[Path]) -> dict[str, str]:
     return {row["path"]: row["text"] for row in rows}
 
 
-def times(rules: Rules, bodies: list[bytes]) -> tuple[float, float]:
-    """Return how long the runtime takes beside lxml's parse of the same bytes, and the fast way."""
-    texts = [runtime.decode(body) for body in bodies]
-    simple = runtime.Rules([runtime.Rule("keep", runtime.Element("div", name="no-such-class"))])
-    kept = runtime.Rules([rule for rule in rules.rules if rule.action == "keep"])
-    simple = kept if kept._is_simple else simple
+def time_of(rules: Rules, bodies: list[bytes]) -> float:
+    """Return how long the runtime takes beside lxml's parse of the same bytes."""
 
     def secs(call, given) -> float:
         found = []
@@ -99,7 +94,7 @@ def times(rules: Rules, bodies: list[bytes]) -> tuple[float, float]:
         return median(found)
 
     parse = secs(lxml_html.document_fromstring, [body for body in bodies if body.strip()])
-    return secs(rules.text, texts) / parse, secs(simple.text, texts) / parse
+    return secs(rules.text, [runtime.decode(body) for body in bodies]) / parse
 
 
 def steps_of(path: str) -> tuple[tuple[str, ...], list[set[str]]]:
@@ -172,7 +167,7 @@ def measure(corpus: Corpus, prior: Prior, most: int) -> Row:
         mean(counts),
         mean(agreements),
         max(secs),
-        *times(rules, bodies),
+        time_of(rules, bodies),
         explanation.agreement,
         len(explanation.sentences) + 1,
     )

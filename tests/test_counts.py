@@ -21,16 +21,8 @@ def test_what_is_kept_is_counted_without_links() -> None:
 
 
 def test_prose_is_counted_by_whether_its_place_has_been_seen() -> None:
-    seen = {CONTENT.blocks[0].path: True}
-    asked = []
-
-    def is_seen(path: str) -> bool:
-        asked.append(path)
-        return False
-
-    assert count_prose(CONTENT, seen, is_seen) == (31, 9)
-    assert asked == [CONTENT.blocks[1].path]
-    assert seen[asked[0]] is False
+    first, second, _ = CONTENT.blocks
+    assert count_prose(CONTENT, {first.path: True, second.path: False}) == (31, 9)
 
 
 def test_sureness_is_the_mean_probability_of_being_right_by_length() -> None:
@@ -38,16 +30,14 @@ def test_sureness_is_the_mean_probability_of_being_right_by_length() -> None:
     right = [0.9, 0.8, 0.6]
     expected = sum(w * p for w, p in zip(weights, right, strict=True)) / sum(weights)
     probabilities = [0.9, 0.2, 0.4]
-    assert sureness(CONTENT, probabilities, {}, lambda path: True) == pytest.approx(
-        expected, abs=1e-4
-    )
+    paths = [block.path for block in CONTENT.blocks]
+    seen = dict.fromkeys(paths, True)
+    assert sureness(CONTENT, probabilities, seen) == pytest.approx(expected, abs=1e-4)
     # What is said of places that have not been seen counts half.
     assert sureness(CONTENT, probabilities) == pytest.approx(expected / 2, abs=1e-4)
     half = weights[0] * 0.9 + (weights[1] * 0.8 + weights[2] * 0.6) / 2
-    first = CONTENT.blocks[0].path
-    assert sureness(CONTENT, probabilities, {}, first.__eq__) == pytest.approx(
-        half / sum(weights), abs=1e-4
-    )
+    seen = {path: path == paths[0] for path in paths}
+    assert sureness(CONTENT, probabilities, seen) == pytest.approx(half / sum(weights), abs=1e-4)
 
 
 def test_of_a_page_without_blocks_nothing_is_sure() -> None:

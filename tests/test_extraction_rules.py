@@ -17,13 +17,12 @@ from contentspider.site.rules.extraction import (
     MAX_PAGES,
     _needed,
     _nested,
-    _state,
     learn,
     learn_rules,
     rules_of_manifest,
 )
 from contentspider.site.rules.files import write_rules
-from contentspider.site.rules.places import Keys, Places, elements
+from contentspider.site.rules.places import Keys, Places, State, elements
 from tests.conftest import ROOT, token_f1
 from tests.sites import prose
 
@@ -133,7 +132,7 @@ def test_what_is_kept_inside_of_what_is_dropped_is_noted() -> None:
     paths = [path for path, _ in [*body, *items, *[("body/p", False)] * 3]]
     keys, found = laid_out([*body, *items, *[("body/p", False)] * 3])
     chosen = learn(keys, found, 0.002, 15)
-    state = _state(keys, chosen, len(paths))
+    state = State(keys, len(paths), chosen)
     # keep div.a, drop ul, keep li.b
     assert _nested(keys, chosen, state, np.arange(len(paths))) == [(2, 1)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from contentspider.site.own.readers.alternates import Markdown
 from contentspider.site.own.readers.markdown import plain_lines
+from contentspider.site.own.readers.versions import Markdown
 from tests.owntexts import MARKDOWN
 
 

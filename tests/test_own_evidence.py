@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.site.own.evidence import Evidence, SourceReport, gather_evidence
+from contentspider.site.own.evidence import Evidence, gather_evidence
 from contentspider.site.own.matching import by_page
 from contentspider.site.own.texts import OwnText
 from tests.ownsite import (
@@ -63,12 +63,11 @@ def test_without_own_texts_nothing_is_told() -> None:
     evidence = gathered([])
     assert np.isnan(evidence.labels).all()
     assert (len(evidence.labels), evidence.known.any()) == (len(SITE.chars), False)
-    assert (evidence.pages, evidence.whole, evidence.sources) == (frozenset(), {}, ())
+    assert (evidence.pages, evidence.whole) == (frozenset(), {})
 
 
 def test_a_whole_text_tells_of_every_block_of_its_page() -> None:
     evidence = gathered(feed(2, 5, 7))
-    assert evidence.sources == (SourceReport(FEED, 3, whole=True, believed=True),)
     assert evidence.pages == {2, 5, 7}
     assert evidence.whole == {number: feed(number)[0] for number in (2, 5, 7)}
     assert told(evidence, 5) == {
@@ -86,13 +85,12 @@ def test_a_whole_text_tells_of_every_block_of_its_page() -> None:
 
 def test_one_whole_text_is_enough() -> None:
     evidence = gathered(feed(4))
-    assert evidence.sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert set(evidence.whole) == {4}
 
 
 def test_an_excerpt_tells_only_what_is_content() -> None:
     # the first paragraph has a class of its own, and is all that is told whole
     evidence = gathered([own(number, excerpt(number)) for number in range(6)])
-    assert evidence.sources == (SourceReport(FEED, 6, whole=False, believed=True),)
     assert (evidence.pages, evidence.whole) == ({0, 1, 2, 3, 4, 5}, {})
     for page in range(6):
         assert {slot: set(found) for slot, found in told(evidence, page).items()} == {
@@ -103,21 +101,19 @@ def test_an_excerpt_tells_only_what_is_content() -> None:
 def test_the_first_paragraphs_alone_are_an_excerpt() -> None:
     texts = [own(number, f"{part(number, 'lead')}\n{part(number, 'one')}") for number in range(6)]
     evidence = gathered(texts)
-    assert evidence.sources == (SourceReport(FEED, 6, whole=False, believed=True),)
+    assert (evidence.pages, evidence.whole) == ({0, 1, 2, 3, 4, 5}, {})
     assert told(evidence, 3)[TEXT] == [1, -1, -1]
 
 
 def test_a_source_that_mixes_is_whole_if_most_of_its_texts_are() -> None:
     few = [own(number, f"{part(number, 'lead')}\n{part(number, 'one')}") for number in (4, 5)]
     evidence = gathered([*feed(0, 1, 2), *few])
-    assert evidence.sources == (SourceReport(FEED, 5, whole=True, believed=True),)
     assert set(evidence.whole) == {0, 1, 2}
     # of the pages with an excerpt only that is told
     assert (told(evidence, 4)[TEXT], told(evidence, 4)[BOX]) == ([1, -1, -1], [-1, -1])
     assert (told(evidence, 1)[TEXT], told(evidence, 1)[BOX]) == ([1, 1, 1], [0, 0])
     more = [*few, *(own(n, f"{part(n, 'lead')}\n{part(n, 'one')}") for n in (6, 7))]
     evidence = gathered([*feed(0, 1, 2), *more])
-    assert evidence.sources == (SourceReport(FEED, 7, whole=False, believed=True),)
     assert evidence.whole == {}
     assert told(evidence, 1)[BOX] == [-1, -1]
 
@@ -125,10 +121,6 @@ def test_a_source_that_mixes_is_whole_if_most_of_its_texts_are() -> None:
 def test_each_source_is_whole_or_not_by_itself() -> None:
     short = [own(number, excerpt(number), "json-ld articleBody") for number in (3, 4, 5)]
     evidence = gathered([*short, *feed(0, 1)])
-    assert sorted(evidence.sources) == [
-        SourceReport(FEED, 2, whole=True, believed=True),
-        SourceReport("json-ld articleBody", 3, whole=False, believed=True),
-    ]
     assert (evidence.pages, set(evidence.whole)) == ({0, 1, 3, 4, 5}, {0, 1})
 
 
@@ -152,7 +144,7 @@ def test_of_two_excerpts_and_of_two_whole_texts_the_first_is_heard() -> None:
 def test_what_is_hidden_is_told_no_more() -> None:
     evidence = gathered(feed(2, 5, 7))
     left = evidence.without(frozenset([5, 7]), SITE)
-    assert (left.pages, set(left.whole), left.sources) == ({2}, {2}, evidence.sources)
+    assert (left.pages, set(left.whole)) == ({2}, {2})
     here = SITE.pages == 2
     np.testing.assert_array_equal(left.labels[here], evidence.labels[here])
     assert np.isnan(left.labels[~here]).all()
@@ -167,7 +159,7 @@ def one_page(html: str, text: str, judged: dict[str, float], name: str = "", sou
     site = site_of([html, *(f"<article><p>{prose('else', n)}</p></article>" for n in range(3))])
     chances = np.array([judged.get(slot.rpartition("/")[2], 0.9) for slot in site.slots])
     evidence = gather_evidence(site, {0: [OwnText("/", text, source, name)]}, chances)
-    return told(evidence, 0, site), evidence.sources
+    return told(evidence, 0, site), bool(evidence.whole)
 
 
 P1, P2, P3 = (prose("one page", number) for number in range(3))
@@ -182,8 +174,8 @@ def sized(name: str, chars: int) -> str:
 def test_nearly_all_of_the_places_must_be_told_for_a_text_to_be_whole(missing, is_whole) -> None:
     first, second, other = sized("a", 200), sized("b", 160), sized("c", missing)
     assert [len(first), len(second), len(other)] == [200, 160, missing]
-    found, sources = one_page(f"<p>{first}<p>{second}<p>{other}", f"{first} {second}", {})
-    assert sources == (SourceReport(FEED, 1, is_whole, believed=True),)
+    found, whole = one_page(f"<p>{first}<p>{second}<p>{other}", f"{first} {second}", {})
+    assert whole == is_whole
     # what is missing is judged to be content: it may have been lost on its way
     assert found == {"body/p": [1, 1, -1]}
 
@@ -191,26 +183,26 @@ def test_nearly_all_of_the_places_must_be_told_for_a_text_to_be_whole(missing, i
 @pytest.mark.parametrize(("missing", "is_whole"), [(120, True), (121, False)])
 def test_half_of_the_likely_prose_must_be_told_for_a_text_to_be_whole(missing, is_whole) -> None:
     first, other = sized("a", 120), sized("b", missing)
-    found, sources = one_page(f"<p>{first}</p><h4>{other}</h4>", first, {})
-    assert sources == (SourceReport(FEED, 1, is_whole, believed=True),)
+    found, whole = one_page(f"<p>{first}</p><h4>{other}</h4>", first, {})
+    assert whole == is_whole
     assert found == {"body/p": [1], "body/h4": [0 if is_whole else -1]}
 
 
 def test_what_is_unlikely_or_short_need_not_be_told() -> None:
     # what nobody takes for content is not asked for
-    _, sources = one_page(f"<p>{P1}</p><h4>{P2} {P3}</h4>", P1, {"h4": 0.49})
-    assert sources[0].whole
+    _, whole = one_page(f"<p>{P1}</p><h4>{P2} {P3}</h4>", P1, {"h4": 0.49})
+    assert whole
     # nor what is shorter than a sentence
     short = "".join(f"<h4>w{n}{'x' * 50} y</h4>" for n in range(9))
-    _, sources = one_page(f"<p>{P1}</p>{short}", P1, {})
-    assert sources[0].whole
+    _, whole = one_page(f"<p>{P1}</p>{short}", P1, {})
+    assert whole
 
 
 def test_a_text_of_short_blocks_only_is_measured_by_their_places() -> None:
     html = f"<ul><li>onetime twotime<li>threetime fourtime<li>x</ul><p>{'y' * 30}"
-    texts, sources = one_page(html, "onetime twotime threetime fourtime", {})
+    texts, whole = one_page(html, "onetime twotime threetime fourtime", {})
     # 33 of 34 characters in the list
-    assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert whole
     assert texts == {"body/ul/li": [1, 1, -1], "body/p": [0]}
 
 
@@ -244,15 +236,15 @@ def test_an_unclear_block_is_not_told_though_the_text_is_whole() -> None:
 @pytest.mark.parametrize("tag", ["p", "h4"])
 def test_what_is_unclear_does_not_speak_against_a_whole_text(tag) -> None:
     quote = f"<{tag}>{' '.join(P1.split()[3:35])}</{tag}>"
-    texts, sources = one_page(f"<p>{P1}</p>{quote * 3}", P1, {})
-    assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    texts, whole = one_page(f"<p>{P1}</p>{quote * 3}", P1, {})
+    assert whole
     assert texts in ({"body/p": [1, -1, -1, -1]}, {"body/p": [1], "body/h4": [-1, -1, -1]})
 
 
 def test_a_short_line_that_is_told_does_not_speak_for_its_place() -> None:
     html = f"<p>{P1}</p><ul><li>tea leaf<li>{sized('list', 55)}<li>{sized('more', 55)}</ul>"
-    texts, sources = one_page(html, f"{P1} tea leaf", {"li": 0.1})
-    assert sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    texts, whole = one_page(html, f"{P1} tea leaf", {"li": 0.1})
+    assert whole
     assert texts == {"body/p": [1], "body/ul/li": [1, 0, 0]}
 
 
@@ -276,7 +268,7 @@ def test_of_a_marked_text_only_what_may_be_content_is_told() -> None:
 def test_texts_of_other_pages_tell_nothing() -> None:
     shifted = [own(number, wanted(number + 1), named=title(number + 1)) for number in range(11)]
     evidence = gathered(shifted)
-    assert (evidence.sources, evidence.known.any()) == ((), False)
+    assert not evidence.known.any()
 
 
 @pytest.mark.parametrize(
@@ -291,7 +283,7 @@ def test_texts_of_other_pages_tell_nothing() -> None:
 )
 def test_a_text_of_the_template_and_spam_tell_nothing(text) -> None:
     evidence = gathered([own(number, text) for number in range(12)])
-    assert (evidence.sources, evidence.known.any()) == ((), False)
+    assert not evidence.known.any()
 
 
 def test_text_that_the_template_repeats_is_unclear_though_a_whole_text_has_it() -> None:
@@ -337,7 +329,7 @@ def test_the_templates_prose_does_not_speak_against_a_whole_text() -> None:
     site = site_of([f"<p>{prose('a', n, words=30)}</p>{line}" for n in range(8)])
     given = {0: [OwnText("/", prose("a", 0, words=30), FEED)]}
     evidence = gather_evidence(site, given, np.full(len(site.chars), 0.9))
-    assert evidence.sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert set(evidence.whole) == {0}
     assert told(evidence, 0, site) == {"body/p": [1], "body/h4": [0, 0]}
 
 
@@ -363,7 +355,6 @@ def test_a_source_of_what_nobody_takes_for_content_is_not_believed() -> None:
     # pages with one comment each
     numbers = [1, 4, 7, 10]
     evidence = gathered([own(number, comment(number), "comments") for number in numbers])
-    assert evidence.sources == (SourceReport("comments", 4, whole=False, believed=False),)
     assert (evidence.pages, evidence.whole, evidence.known.any()) == (frozenset(), {}, False)
 
 
@@ -373,18 +364,17 @@ def test_belief_is_what_is_thought_of_the_text_in_the_median(chance, believed) -
     spots = where(SITE, lambda slot: "sidebar" in slot)
     judged = np.where(spots, np.where(SITE.pages < 2, 1.0, chance), 0.1)
     evidence = gathered(feed(0, 1, 2, 3, 4), judged)
-    assert [report.believed for report in evidence.sources] == [believed]
     assert len(evidence.whole) == 5 * believed
 
 
 def test_several_texts_of_a_page_by_one_source_are_not_heard_beside_another() -> None:
     parts = [own(2, part(2, name), "comments") for name in ("one", "two")]
     evidence = gathered([*parts, *feed(3)])
-    assert evidence.sources == (SourceReport(FEED, 1, whole=True, believed=True),)
+    assert set(evidence.whole) == {3}
     assert evidence.pages == {3}
 
 
 def test_a_text_of_an_address_that_no_page_has_is_not_heard() -> None:
     foreign = OwnText("https://e.org/99", wanted(1), FEED, title(1))
-    assert gathered([foreign]).sources == ()
-    assert gathered([OwnText(f"{address(1)}?x", wanted(1), FEED)]).sources == ()
+    assert gathered([foreign]).pages == frozenset()
+    assert gathered([OwnText(f"{address(1)}?x", wanted(1), FEED)]).pages == frozenset()

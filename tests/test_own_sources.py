@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from contentspider.ground.addresses import absolute
-from contentspider.site.own.readers.alternates import Markdown
 from contentspider.site.own.readers.feeds import Feed
 from contentspider.site.own.readers.reading import join_lines, text_of
+from contentspider.site.own.readers.versions import Markdown
 from contentspider.site.own.readers.wordpress import WordPress
 from contentspider.site.own.sources import SOURCES, Announced
 from contentspider.site.own.texts import MAX_CHARS, OwnText

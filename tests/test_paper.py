@@ -1,4 +1,4 @@
-"""Labels to the letter of the paper, and its variations."""
+"""Labels to the letter of the paper."""
 
 from __future__ import annotations
 
@@ -9,18 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from contentspider.page.input.page import Page
 from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.paper import (
-    cluster_blocks,
-    label_by_contrast,
-    label_by_terms,
-    label_by_terms_with_two_clusters,
-    label_like_the_paper,
-    label_page_by_page,
-    label_slots_by_terms,
-    label_slots_by_terms_with_two_clusters,
-    label_template_by_template,
-    label_with_two_clusters,
-)
+from contentspider.site.vote.paper import cluster_blocks, label_like_the_paper
 
 
 def labels(method, *bodies: str) -> list[int]:
@@ -41,34 +30,20 @@ LINKED = PARAGRAPH.replace("a a a A", "<a href=/>aaaa</a>")
 
 
 @pytest.mark.parametrize(
-    ("method", "bodies", "expected"),
+    ("bodies", "expected"),
     [
-        (label_like_the_paper, [PARAGRAPH, ITEM], [1, 0, 1, 0]),
-        (label_like_the_paper, [PARAGRAPH, ITEM, ITEM], [0, 1, 0, 1, 0, 1]),
-        (label_like_the_paper, [LINKED, ITEM], [1, 0, 1, 0]),
-        (label_page_by_page, [PARAGRAPH, ITEM], [1, 0, 0, 1]),
-        (label_page_by_page, [PARAGRAPH, "", ITEM], [1, 0, 0, 1]),
-        (label_like_the_paper, [PARAGRAPH, HEADING, SILENT], [1, 0, 0, 0, 0]),
-        (label_template_by_template, [PARAGRAPH, HEADING, SILENT], [1, 0, 1, 0, 0]),
-        (label_template_by_template, [PARAGRAPH, ITEM], [1, 0, 1, 0]),
-        (label_by_contrast, [PARAGRAPH, ITEM], [1, 0, 1, 0]),
-        # what is linked says nothing
-        (label_by_contrast, [LINKED, ITEM], [0, 1, 0, 1]),
-        # nor does what speaks of every page
+        ([PARAGRAPH, ITEM], [1, 0, 1, 0]),
+        ([PARAGRAPH, ITEM, ITEM], [0, 1, 0, 1, 0, 1]),
+        ([LINKED, ITEM], [1, 0, 1, 0]),
+        ([PARAGRAPH, HEADING, SILENT], [1, 0, 0, 0, 0]),
         (
-            label_by_contrast,
-            [f"<title>{text}</title><p>aabbccaabbcc</p><h2>{text}</h2>" for text in ("aa", "bb")],
-            [0, 1, 0, 1],
-        ),
-        (
-            label_like_the_paper,
             [f"<title>{text}</title><p>aabbccaabbcc</p><h2>a</h2>" for text in ("aa", "bb")],
             [1, 0, 1, 0],
         ),
     ],
 )
-def test_which_cluster_is_content(method, bodies, expected) -> None:
-    assert labels(method, *bodies) == expected
+def test_which_cluster_is_content(bodies, expected) -> None:
+    assert labels(label_like_the_paper, *bodies) == expected
 
 
 @pytest.mark.parametrize(
@@ -93,26 +68,6 @@ def test_a_page_that_states_nothing_has_no_relevance() -> None:
     script = '<script type="application/ld+json">{"@type": "Article", "headline": "bbb"}</script>'
     silent = f"{script}<p>b</p><ul><li>bbb</ul>"
     assert labels(label_like_the_paper, silent, silent, PARAGRAPH) == [1, 0, 1, 0, 1, 0]
-
-
-def test_the_two_best_clusters() -> None:
-    body = "<title>aaaa</title><p>aaaa</p><ul><li>aaa</ul><h2>aa</h2>"
-    assert labels(label_with_two_clusters, body) == [1, 1, 0]
-    assert labels(label_with_two_clusters, "<title>a</title><p>a") == [1]
-
-
-def test_terms_in_common_count_by_their_rareness() -> None:
-    # ln(2/1) for tea, 0 for both pages' news: (2 + 1) ln 2 in the paragraph, (1 + 1) ln 2 in the
-    # heading, nothing in the list.
-    one = "<title>tea news</title><p>tea tea</p><h2>tea</h2><ul><li>news news news news</ul>"
-    other = "<title>news</title><p>x</p><h2>x</h2><ul><li>news</ul>"
-    assert labels(label_by_terms, one, other) == [1, 0, 0, 1, 0, 0]
-    assert labels(label_by_terms_with_two_clusters, one, other) == [1, 1, 0, 1, 1, 0]
-    # Slots know classes.
-    classes = one.replace("</p>", "</p><p class=a>tea"), other.replace("<p>", "<p class=a>")
-    assert labels(label_by_terms, *classes) == [1, 1, 0, 0, 1, 0, 0]
-    assert labels(label_slots_by_terms, *classes) == [1, 0, 0, 0, 0, 0, 0]
-    assert labels(label_slots_by_terms_with_two_clusters, *classes) == [1, 1, 0, 0, 1, 0, 0]
 
 
 def test_what_a_page_states_is_kept_with_it() -> None:

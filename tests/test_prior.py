@@ -14,6 +14,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.judge import prior as prior_module
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.trees import Trees
+from contentspider_research.training import trees_of
 
 
 def stump(name: str, threshold: float, low: float, high: float) -> dict[str, list[float]]:
@@ -83,7 +84,7 @@ def test_a_librarys_classifier_is_copied_with_all_that_it_decides() -> None:
     points = draw.random((300, 3)).astype(np.float32)
     labels = (points[:, 0] > 0.5) ^ (points[:, 1] > 0.3)
     library = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(points, labels)
-    forest = Trees.from_classifier(library)
+    forest = trees_of(library)
     expected = library.predict_proba(points)[:, 1]
     assert forest.probabilities(points) == pytest.approx(expected, abs=1e-5)
     assert len(forest.roots) == 5
@@ -174,7 +175,7 @@ def test_features_are_found_by_name() -> None:
     ("head", "message"),
     [
         ({"schema": 9}, "the prior cannot be used: its schema is 9, not 1; train one with"),
-        ({"features": [*FEATURE_NAMES[1:], "taste"]}, "does not compute, such as 'taste'; train"),
+        ({"features": [*FEATURE_NAMES[1:], "taste"]}, "lacks, such as 'taste'; train"),
         ({"features": []}, "the prior cannot be used: index .* train one with"),
     ],
 )

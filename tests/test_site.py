@@ -24,8 +24,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.site.slots import SlotTable, count_names
-from contentspider.site.vote.blocks import gather
-from contentspider.site.vote.clusters import cluster_slots
+from contentspider.site.vote.blocks import cluster_slots, gather
 from contentspider.site.vote.paper import cluster_blocks, label_like_the_paper
 from contentspider.site.vote.relevance import (
     MAX_CHARS,
@@ -166,7 +165,7 @@ def test_a_prior_is_read_whatever_the_order_of_the_features_that_it_was_trained_
         Prior.load(dump(names)).judge([page]), prior.judge([page]), strict=True
     ):
         np.testing.assert_array_equal(again, before)
-    with pytest.raises(StateError, match=r"does not compute, such as 'smell'"):
+    with pytest.raises(StateError, match=r"lacks, such as 'smell'"):
         Prior.load(dump(["smell", *names[1:]]))
 
 

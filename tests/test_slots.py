@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,8 @@ from contentspider.page.blocks import PageBlocks
 from contentspider.page.input.page import Page
 from contentspider.site import slots
 from contentspider.site.slots import SlotTable, count_names, step_names
-from contentspider.site.vote import blocks, clusters, teasers
-from contentspider.site.vote.clusters import cluster_slots
+from contentspider.site.vote import blocks, teasers
+from contentspider.site.vote.blocks import cluster_slots
 from contentspider.site.vote.relevance import (
     MAX_CHARS,
     contrasts,
@@ -81,18 +83,18 @@ def test_slots_that_differ_little_far_up_are_one_cluster(first, second, is_one) 
 
 
 def test_beyond_a_number_of_slots_the_lightest_stand_alone(monkeypatch) -> None:
-    monkeypatch.setattr(clusters, "MAX_CLUSTERED", 2)
+    monkeypatch.setattr(blocks, "MAX_CLUSTERED", 2)
     paths = ["body/div/div/div.a/p"] * 3
     assert cluster_slots(paths, [1, 3, 2]).tolist() == [1, 0, 0]
     assert cluster_slots(paths + paths[:1], [1, 3, 2, 1]).tolist() == [1, 0, 0, 2]
 
 
 def test_of_slots_that_weigh_the_same_the_first_are_clustered(monkeypatch) -> None:
-    monkeypatch.setattr(clusters, "MAX_CLUSTERED", 20)
+    monkeypatch.setattr(blocks, "MAX_CLUSTERED", 20)
     assert cluster_slots(["body/p"] * 40, [1, 2] * 20).tolist() == [
         number // 2 + 1 if number % 2 == 0 else 0 for number in range(40)
     ]
-    monkeypatch.setattr(clusters, "MAX_CLUSTERED", 10)
+    monkeypatch.setattr(blocks, "MAX_CLUSTERED", 10)
     found = cluster_slots(["body/p"] * 40, [1, 2] * 20)
     assert np.flatnonzero(found == 0).tolist() == [*range(1, 20, 2)]
 
@@ -285,4 +287,4 @@ def test_one_article_in_ten_may_have_a_teaser(articles, is_entry) -> None:
     ],
 )
 def test_a_text_on_most_listings_is_the_template_s(texts, listings, is_repeated) -> None:
-    assert teasers._is_repeated(texts, listings) == is_repeated
+    assert teasers._is_repeated(Counter(texts), listings) == is_repeated

@@ -7,6 +7,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.site.judge.trees import Trees
+from contentspider_research.training import trees_of
 
 FEATURES = 6
 
@@ -23,7 +24,7 @@ def classifier() -> HistGradientBoostingClassifier:
 
 @pytest.fixture(scope="module")
 def trees(classifier) -> Trees:
-    return Trees.from_classifier(classifier)
+    return trees_of(classifier)
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 200])

@@ -6,7 +6,7 @@ from bisect import insort
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from contentspider.site.models.reference import MIN_CHARS, is_empty, main_slot
+from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
 
 if TYPE_CHECKING:
     from contentspider.page.input.page import Page

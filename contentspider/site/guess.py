@@ -1,8 +1,4 @@
-"""Which blocks to keep of a single page that the prior is not sure of.
-
-On a site most pages are alike, and improbable blocks are better left out. On a single page (a
-listing, a shop, a service) the best answer may consist of such blocks: an empty one is worst.
-"""
+"""Which blocks to keep of a single page that the prior is not sure of: an empty answer is worst."""
 
 from __future__ import annotations
 
@@ -13,8 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# If the expected F1 of the best choice is higher, the prior knows such pages and is left alone
-# (measured on the open corpora, research/NOTES.md).
+# If the best choice's expected F1 is higher, the prior is left alone (research/NOTES.md).
 SURE = 0.7
 LEAST = 1e-4
 
@@ -25,9 +20,8 @@ def best_guess(
     """Return the *probabilities* of a page's blocks, shifted so that those above 0.5 are the choice
     with the highest expected F1 if that is lower than `SURE`.
 
-    *chars* are the lengths of the blocks. The expected F1 of a choice is taken as twice the
-    expected content in it over its length and the content expected on the page; the best choice is
-    all blocks above half of its value, and so never empty.
+    *chars* are the blocks' lengths. The expected F1 of a choice is twice its expected content over
+    its length and the page's expected content; the best choice is all blocks above half of its F1.
 
     >>> best_guess(np.array([0.4, 0.3, 0.01]), np.array([100.0, 100.0, 100.0])) > 0.5
     array([ True,  True, False])
@@ -50,8 +44,7 @@ def best_guess(
 def mean_of_odds(
     first: NDArray[np.float32], second: NDArray[np.float32], weight: float
 ) -> NDArray[np.float32]:
-    """Return the probabilities whose log odds are the mean of those of two judges, of which the
-    second counts *weight* times as much as the first.
+    """Return the mean of two judges' probabilities by log odds; the second counts *weight* times.
 
     >>> mean_of_odds(np.array([0.9, 0.6]), np.array([0.1, 0.1]), 0.5).round(2)
     array([0.68, 0.39], dtype=float32)

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
 
-# Characters (of a spaced script) of kept prose without which a page is hardly an article.
+# Characters (of a spaced script) of kept prose that an article has.
 ARTICLE_CHARS = 150
 MIN_ARTICLE_CHARS = 40
 # A heading that is a link to elsewhere, but for some characters, is an entry of a listing.
 ENTRY_LINK_SHARE = 0.8
-# A listing's entries are headings that are links: with less prose than this to each it is a
-# listing, where they are kept with their teasers, and where they are not (an article has a few
-# related ones beside it).
+# A page with less prose than this to each entry is a listing, where entries are kept with their
+# teasers, and where they are not (an article has a few related ones beside it).
 PROSE_PER_KEPT_ENTRY = 400
 PROSE_PER_ENTRY = 100
 MIN_KEPT_ENTRIES = 3
@@ -36,8 +35,8 @@ MIN_LINKS = 5
 def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     """Return ``article``, ``listing``, ``form`` or ``other`` from what was kept of the page.
 
-    Discussions, products and recipes are articles: pages with content of their own. The entries of
-    a listing are headings that link to other pages, with teasers or whole texts.
+    Discussions, products and recipes are articles. The entries of a listing are headings that link
+    to other pages, with teasers or whole texts.
     """
     blocks = page.content.blocks
     if not blocks:
@@ -54,7 +53,6 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
     for block, keep in zip(blocks, is_kept, strict=True):
         if keep:
             prose += prose_chars(block)
-            # Enough for an article, whatever follows.
             if prose >= enough:
                 return "article"
     if prose >= ARTICLE_CHARS:
@@ -68,11 +66,7 @@ def page_type(page: Page, kept: NDArray[np.bool_]) -> str:
 
 
 def is_entry(block: Block) -> bool:
-    """Tell whether a block is a heading that leads to another page.
-
-    Many sites link a heading to itself, to be shared: a link with a fragment leads to a part of a
-    page, mostly of the same.
-    """
+    """Tell whether a block is a heading that links to another page, and not to a fragment."""
     return (
         block.tag in HEADINGS
         and block.link_chars > ENTRY_LINK_SHARE * len(block.text)
@@ -86,11 +80,7 @@ def prose_chars(block: Block) -> float:
 
 
 def lists_whole_texts(blocks: list[Block], kept: list[bool], entries: list[bool]) -> bool:
-    """Tell whether what is kept of a page is one entry after the other, each with a text.
-
-    An article that links its sections' headings to elsewhere has a headline, linked or not, or some
-    prose before the first: entries are all the headings of their level, and none is above it.
-    """
+    """Tell whether what is kept is one entry of a level after the other, each with a text."""
     level = 0
     texts: list[float] = []
     for block, keep, entry in zip(blocks, kept, entries, strict=True):

@@ -17,9 +17,7 @@ class Score(NamedTuple):
 
 
 def score_of(common: float, found: float, wanted: float) -> Score:
-    """Return the score of *found* things, *common* of which are among those *wanted*; two empty
-    sets agree.
-    """
+    """Return the score of *found* things, *common* of which are *wanted*; two empty sets agree."""
     if not found and not wanted:
         return Score(1.0, 1.0, 1.0)
     if not common:

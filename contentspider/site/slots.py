@@ -1,12 +1,11 @@
-"""Slots of a template: selector paths without the names that few pages use.
-
-The selector paths of one template differ from page to page: a class on ``body`` names the page, an
-id has its number, and the classes of a post name its categories and tags.
+"""Slots of a template: selector paths without the names that few pages use, or that name what a post
+is about.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from contentspider.page.words.names import step_tag
@@ -29,10 +28,7 @@ def step_names(step: str) -> list[str]:
 
 
 class SlotTable:
-    """Maps raw selector paths to the slots of one site.
-
-    *name_pages* counts on how many of the site's *pages* each name is used.
-    """
+    """Maps selector paths to a site's slots; *name_pages* counts the pages of each name."""
 
     def __init__(self, name_pages: Mapping[str, int], pages: int) -> None:
         self.kept = frozenset(
@@ -72,13 +68,8 @@ class SlotTable:
 
 def count_names(pages: Iterable[Iterable[str]]) -> dict[str, int]:
     """Return on how many pages each name of a step is used; a page is given by its paths."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for paths in pages:
-        names = {
-            name
-            for step in {step for path in paths for step in path.split("/")}
-            for name in step_names(step)
-        }
-        for name in names:
-            counts[name] = counts.get(name, 0) + 1
+        steps = {step for path in paths for step in path.split("/")}
+        counts.update({name for step in steps for name in step_names(step)})
     return counts

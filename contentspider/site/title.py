@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -30,17 +31,16 @@ MAX_PARTS = 8
 # A name that makes up this share of its host's is the site's; less is in many hosts by chance.
 HOST_SHARE = 0.6
 MIN_KEY_CHARS = 4
-# A heading that says more than the title; one that is so much longer only mentions what it says.
+# A heading may say more than the title, but one that is longer only mentions it.
 LONGER = 3
 
 
 def page_title(page: Page) -> str:
-    """Return the page's title, without the site's name where that can be told from the page alone.
+    """Return the page's title, without the site's name, in at most `MAX_TITLE_CHARS` characters.
 
     It is the heading that a title in the head confirms, an ``h1`` first; else the title of the
-    page's main entity (JSON-LD, Open Graph); else ``<title>``. Headings that only name the site
-    (such as links to the front page) are skipped. People's corrections come before all. At most
-    `MAX_TITLE_CHARS` characters.
+    page's main entity (JSON-LD, Open Graph); else ``<title>``. Headings that only name the site are
+    skipped. People's corrections come before all.
     """
     if page.corrections and page.corrections.title:
         return page.corrections.title
@@ -56,10 +56,12 @@ def _choose(page: Page) -> str:
     if not whole:
         return _text(first[0][1]) if first else ""
     site = _Site(page, [whole, stated, *(block.text for _, block in first)])
-    said = title_key(stated)
+    stated_key = title_key(stated)
     for key, block in first:
-        # Most pages: the stated title is the heading, and it is not a link.
-        if key == said and not (site.is_named(key) if block.links else site.is_called(key)):
+        # On most pages the stated title is the heading, and no link.
+        if key == stated_key and not (
+            site.is_named(key) if block.links else site.is_stated_name(key)
+        ):
             return _text(block)
     own = [(key, block) for key, block in first if not site.is_named(key)]
     parts = site.without_name(whole)
@@ -68,12 +70,13 @@ def _choose(page: Page) -> str:
     headings = [(title_key(block.text), block) for block in blocks if block.tag in HEADINGS]
     if found := _inside(own, parts, headings):
         return _text(found)
-    if said and not site.is_named(said):
+    if stated_key and not site.is_named(stated_key):
         # A stated title without a part in <title> may be the same on all pages.
-        is_known = _shares(said, title_key(whole))
+        key = title_key(whole)
+        is_known = stated_key in key or key in stated_key
         if not is_known and (found := _opening(headings, parts)):
             return _text(found)
-        if is_known or site.is_named(title_key(whole)):
+        if is_known or site.is_named(key):
             return "".join(site.without_name(stated))
     if found := _opening(headings, parts):
         return _text(found)
@@ -84,12 +87,8 @@ def _text(block: Block) -> str:
     return ANCHOR.sub("", block.text)
 
 
-def _shares(first: str, second: str) -> bool:
-    return first in second or second in first
-
-
 def _opening(headings: Iterable[tuple[str, Block]], parts: Sequence[str]) -> Block | None:
-    """Return the heading that equals the beginning of the title, up to one of its separators."""
+    """Return the heading that equals the title's beginning, up to one of its separators."""
     runs = {title_key("".join(parts[:stop])): stop for stop in range(1, len(parts) + 1, 2)}
     known = [(runs[key], block) for key, block in headings if key in runs]
     return max(known, key=lambda found: found[0])[1] if known else None
@@ -122,8 +121,8 @@ class _Site:
         self._names = {title_key(page.metadata.site_name)} - {""}
         self._page, self._path, self._claims = page, address.path, claims
 
-    def is_called(self, key: str) -> bool:
-        """Tell whether a title's key is the site's name by the page or its host."""
+    def is_stated_name(self, key: str) -> bool:
+        """Tell whether a title's key is the site's name, by the page or its host."""
         return key in self._names or (
             len(key) >= MIN_KEY_CHARS
             and any(key in host and len(key) >= HOST_SHARE * len(host) for host in self._hosts)
@@ -131,11 +130,11 @@ class _Site:
 
     def is_named(self, key: str) -> bool:
         """Tell whether a title's key is the site's name or the text of a link to its front page."""
-        return self.is_called(key) or key in self._linked
+        return self.is_stated_name(key) or key in self._linked
 
     @cached_property
     def _linked(self) -> set[str]:
-        # Checking where a link leads takes time: only possible names are checked.
+        # Where a link leads is only checked of possible names: it takes time.
         parts = [part for text in self._claims for part in (text, *title_parts(text))]
         asked = {part.strip().casefold() for part in parts}
         longest = max(map(len, asked))
@@ -153,20 +152,17 @@ class _Site:
         }
 
     def without_name(self, title: str) -> list[str]:
-        """Return a title's parts and, between them, separators, without the site's name at its
-        ends.
-        """
+        """Return a title's parts and separators, without the site's name at its ends."""
         parts = _split(title)
         kept = list(parts)
-        while len(kept) > 1 and (not kept[-1] or self.is_named(title_key(kept[-1]))):
-            del kept[-2:]
-        while len(kept) > 1 and (not kept[0] or self.is_named(title_key(kept[0]))):
-            del kept[:2]
+        for end, both in ((-1, slice(-2, None)), (0, slice(2))):
+            while len(kept) > 1 and (not kept[end] or self.is_named(title_key(kept[end]))):
+                del kept[both]
         return parts if self.is_named(title_key(kept[0])) else kept
 
 
 def title_parts(title: str) -> list[str]:
-    """Return the parts of a title that separators part, such as an article's name and its site's.
+    """Return the parts of a title, such as an article's name and its site's.
 
     >>> title_parts("Tea | News - Tea Weekly")
     ['Tea', 'News', 'Tea Weekly']
@@ -178,17 +174,14 @@ def _split(title: str) -> list[str]:
     """Return the parts of a title and, between them, its separators."""
     parts: list[str] = []
     end = 0
-    for match in SEPARATOR.finditer(title):
-        if len(parts) < 2 * MAX_PARTS:
-            parts += [title[end : match.start()], match[0]]
-            end = match.end()
+    for match in islice(SEPARATOR.finditer(title), MAX_PARTS):
+        parts += [title[end : match.start()], match[0]]
+        end = match.end()
     return [*parts, title[end:]]
 
 
 def _links_up(block: Block, address: str, here: str) -> bool:
-    """Tell whether all of a block is one link to the front page, or to an index above the page,
-    which is at *address*, with the path *here*.
-    """
+    """Tell whether a block is one link to the front page or an index above the path *here*."""
     for start, stop, target in block.spans:
         if ((stop - start) * 10 >= len(block.text) * 9 and len(target) > 1) or target == "/":
             try:

@@ -188,7 +188,26 @@ def fit_trees(pages: Sequence[PageRows], seed: int) -> Trees:
     classifier.fit(
         features[counts], labels[counts], sample_weight=weights[counts] / weights[counts].mean()
     )
-    return Trees.from_classifier(classifier)
+    return trees_of(classifier)
+
+
+def trees_of(classifier: HistGradientBoostingClassifier) -> Trees:
+    """Copy the trees of a fitted binary classifier on numeric features without missing values."""
+    tables = [predictors[0].nodes for predictors in classifier._predictors]
+    offsets = np.cumsum([0] + [len(table) for table in tables])
+    nodes = np.concatenate(tables)
+    shift = np.repeat(offsets[:-1], [len(table) for table in tables])
+    leaf = nodes["is_leaf"].astype(bool)
+    own = np.arange(len(nodes))
+    return Trees(
+        roots=offsets[:-1].astype(np.int32),
+        feature=np.where(leaf, -1, nodes["feature_idx"]).astype(np.int16),
+        threshold=np.where(leaf, 0, nodes["num_threshold"]).astype(np.float32),
+        left=np.where(leaf, own, nodes["left"] + shift).astype(np.int32),
+        right=np.where(leaf, own, nodes["right"] + shift).astype(np.int32),
+        value=np.where(leaf, nodes["value"], 0).astype(np.float32),
+        baseline=float(classifier._baseline_prediction.ravel()[0]),
+    )
 
 
 def train_prior(corpora: Sequence[Corpus], seed: int = 0) -> Prior:

@@ -1,7 +1,7 @@
-"""Feature sets of the per-site classifier: each gives the features of the blocks of a page.
+"""Feature sets of the per-site classifier, by name; ``slots`` is the default.
 
-``slots`` is the default. Other packages add sets with an entry point of the group
-``contentspider.feature_sets`` (docs/extending.md), whose value is a `FeatureSet`.
+Other packages add a `FeatureSet` with an entry point of the group ``contentspider.feature_sets``
+(docs/extending.md).
 """
 
 from __future__ import annotations
@@ -23,11 +23,7 @@ SLOTS = "slots"
 
 
 class FeatureSet(NamedTuple):
-    """A feature set: what gives it, and whether the markup's attributes must have been kept.
-
-    A feature is a name, so that one linear classifier and one model file serve all sets, and what
-    was learned can be read; a number becomes the bin that it falls in.
-    """
+    """What gives the features of a page's blocks, and whether it needs the markup's attributes."""
 
     features: Callable[[PageBlocks, SlotTable], Features]
     needs_attributes: bool = False
@@ -58,16 +54,10 @@ def needs_attributes(names: Sequence[str]) -> bool:
 
 
 class SiteFeatures:
-    """The rows of the blocks of one site's pages, by one or several feature sets.
-
-    *names* are the sets. *noise_texts* are the keys of texts that recur as the site's boilerplate.
-    """
+    """The rows of a site's blocks by the sets *names*; *noise_texts* are keys of boilerplate."""
 
     def __init__(
-        self,
-        names: Sequence[str],
-        table: SlotTable,
-        noise_texts: frozenset[str] = frozenset(),
+        self, names: Sequence[str], table: SlotTable, noise_texts: frozenset[str] = frozenset()
     ) -> None:
         self.table = table
         self._slots = SlotFeatures(table, noise_texts) if SLOTS in names else None
@@ -82,11 +72,6 @@ class SiteFeatures:
         for features in self._sets:
             for row, found in zip(rows, features(page, self.table), strict=True):
                 if found:
-                    row.append(self._group(tuple(found)))
+                    key = tuple(found)
+                    row.append(self._groups.setdefault(key, Group(key)))
         return rows
-
-    def _group(self, features: tuple[Feature, ...]) -> Group:
-        group = self._groups.get(features)
-        if group is None:
-            group = self._groups[features] = Group(features)
-        return group

@@ -1,7 +1,7 @@
 """The prior: a general judge of blocks, trained once on sites with gold text, shipped as data.
 
-It gives each block a probability from its page alone, and knows no site; over a site's pages these
-probabilities are summed as Algorithm 1 sums relevance (`contentspider.site.vote.votes`).
+It gives each block a probability from its page alone; over a site's pages these are summed as
+Algorithm 1 sums relevance (`contentspider.site.vote.votes`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 SCHEMA = 1
-# What makes a block a comment to the prior. In a forum the same names stand on what the page is
-# about.
+# Features of comments; in a forum what a page is about has them, too.
 COMMENT_COLUMNS = [
     index
     for index, name in enumerate(FEATURE_NAMES)
@@ -43,8 +42,7 @@ COMMENT_COLUMNS = [
     )
 ]
 RESOURCE = "prior.npz"
-# What the names of the tables of `Prior.site_trees` begin with in a file.
-SITE = "site_"
+SITE = "site_"  # before the names of the tables of `Prior.site_trees` in a file
 BATCH = 16
 
 
@@ -52,10 +50,9 @@ BATCH = 16
 class Prior:
     """Boosted trees over `FEATURE_NAMES`, and the card that says what they were trained on.
 
-    *trees* judge a page alone. Of the pages of a site they are half of the judge: the other half
-    are *site_trees*, which were trained on whole sites only (None: *trees* were, too). Single
-    pages are of kinds that sites rarely show, shops and services above all; sites show a kind of
-    page in many templates and languages. *digest* is a short name of the contents.
+    *trees* judge a page alone; the pages of a site are judged by them and, as much, by
+    *site_trees*, which were trained on whole sites only (None: there are none). Single pages are of
+    kinds that sites rarely show, such as shops. *digest* is a short name of the contents.
 
     >>> from contentspider.page.input.page import Page
     >>> page = Page.from_html("<nav><a href=/>Home</a></nav><p>Tea is made of leaves and water.")
@@ -77,32 +74,20 @@ class Prior:
         object.__setattr__(self, "_judges", judges)
 
     def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return for all blocks of *pages*, in one row, how probably each is content by its page
-        alone.
-
-        The second array is the same had no element been called a comment or a reply.
-        """
+        """Return for all blocks how probable each is by its page, and without names of comments."""
         extractor = FeatureExtractor()
+        judged = []
         # The features of all pages at once would fill the memory: a page's are 100 kB to 1 MB.
-        judged = [
-            self._judge(
-                [
-                    extractor.features(page.content, page.hints)
-                    for page in pages[start : start + BATCH]
-                ]
+        for start in range(0, len(pages), BATCH):
+            batch = pages[start : start + BATCH]
+            judged.append(
+                self._judge([extractor.features(page.content, page.hints) for page in batch])
             )
-            for start in range(0, len(pages), BATCH)
-        ]
         named, unnamed = zip(*judged, strict=True)
         return np.concatenate(named), np.concatenate(unnamed)
 
     def judge_page(self, page: Page) -> tuple[NDArray[np.float32], bool]:
-        """Return for each block of a page that is judged by itself how probably it is content: what
-        *trees* alone say, where `judge` has the mean with those of sites.
-
-        And whether that is a guess: the prior is not sure of any block, and what is above 0.5 is
-        what suits such a page best (`contentspider.site.guess`).
-        """
+        """Return the probabilities of a page by *trees* alone, and whether they are a guess."""
         content = page.content
         found = self.trees.probabilities(FeatureExtractor().features(content, page.hints))
         guessed = best_guess(found, np.array([len(block.text) for block in content.blocks], float))
@@ -134,31 +119,17 @@ class Prior:
 
     @classmethod
     def load(cls, data: bytes, source: str = "the prior") -> Prior:
-        """Read what `dump` wrote; a damaged file, or one for features that are not there, raises
-        `StateError`.
-        """
+        """Read what `dump` wrote; raises `StateError` if it is damaged or for other features."""
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 head = json.loads(arrays["head"].tobytes())
                 if head["schema"] != SCHEMA:
                     raise ValueError(f"its schema is {head['schema']!r}, not {SCHEMA}")
                 tables = _for_these_features(dict(arrays), head)
-                site = {
-                    name.removeprefix(SITE): table
-                    for name, table in tables.items()
-                    if name.startswith(SITE)
-                }
+                site = {n.removeprefix(SITE): tables[n] for n in tables if n.startswith(SITE)}
                 site_trees = Trees.from_arrays(site) if site else None
                 return cls(Trees.from_arrays(tables), head["card"], site_trees)
-        except (
-            ValueError,
-            KeyError,
-            EOFError,
-            OSError,
-            BadZipFile,
-            TypeError,
-            IndexError,
-        ) as error:
+        except (ValueError, LookupError, EOFError, OSError, BadZipFile, TypeError) as error:
             raise StateError(
                 f"{source} cannot be used: {error}; train one with"
                 " 'contentspider-research train-prior', or reinstall contentspider"
@@ -173,7 +144,7 @@ class Prior:
 
     @classmethod
     def chosen(cls, file: str) -> Prior | None:
-        """Return the prior saved as *file*, None (the shipped one is to judge) if that is empty."""
+        """Return the prior saved as *file*, None (use the shipped one) if that is empty."""
         return cls.from_file(Path(file)) if file else None
 
     @classmethod
@@ -192,20 +163,17 @@ class Prior:
 def _for_these_features(
     arrays: Mapping[str, NDArray[np.generic]], head: dict[str, Any]
 ) -> dict[str, NDArray[np.generic]]:
-    """Return the *arrays* of trees for rows of `FEATURE_NAMES`, whatever the order was in which
-    they were trained.
-    """
+    """Return the *arrays* of trees for rows of `FEATURE_NAMES`, whatever order they had before."""
     columns = {name: column for column, name in enumerate(FEATURE_NAMES)}
-    missing = [name for name in head["features"] if name not in columns]
-    if missing:
-        raise ValueError(
-            "it was trained for features that this version does not compute, such as"
-            f" {missing[0]!r}"
-        )
+    for name in head["features"]:
+        if name not in columns:
+            raise ValueError(
+                f"it was trained for features that this version lacks, such as {name!r}"
+            )
     numbers = np.array([-1, *(columns[name] for name in head["features"])], dtype=np.int16)
-    return {
-        name: numbers[np.asarray(table, dtype=np.int64) + 1]
-        if name in ("feature", SITE + "feature")
-        else table
-        for name, table in arrays.items()
+    renumbered = {
+        name: numbers[np.asarray(arrays[name], dtype=np.int64) + 1]
+        for name in ("feature", SITE + "feature")
+        if name in arrays
     }
+    return {**arrays, **renumbered}

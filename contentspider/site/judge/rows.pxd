@@ -40,7 +40,7 @@ cdef class Place:
     cdef dict below, places, bodies, after, before
 
     @cython.locals(at=Place)
-    cpdef settle(self)
+    cpdef complete(self)
 
 
 cdef class SlotFeatures:
@@ -54,7 +54,7 @@ cdef class SlotFeatures:
     @cython.locals(at=Place, below=Place, steps=list, raw=str)
     cdef Place _at(self, str path)
     cdef Place _below(self, Place above, str raw)
-    cdef Group _make(self, dict groups, str value, str slot, family)
+    cdef Group _make(self, dict groups, str value, str slot, str family, bint alone)
     cdef Group _make_shape(self, Place at, int code)
     cdef bint _recurs(self, str text) except -1
     @cython.locals(

@@ -2,13 +2,12 @@
 """What a classifier sees of a block: its row, the features that it has.
 
 A feature is its family and its values: ``("slot", "body/div/p")``, ``("length", "4")``, ``("after",
-"body/nav/a", "body/div/p")``. The default ones, which are here, say in which slot a block stands,
-what is beside it, and a few facts of its text; each family is defined once. Features that always
-come together are one `Group`, which is made once for a site: on a page of a known template a row is
-a few look-ups, and so is a linear classifier's sum of its weights (`weigh`).
+"body/nav/a", "body/div/p")``. They say in which slot a block stands, what is beside it, and a few
+facts of its text. Features that always come together are one `Group`, which is made once for a
+site: on a page of a known template a row is a few look-ups, and so is a linear classifier's sum of
+its weights (`weigh`).
 
-This module is compiled, with the types in rows.pxd; it is Python so that what checks Python checks
-it, too.
+This module is compiled, with the types in rows.pxd.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from contentspider.page.words.names import step_tag
 from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from contentspider.page.blocks import Block, PageBlocks
     from contentspider.site.slots import SlotTable
@@ -30,22 +29,19 @@ if TYPE_CHECKING:
     Row = list["Group"]
 
 SHAPES = 7 * 4 * 2
-# Elements that lay a page out: which of its kind one is tells the menu's cell from the article's.
+# Layout elements: which of its kind one is tells the menu's cell from the article's.
 LAYOUT_TAGS = frozenset(["td", "table", "div", "section", "article", "main", "center"])
 PLACES = "01234"
 ENDS = "".join(sorted(SENTENCE_END))
 # A text of this length does not recur as boilerplate.
 NOISE_CHARS = 400
-# Bounds of what is kept for a site, some 50 MB at worst: ids that name a page each would fill the
-# memory, and so would texts.
+# Bounds of what is kept for a site, some 50 MB at worst: each page may have ids of its own.
 MAX_PATHS, MAX_PATH_CHARS, MAX_GROUPS, MAX_TEXTS = 20_000, 5_000_000, 100_000, 10_000
 START, END = "start", "end"
 
 
 class Group:
-    """Features that come together: *features*, and all those of the group *above* it, if there is
-    one; iterating gives them all.
-    """
+    """*features* that come together with those of the group *above*; iterating gives them all."""
 
     def __init__(self, features: tuple[Feature, ...], above: Group | None = None) -> None:
         self.features = features
@@ -67,10 +63,7 @@ class Group:
 
 
 def weigh(rows: list[Row], weights: dict[Feature, float], intercept: float) -> list[float]:
-    """Return for each row *intercept* and what the *weights* of its features sum up to.
-
-    Each group remembers its sum by the weights that were asked for last.
-    """
+    """Return for each row *intercept* and the *weights* of its features, summed."""
     totals: list[float] = []
     for row in rows:
         total = intercept
@@ -97,12 +90,12 @@ def _weigh_group(group: Group, weights: dict[Feature, float]) -> float:
 
 
 def text_key(text: str) -> str:
-    """Return a short stable key of a text that recurs, for the model's list of them."""
+    """Return a short stable key of a text that recurs."""
     return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def places(page: PageBlocks) -> list[str]:
-    """Return for each block the positions of the layout elements around it among their siblings."""
+    """Return the positions among siblings of the layout elements around each block."""
     parents, tags, positions = page.parents, page.tags, page.positions
     last = len(PLACES) - 1
     found = [""]
@@ -121,19 +114,11 @@ def places(page: PageBlocks) -> list[str]:
 
 
 def shape(block: Block) -> int:
-    """Return the bins of a block's length and share of links, and whether it ends like a sentence,
-    in one number below `SHAPES`.
-    """
+    """Return the bins of a block's length and links, and how it ends, as a number."""
     text = block.text
     chars = len(text)
-    length = (
-        (chars >= 10)
-        + (chars >= 25)
-        + (chars >= 50)
-        + (chars >= 80)
-        + (chars >= 140)
-        + (chars >= 300)
-    )
+    length = (chars >= 10) + (chars >= 25) + (chars >= 50)
+    length += (chars >= 80) + (chars >= 140) + (chars >= 300)
     share = block.link_chars / chars
     links = (share >= 0.02) + (share >= 0.3) + (share >= 0.9)
     end = text[-1]
@@ -155,30 +140,8 @@ def shape_features(code: int, slot: str) -> tuple[Feature, ...]:
     )
 
 
-def place_features(place: str, slot: str) -> tuple[Feature, ...]:
-    """Return the feature of where the layout elements around the block stand."""
-    return (("place", place, slot),)
-
-
-def body_features(body: str, slot: str) -> tuple[Feature, ...]:
-    """Return the feature of the names on the page's body, which tell a site's templates apart."""
-    return (("body", body, slot),)
-
-
-def after_features(previous: str, slot: str) -> tuple[Feature, ...]:
-    """Return the features of the slot of the block before."""
-    return ("after", previous), ("after", previous, slot)
-
-
-def before_features(following: str, slot: str) -> tuple[Feature, ...]:
-    """Return the features of the slot of the next block."""
-    return ("before", following), ("before", following, slot)
-
-
 class Place:
-    """A place in the tree of a site's slots: the features of all blocks there, and those of a block
-    by what they depend on.
-    """
+    """A place in the tree of a site's slots, with the groups of features of blocks there."""
 
     def __init__(self, step: str, above: Place | None) -> None:
         self.step = step
@@ -187,7 +150,7 @@ class Place:
         tag = step_tag(step)
         self.slot: str = f"{above.slot}/{step}" if above is not None else step
         self.tags: str = f"{above.tags}/{tag}" if above is not None else tag
-        # What is passed on to all below; that they are under the body tells nothing.
+        # Passed on to all below; that they are under the body tells nothing.
         is_inner = above is not None and above.above is not None
         passed: list[Feature] = [("under", above.slot)] if is_inner and above is not None else []
         at = above
@@ -196,7 +159,7 @@ class Place:
         if at is None:  # what is there twice counts once
             passed += [("has", tag + name) for name in step_names(step)]
         self.passed: Group = Group(tuple(passed), above.passed if above is not None else None)
-        self.own: Group | None = None
+        self.own: Group | None = None  # until `complete`
         self.recurring: Group | None = None
         self.shapes: list[Group | None] = []
         self.places: dict[str, Group] = {}
@@ -204,8 +167,8 @@ class Place:
         self.after: dict[str, Group] = {}
         self.before: dict[str, Group] = {}
 
-    def settle(self) -> None:
-        """Work out the features of the blocks that stand here."""
+    def complete(self) -> None:
+        """Make the features of the blocks that stand here."""
         above = self.above
         tag = step_tag(self.step)
         end = f"{above.step}/{self.step}" if above is not None else self.step
@@ -217,10 +180,7 @@ class Place:
 
 
 class SlotFeatures:
-    """The rows of the blocks of one site's pages; those of a slot are worked out once.
-
-    *noise_texts* are the keys (`text_key`) of texts that recur as the site's boilerplate.
-    """
+    """The rows of a site's blocks; *noise_texts* are the keys of texts that recur as noise."""
 
     def __init__(self, table: SlotTable, noise_texts: frozenset[str]) -> None:
         self.table = table
@@ -249,7 +209,7 @@ class SlotFeatures:
                 self._chars += len(raw)
             at = below
         if at.own is None:
-            at.settle()
+            at.complete()
         self._chars += len(path)
         self._paths[path] = at
         return at
@@ -264,14 +224,12 @@ class SlotFeatures:
         return below
 
     def _make(
-        self,
-        groups: dict[str, Group],
-        value: str,
-        slot: str,
-        family: Callable[[str, str], tuple[Feature, ...]],
+        self, groups: dict[str, Group], value: str, slot: str, family: str, alone: bool
     ) -> Group:
+        """Make the group of a family's value at a slot, and also of the value alone."""
         self.size += 1
-        group = groups[value] = Group(family(value, slot))
+        crossed = (family, value, slot)
+        group = groups[value] = Group(((family, value), crossed) if alone else (crossed,))
         return group
 
     def _make_shape(self, at: Place, code: int) -> Group:
@@ -321,16 +279,16 @@ class SlotFeatures:
             place = around[index]
             by_place = at.places.get(place)
             if by_place is None:
-                by_place = self._make(at.places, place, at.slot, place_features)
+                by_place = self._make(at.places, place, at.slot, "place", False)
             by_body = at.bodies.get(body)
             if by_body is None:
-                by_body = self._make(at.bodies, body, at.slot, body_features)
+                by_body = self._make(at.bodies, body, at.slot, "body", False)
             by_previous = at.after.get(previous)
             if by_previous is None:
-                by_previous = self._make(at.after, previous, at.slot, after_features)
+                by_previous = self._make(at.after, previous, at.slot, "after", True)
             by_following = at.before.get(following)
             if by_following is None:
-                by_following = self._make(at.before, following, at.slot, before_features)
+                by_following = self._make(at.before, following, at.slot, "before", True)
             row = [at.own, by_shape, by_place, by_body, by_previous, by_following]
             text = block.text
             if has_noise and len(text) < NOISE_CHARS and self._recurs(text):

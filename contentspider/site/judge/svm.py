@@ -1,8 +1,4 @@
-"""The default classifier of a site: a linear SVM.
-
-Its decision is a sum of weights that are looked up, and what it learned can be read: each feature
-has one weight.
-"""
+"""The default classifier of a site: a linear SVM, which has one readable weight a feature."""
 
 from __future__ import annotations
 
@@ -22,9 +18,7 @@ if TYPE_CHECKING:
 
 # Less than 1 smooths labels that differ within a slot; measured flat between 0.1 and 3.
 PENALTY = 0.3
-# How fast the probability grows with the margin: at a margin of 1, where the SVM puts its own
-# training examples, it is 0.95.
-STEEPNESS = 3.0
+STEEPNESS = 3.0  # of the probability over the margin: at a margin of 1 it is 0.95
 
 
 class LinearSVM:
@@ -48,17 +42,14 @@ class LinearSVM:
     def fit(
         cls, rows: Sequence[Row], labels: NDArray[np.bool_], weights: NDArray[np.floating[Any]]
     ) -> LinearSVM:
-        """Return an SVM of *rows*, of which *labels* says whether they are content and *weights*
-        how much they count.
-
-        The classes are balanced, since boilerplate outnumbers content (Zhou and Mashuq, section
-        3.4). With one class only, or without any feature, there is nothing to separate: every block
-        is then of the class that most are of.
+        """Return an SVM of *rows*, with balanced classes, since boilerplate outnumbers content
+        (Zhou and Mashuq, section 3.4). With one class or no feature all blocks are of the commonest
+        class.
         """
         columns = Columns()
         if labels.all() or not labels.any() or not (matrix := columns.matrix(rows)).nnz:
             return cls({}, 1.0 if len(labels) and labels.mean() > 0.5 else -1.0)
-        # Imported here: who filters with a model that is there does not need its 100 MB.
+        # Imported here: filtering does not need its 100 MB.
         from sklearn.svm import LinearSVC
 
         svm = LinearSVC(
@@ -91,9 +82,7 @@ class LinearSVM:
         return sorted(found, key=lambda entry: -abs(entry[1]))
 
     def dump(self) -> dict[str, Any]:
-        """Return ``intercept``, and ``weights`` as a sorted list of ``[family, value ...,
-        weight]``.
-        """
+        """Return ``intercept``, and ``weights``: a list of ``[family, value ..., weight]``."""
         weights = [[*feature, weight] for feature, weight in sorted(self.weights.items())]
         return {"intercept": self.intercept, "weights": weights}
 

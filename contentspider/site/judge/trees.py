@@ -1,4 +1,4 @@
-"""Boosted trees as plain arrays: a scikit-learn classifier that is data, not code."""
+"""Boosted trees as plain arrays: data, not code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-    from sklearn.ensemble import HistGradientBoostingClassifier
 
 TABLES = {
     "roots": np.int32,
@@ -27,19 +26,11 @@ TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """A binary classifier: the sum of the leaves that a row falls into, through the logistic
-    function.
+    """A binary classifier: the logistic function of the sum of the leaves that a row falls into.
 
     The nodes of all trees stand in one table. *roots* has the first node of each tree; a node with
     *feature* -1 is a leaf with *value*, any other sends a row to *left* if its feature is at most
     *threshold*, else to *right*.
-
-    >>> nodes = {"feature": [0, -1, -1], "threshold": [5, 0, 0]}
-    >>> nodes |= {"left": [1, 1, 2], "right": [2, 1, 2]}
-    >>> tables = {"roots": np.zeros(1, int), "value": np.array([0.0, -2.0, 2.0]), "baseline": [0.0]}
-    >>> trees = Trees.from_arrays(tables | {name: np.array(table) for name, table in nodes.items()})
-    >>> trees.probabilities(np.array([[3.0], [8.0]], dtype=np.float32)).round(2)
-    array([0.12, 0.88], dtype=float32)
     """
 
     roots: NDArray[np.int32]
@@ -54,27 +45,6 @@ class Trees:
     def __post_init__(self) -> None:
         forest = Forest(*(np.ascontiguousarray(getattr(self, name)) for name in TABLES))
         object.__setattr__(self, "_forest", forest)
-
-    @classmethod
-    def from_classifier(cls, classifier: HistGradientBoostingClassifier) -> Trees:
-        """Copy the trees of a fitted binary classifier on numeric features without missing
-        values.
-        """
-        tables = [predictors[0].nodes for predictors in classifier._predictors]
-        offsets = np.cumsum([0] + [len(table) for table in tables])
-        nodes = np.concatenate(tables)
-        shift = np.repeat(offsets[:-1], [len(table) for table in tables])
-        leaf = nodes["is_leaf"].astype(bool)
-        own = np.arange(len(nodes))
-        return cls(
-            roots=offsets[:-1].astype(np.int32),
-            feature=np.where(leaf, -1, nodes["feature_idx"]).astype(np.int16),
-            threshold=np.where(leaf, 0, nodes["num_threshold"]).astype(np.float32),
-            left=np.where(leaf, own, nodes["left"] + shift).astype(np.int32),
-            right=np.where(leaf, own, nodes["right"] + shift).astype(np.int32),
-            value=np.where(leaf, nodes["value"], 0).astype(np.float32),
-            baseline=float(classifier._baseline_prediction.ravel()[0]),
-        )
 
     def mean(self, other: Trees) -> Trees:
         """Return trees whose log odds are the mean of these and the *other's*."""
@@ -97,14 +67,11 @@ class Trees:
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return the tables to save, by name."""
-        return {name: getattr(self, name) for name in TABLES} | {
-            "baseline": np.array([self.baseline])
-        }
+        tables = {name: getattr(self, name) for name in TABLES}
+        return tables | {"baseline": np.array([self.baseline])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Trees:
-        """Return what `arrays` described; a missing or malformed table raises KeyError or
-        ValueError.
-        """
+        """Return what `arrays` described; a damaged table raises KeyError or ValueError."""
         found = {name: np.asarray(arrays[name], dtype=kind) for name, kind in TABLES.items()}
         return cls(**found, baseline=float(np.asarray(arrays["baseline"])[0]))

@@ -12,11 +12,11 @@ from contentspider.site.pagetype import page_type
 def extract_html(
     html: bytes | str, url: str = "", *, content_type: str | None = None, prior: Prior | None = None
 ) -> Extraction:
-    """Return the content of a single page.
+    """Return the content of a single page, by *prior* (None: the shipped one). For several pages of
+    a site `SiteLearner` is better: it sees what they share.
 
-    Bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed). *url* is the
-    page's address, by which links are resolved. *prior* judges (None: the shipped one). For several
-    pages of a site `SiteLearner` is better: it sees what they share.
+    Bytes are decoded as browsers do it (BOM, *content_type*, meta, else guessed). Links are
+    relative to the page's address *url*.
 
     >>> from contentspider import extract_html
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water."
@@ -33,14 +33,7 @@ def extract_page(page: Page, site: str = "", prior: Prior | None = None) -> Extr
     if page.corrections:
         probabilities = page.corrections.correct(probabilities)
     kept = probabilities > 0.5
+    confidence, kind = sureness(page.content, probabilities.tolist()), page_type(page, kept)
     return Extraction(
-        page=page,
-        kept=kept,
-        probabilities=probabilities,
-        confidence=sureness(page.content, probabilities.tolist()),
-        page_type=page_type(page, kept),
-        site=site,
-        model_version=prior.digest,
-        by_prior=True,
-        is_guess=is_guess,
+        page, kept, probabilities, confidence, kind, site, prior.digest, True, is_guess
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import logging
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from contentspider.site.judge.rows import text_key
 from contentspider.site.learn.options import LearningOptions, OptionError
 from contentspider.site.models.memory import pack, page_key
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
-from contentspider.site.models.reference import Baseline
-from contentspider.site.models.summary import SlotSummary
+from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
-from contentspider.site.vote.blocks import count_pages, gather, group_mean
+from contentspider.site.vote.blocks import count_pages, gather, group_mean, number_keys
 from contentspider.site.vote.labels import LABELS, OWN, VOTES
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.teasers import teaser_slots
@@ -33,9 +32,8 @@ from contentspider.site.vote.votes import VOTERS, vote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from contentspider.page.input.page import Page
+    from contentspider.site.arrays import Bools, Floats
     from contentspider.site.own.quality import Quality
     from contentspider.site.own.texts import OwnText
     from contentspider.site.vote.blocks import SiteBlocks
@@ -44,14 +42,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A sample of this size has every slot that matters; more pages take longer and label no better
-# (research/docs/experiments.md, learning curve).
+# More pages take longer and label no better (research/docs/experiments.md, learning curve).
 MAX_SAMPLE = 200
-# Pages with hundreds of blocks (link lists, data tables) make smaller samples: learning takes about
-# 1 s for 12,000 blocks.
+# Pages with hundreds of blocks make smaller samples: learning takes about 1 s for 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
-# Pages with an own text come first into the sample, up to this number: ten show most.
+# Pages with an own text that come first into the sample: ten show most.
 MAX_WITH_TEXT = 40
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.
 MAX_TRAINING_BLOCKS = 60_000
@@ -60,11 +56,9 @@ EXAMPLE_CHARS = 80
 
 
 class SiteLabels(NamedTuple):
-    """How probably each block of a sample is content, from 0 to 1; the digest of the *prior* that
-    judged ("": none did); and how good the labels are (None: it is not known).
-    """
+    """Each block's probability, the digest of the *prior* that judged ("": none), the quality."""
 
-    probabilities: NDArray[np.floating[Any]]
+    probabilities: Floats
     prior: str = ""
     quality: Quality | None = None
 
@@ -72,9 +66,8 @@ class SiteLabels(NamedTuple):
 class SiteLearner:
     """Learns what is content on one site from the site's own pages.
 
-    *site* names the site in the model. *options* are the labels, features and so on, see
-    `LearningOptions`. *prior* is the general judge; if None, the one that the options name.
-    *voters* and *objections* are those of the site's vote (`contentspider.site.vote.votes`).
+    *site* names the site in the model. *prior* is the general judge (None: the one that the
+    *options* name). *voters* and *objections* are those of `contentspider.site.vote.votes`.
 
     >>> from contentspider import LearningOptions, Page
     >>> learner = SiteLearner("example.org", LearningOptions(features=["slots", "tags"]))
@@ -99,13 +92,11 @@ class SiteLearner:
         self.objections = objections
 
     def fit(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> SiteModel:
-        """Return the model of the site whose *pages* these are.
+        """Return the model of the site whose *pages* these are, the same in whatever order.
 
         *own_texts* are what the site publishes of them outside of its template, such as its feed's
-        entries (`contentspider.site.own`); what the pages state themselves is used, too. Of more
-        than `MAX_SAMPLE` pages, or more than `MAX_SAMPLE_BLOCKS` blocks, a sample is learned from.
-        The model is the same in whatever order the pages come. Raises `NotEnoughTextError` if no
-        page has any text.
+        entries; what the pages state themselves is used, too. Of many pages a `sample` is learned
+        from. Raises `NotEnoughTextError` if no page has any text.
         """
         own_texts = list(own_texts)
         sample = self.sample(pages, own_texts)
@@ -123,12 +114,11 @@ class SiteLearner:
 
     @staticmethod
     def sample(pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> list[Page]:
-        """Return the pages with text that `fit` learns from, in the order of samples: all, or the
-        first `MAX_SAMPLE` of them (`contentspider.site.sample`), the first `MAX_WITH_TEXT` of which
-        have *own_texts*.
+        """Return the pages with text that `fit` learns from, in the order of samples
+        (`contentspider.site.sample`): at most `MAX_SAMPLE`, and of as many blocks as are allowed.
 
-        They are read one after the other; no more than `MAX_SAMPLE` and those with own texts are
-        kept in memory.
+        Up to `MAX_WITH_TEXT` pages with *own_texts* come first. No more than `MAX_SAMPLE` and those
+        with own texts are kept in memory.
         """
         text_keys = {address_key(own.url) for own in own_texts}
         with_text: list[Page] = []
@@ -154,18 +144,13 @@ class SiteLearner:
 
     @cached_property
     def judge(self) -> Prior:
-        """Return the prior that judges: the one that was given, else the one that the options
-        name.
-        """
+        """Return the prior that was given, else the one that the options name."""
         return self.prior or Prior.chosen(self.options.prior_file) or Prior.shipped()
 
     def label(
         self, sample: list[Page], site: SiteBlocks, own_texts: Iterable[OwnText] = ()
     ) -> SiteLabels:
-        """Return the labels of the blocks of the sample.
-
-        Raises `OptionError` if a method from another package returns something else.
-        """
+        """Return the labels of the sample's blocks; raises `OptionError` if they are none."""
         method = self.options.labels
         if method in (VOTES, OWN):
             prior = self.judge if method == VOTES else None
@@ -192,40 +177,38 @@ class SiteLearner:
         votes = self.options.labels == VOTES
         # The paper's SVM only uses where a block stands.
         voted = self.options.labels in (VOTES, OWN)
-        is_paper = not voted and self.options.labels in LABELS.shipped
-        noise_texts = frozenset() if is_paper else _noise_texts(sample, site, labels)
+        noise_texts = _noise_texts(sample, site, labels) if voted else frozenset()
         features = SiteFeatures(self.options.features, site.table, noise_texts)
-        # One page shows no template: the model is its labels, and other pages are judged by the
-        # prior.
+        # One page shows no template: the prior judges others.
         is_alone = votes and len(sample) == 1
         rows = [] if is_alone else [row for page in sample for row in features.rows(page.content)]
         # A block counts by its length and by how sure its label is.
-        weights = np.sqrt(site.chars) * (0.1 + np.abs(2 * probabilities - 1))
+        weights = site.weights * (0.1 + np.abs(2 * probabilities - 1))
         chosen = np.arange(len(rows))
         if len(rows) > MAX_TRAINING_BLOCKS:
-            chosen = np.sort(
-                np.random.default_rng(0).choice(len(rows), MAX_TRAINING_BLOCKS, replace=False)
-            )
+            draw = np.random.default_rng(0)
+            chosen = np.sort(draw.choice(len(rows), MAX_TRAINING_BLOCKS, replace=False))
         classifier = CLASSIFIERS.load(self.options.classifier).fit(
             [rows[index] for index in chosen], labels[chosen], weights[chosen]
         )
-        if is_alone:
-            decided = probabilities
-        else:
+        decided = probabilities
+        if not is_alone:
             decided = classifier.decide(rows)
-            agreement = float(
-                (np.sqrt(site.chars) * ((decided > 0.5) == labels)).sum()
-                / np.sqrt(site.chars).sum()
-            )
+            agreed = site.weights[(decided > 0.5) == labels].sum() / site.weights.sum()
             logger.info(
                 "%s: learned from %d pages, %d blocks; the classifier agrees with %.2f %% of its"
                 " labels",
                 self.site or "site",
                 len(sample),
                 len(rows),
-                100 * agreement,
+                100 * float(agreed),
             )
         starts = np.searchsorted(site.pages, np.arange(1, len(sample)))
+        baseline = None
+        if len(sample) >= ENOUGH_PAGES:
+            parts = [part.tolist() for part in np.split(decided, starts)]
+            baseline = Baseline.of(zip(sample, parts, strict=True), site.table.slot)
+        remembered = zip(sample, np.split(probabilities, starts), strict=True) if voted else ()
         return SiteModel(
             site=self.site,
             labels=self.options.labels,
@@ -237,38 +220,22 @@ class SiteLearner:
             classifier_name=self.options.classifier,
             summary=_summary(sample, site, decided, probabilities),
             prior=found.prior,
-            baseline=Baseline.of(
-                zip(sample, (part.tolist() for part in np.split(decided, starts)), strict=True),
-                site.table.slot,
-            )
-            if len(sample) >= ENOUGH_PAGES
-            else None,
+            baseline=baseline,
             quality=found.quality,
             learned_at=now(),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),
-            decided={
-                page_key(page.content): pack(found)
-                for page, found in zip(sample, np.split(probabilities, starts), strict=True)
-            }
-            if voted
-            else {},
+            decided={page_key(page.content): pack(found) for page, found in remembered},
         )
 
 
-def label_by_votes(
-    sample: list[Page], site: SiteBlocks, prior: Prior | None = None
-) -> NDArray[np.float32]:
-    """Return for each block of the sample how probably it is content, by the votes of the whole
-    site over the *prior* (None: the shipped one).
-    """
+def label_by_votes(sample: list[Page], site: SiteBlocks, prior: Prior | None = None) -> Floats:
+    """Return how probably each block is content by the votes over *prior* (None: the shipped)."""
     return vote(site, *(prior or Prior.shipped()).judge(sample))
 
 
-def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> NDArray[np.float32]:
-    """Return for each block of the sample how probably it is content, by what the pages state of
-    their own text, without any prior.
-    """
+def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> Floats:
+    """Return how probably each block is content by what the pages state, without any prior."""
     own_vote = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, OBJECTIONS)
     return own_vote.probabilities(own_vote.evidence)
 
@@ -278,38 +245,24 @@ def _order(page: Page) -> tuple[bytes, str]:
     return sample_order(page.url), page_key(page.content)
 
 
-def _noise_texts(sample: list[Page], site: SiteBlocks, labels: NDArray[np.bool_]) -> frozenset[str]:
-    """Return the keys of texts that recur on the site's pages as boilerplate, most frequent
-    first.
-    """
+def _noise_texts(sample: list[Page], site: SiteBlocks, labels: Bools) -> frozenset[str]:
+    """Return the keys of the most frequent texts that recur on the site's pages as boilerplate."""
     pages = count_pages(site.texts, site.pages)
     noisy = np.bincount(site.texts, ~labels) / np.bincount(site.texts)
     chosen = np.flatnonzero((pages >= 2) & (noisy > 0.5))
     chosen = chosen[np.argsort(-pages[chosen], kind="stable")][:MAX_NOISE_TEXTS]
-    wanted = set(chosen.tolist())
-    texts = {}
-    for number, block in zip(
-        site.texts.tolist(),
-        (block for page in sample for block in page.content.blocks),
-        strict=True,
-    ):
-        if number in wanted:
-            texts[number] = block.text
-    return frozenset(text_key(text) for text in texts.values())
+    blocks = [block for page in sample for block in page.content.blocks]
+    texts = {blocks[index].text for index in np.flatnonzero(np.isin(site.texts, chosen)).tolist()}
+    return frozenset(map(text_key, texts))
 
 
 def _summary(
-    sample: list[Page],
-    site: SiteBlocks,
-    decided: NDArray[np.float32],
-    probabilities: NDArray[np.float32],
+    sample: list[Page], site: SiteBlocks, decided: Floats, probabilities: Floats
 ) -> list[SlotSummary]:
     """Describe the slots, those with the most text first."""
-    ids: dict[str, int] = {}
-    slots = np.array([ids.setdefault(slot, len(ids)) for slot in site.slots])
-    weights = np.sqrt(site.chars)
-    mean = group_mean(slots, decided, weights)
-    score = np.bincount(slots, probabilities * weights)
+    slots = number_keys(site.slots)
+    mean = group_mean(slots, decided, site.weights)
+    score = np.bincount(slots, probabilities * site.weights)
     total = max(float(score.sum()), 1e-9)
     blocks = np.bincount(slots)
     pages = count_pages(slots, site.pages)

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 class OptionError(ContentSpiderError, ValueError):
-    """An option has an invalid value; the message says which values are valid.
-
-    *option* is its name in `LearningOptions`; `renamed` replaces it by the name that the user gave.
-    """
+    """An *option* of `LearningOptions` has an invalid value; the message says which are valid."""
 
     def __init__(self, option: str, value: object, advice: str) -> None:
         super().__init__(f"{option}={value!r} {advice}")
@@ -28,7 +25,7 @@ class OptionError(ContentSpiderError, ValueError):
         self.advice = advice
 
     def renamed(self, name: str) -> OptionError:
-        """Return the same error with another *name* of the option.
+        """Return the same error with the *name* of the option that the user gave.
 
         >>> str(OptionError("labels", "x", "is unknown").renamed("--labels"))
         "--labels='x' is unknown"
@@ -40,12 +37,11 @@ class OptionError(ContentSpiderError, ValueError):
 class LearningOptions:
     """How a site is learned and its pages are filtered; invalid values raise `OptionError`.
 
-    *labels* is how blocks are labelled (`contentspider.site.vote.labels`). *features* are the
-    feature sets that the site's classifier decides by (`contentspider.site.judge.featuresets`), in
-    a list or with commas between them. *classifier* is its name
-    (`contentspider.site.judge.classifier`).
-    *keep_teasers* keeps the entries of listing pages. *prior_file* is a file from ``contentspider
-    train-prior`` that judges in place of the shipped prior ("": the shipped one).
+    *labels* is how blocks are labelled (`contentspider.site.vote.labels`). *features* are the sets
+    (`contentspider.site.judge.featuresets`) that the *classifier*
+    (`contentspider.site.judge.classifier`) decides by, in a list or with commas between them.
+    *keep_teasers* keeps the entries of listing pages. *prior_file* is a file from
+    ``contentspider-research train-prior`` that judges in place of the shipped prior.
 
     A record of it (`dataclasses.asdict`) is made of JSON values, and gives the options back:
 

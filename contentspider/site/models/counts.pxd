@@ -16,9 +16,10 @@ cpdef Py_ssize_t kept_chars(page, list probabilities) except? -1
     index=Py_ssize_t, block=BlockType, text=str, path=str, sure=double, whole=double,
     weight=double, probability=double, right=double, known=bint
 )
-cpdef double sureness(page, list probabilities, dict seen=*, is_seen=*) except? -1
+cpdef double sureness(page, list probabilities, seen=*) except? -1
 
 @cython.locals(
-    block=BlockType, text=str, path=str, prose=Py_ssize_t, chars=Py_ssize_t, unseen=Py_ssize_t
+    block=BlockType, text=str, path=str, prose=Py_ssize_t, chars=Py_ssize_t, unseen=Py_ssize_t,
+    known=bint
 )
-cpdef tuple count_prose(page, dict seen, is_seen)
+cpdef tuple count_prose(page, seen)

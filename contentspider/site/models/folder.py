@@ -1,8 +1,7 @@
 """A model on disk: a folder with a manifest for people, which names the weights that decide.
 
-Both are JSON. A crash leaves the old or the new model. The folder of a site has the manifest of its
-present model; the weights are in one of its `contentspider.site.models.generations`, each of which
-is such a folder by itself.
+Both are JSON. The folder of a site has the manifest of its present model; the weights are in one of
+its `contentspider.site.models.generations`, each of which is such a folder, too.
 """
 
 from __future__ import annotations
@@ -30,9 +29,7 @@ def dump_manifest(manifest: dict[str, object]) -> bytes:
 
 
 def parse_manifest(text: bytes) -> dict[str, object]:
-    """Return the manifest in *text*; raises `StateError` if it is invalid, or names weights outside
-    its folder.
-    """
+    """Return the manifest in *text*; raises `StateError`, also if its weights are elsewhere."""
     try:
         manifest: dict[str, object] = json.loads(text.decode("utf-8", "surrogatepass"))
         name, digest = manifest["weights"], manifest["sha256"]
@@ -46,10 +43,7 @@ def parse_manifest(text: bytes) -> dict[str, object]:
 
 
 def read_manifest(folder: Path) -> dict[str, object]:
-    """Return the manifest of the model in *folder*.
-
-    Raises FileNotFoundError if there is no model, and `StateError` if it cannot be read.
-    """
+    """Return the manifest of the model in *folder*; raises FileNotFoundError or `StateError`."""
     try:
         text = (folder / MANIFEST).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -60,11 +54,7 @@ def read_manifest(folder: Path) -> dict[str, object]:
 
 
 def read_model(folder: Path) -> tuple[dict[str, object], bytes]:
-    """Return the manifest and the weights of the model in *folder*.
-
-    Raises FileNotFoundError if there is no model, and `StateError` if it cannot be read or is
-    damaged.
-    """
+    """Return a model's manifest and weights; raises FileNotFoundError or `StateError`."""
     manifest = read_manifest(folder)
     while True:
         try:

@@ -1,8 +1,8 @@
 """The generations of a site's model: the last models that were saved.
 
-``generations/N`` in the site's folder is a model's folder by itself, with its manifest and weights;
-the manifest in the site's folder is that of the present one. Replacing that file switches the
-generation, and a lock allows one writer at a time: a reader never sees a mixture.
+``generations/N`` in the site's folder is the folder of a model; the manifest in the site's folder
+is that of the present one. Replacing that file switches the generation, and a lock allows one
+writer at a time: a reader never sees a mixture.
 """
 
 from __future__ import annotations
@@ -33,24 +33,14 @@ KEPT_GENERATIONS = 5
 # Writing takes milliseconds: a lock that is held for longer is stuck.
 LOCK_SECS = 10
 # Why a generation was made.
-FIRST, RELEARN, DRIFT, IMPORT, ROLLBACK = REASONS = (
-    "first",
-    "relearn",
-    "drift",
-    "import",
-    "rollback",
-)
+REASONS = ("first", "relearn", "drift", "import", "rollback")
+FIRST, RELEARN, DRIFT, IMPORT, ROLLBACK = REASONS
 # Fields of a manifest that describe the generation, not the model.
 OF_GENERATION = ("generation", "learned_at", "reason", "rolled_back_to", "weights")
 
 
 class Generations:
-    """The generations in the *folder* of a site's models, numbered from 1.
-
-    >>> from pathlib import Path
-    >>> Generations(Path("nowhere")).numbers()
-    []
-    """
+    """The generations in the *folder* of a site's models, numbered from 1."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -77,10 +67,7 @@ class Generations:
         return number if isinstance(number, int) else 0
 
     def before(self) -> int:
-        """Return the number of the generation before the present one, 0 if there is none.
-
-        After a rollback it is the one before the generation that was restored.
-        """
+        """Return the number of the generation before the present (or restored) one, or 0."""
         present = self.present()
         origin = read_manifest(self.folder).get("rolled_back_to", present) if present else 0
         return max((n for n in self.numbers() if isinstance(origin, int) and n < origin), default=0)
@@ -98,11 +85,10 @@ class Generations:
         keep: int = KEPT_GENERATIONS,
         rolled_back_to: int = 0,
     ) -> int:
-        """Make a model the present generation, and return its number; the last *keep* generations
-        stay.
+        """Make a model the present generation, and return its number; the last *keep* stay.
 
-        *reason* is one of `REASONS` (default: learned for the first time, or again). Nothing is
-        written if it is the present model already. Raises OSError if it cannot be written.
+        *reason* is one of `REASONS` (default: first, or relearn). Nothing is written if it is the
+        present model already. Raises OSError if it cannot be written.
         """
         digest = sha256(weights).hexdigest()
         try:
@@ -125,14 +111,12 @@ class Generations:
         return number
 
     def _has(self, manifest: dict[str, object]) -> bool:
-        """Tell whether the present model has this manifest and is intact."""
         try:
             return _of_model(read_model(self.folder)[0]) == _of_model(manifest)
         except (FileNotFoundError, StateError):
             return False
 
     def _write(self, number: int, manifest: dict[str, object], weights: bytes, digest: str) -> None:
-        """Write a generation; it appears when it is complete."""
         partial = self._root / f".{number}.partial"
         self._clear()
         try:

@@ -1,8 +1,4 @@
-"""The labels of the pages that a site was learned from, kept with the model.
-
-A classifier contradicts some of its labels, since it smooths them. On the pages that the labels
-were made from the labels themselves are used.
-"""
+"""The labels of a site's own pages, kept with the model: its classifier smooths them."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ if TYPE_CHECKING:
 
     from contentspider.page.blocks import PageBlocks
 
-# A block's probability is kept as one digit, its tenth: a page is a text of some hundred digits.
+# A block's probability is kept as one digit, its tenth.
 LEVELS = 10
 MIDDLES = np.array([(level + 0.5) / LEVELS for level in range(LEVELS)], dtype=np.float32)
 KEY_BYTES = 8
@@ -28,18 +24,14 @@ OUTLINE_BYTES = 4
 
 
 def page_key(page: PageBlocks) -> str:
-    """Return a digest of a page's blocks, their paths and texts: equal pages have equal keys. It
-    begins with `outline_key`.
-    """
+    """Return a digest of the paths and texts of a page's blocks; it begins with `outline_key`."""
     parts = [part for block in page.blocks for part in (block.path, block.text)]
     text = "\n".join(parts).encode("utf-8", "surrogatepass")
     return outline_key(page) + blake2b(text, digest_size=KEY_BYTES).hexdigest()
 
 
 def outline_key(page: PageBlocks) -> str:
-    """Return a digest of the lengths of a page's texts: few pages share it, and it takes a
-    twentieth of `page_key`'s time.
-    """
+    """Return a digest of the lengths of a page's texts, in a twentieth of `page_key`'s time."""
     lengths = array("Q", outline(page))
     if sys.byteorder == "big":
         lengths.byteswap()
@@ -47,22 +39,13 @@ def outline_key(page: PageBlocks) -> str:
 
 
 def pack(probabilities: NDArray[np.floating[Any]]) -> str:
-    """Return probabilities as digits, for `unpack`.
-
-    >>> pack(np.array([0.02, 0.499, 0.5, 1.0]))
-    '0459'
-    """
+    """Return probabilities as digits, for `unpack`: of 0.02, 0.499, 0.5 and 1 ``0459``."""
     levels = np.minimum(probabilities * LEVELS, LEVELS - 1).astype(int)
     return "".join(map(str, levels.tolist()))
 
 
 def unpack(digits: str) -> NDArray[np.float32]:
-    """Return the probabilities that `pack` was given, in the middle of their tenth; other
-    characters than digits raise ValueError.
-
-    >>> unpack("0459").tolist() == np.array([0.05, 0.45, 0.55, 0.95], dtype=np.float32).tolist()
-    True
-    """
+    """Return the probabilities of `pack`, in the middle of their tenth; raises ValueError."""
     if digits and not (digits.isascii() and digits.isdecimal()):
         raise ValueError(f"{digits[:20]!r} is not written in digits")
     return MIDDLES[np.frombuffer(digits.encode(), dtype=np.uint8) - ord("0")]

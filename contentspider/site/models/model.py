@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from contentspider.site.models.folder import read_model
 from contentspider.site.models.generations import Generations
 from contentspider.site.models.memory import OUTLINE_BYTES, outline_key, page_key, unpack
 from contentspider.site.models.record import Extraction
-from contentspider.site.models.reference import Baseline
-from contentspider.site.models.summary import SlotSummary
+from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.quality import Quality
 from contentspider.site.pagetype import page_type
 from contentspider.site.slots import SlotTable
@@ -32,23 +31,42 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from contentspider.page.input.page import Page
+    from contentspider.site.arrays import Floats
     from contentspider.site.judge.classifier import Classifier
 
 SCHEMA = 4
-# A model of fewer pages asks the prior, too: at unseen places it guesses. A model of more pages is
-# right there more often than the prior (research/NOTES.md).
+# A model of fewer pages asks the prior, too; one of more is right at unseen places more often than
+# the prior (research/NOTES.md).
 ENOUGH_PAGES = 21
-# There the prior's log odds count like so many pages, beside the classifier's, which count like the
-# model's pages. Two to five measure alike.
+# There the prior's log odds count like so many pages. Two to five measure alike.
 PRIOR_PAGES = 3
-# But the prior alone judges a page of which less than a sentence is kept, and more than this share
-# of the prose stands at unseen places.
+# The prior alone judges a page of which less than a sentence is kept, and more than this share of
+# the prose stands at unseen places.
 UNSEEN_SHARE = 0.5
-# Size of the cache of paths with a known slot.
-MAX_PATHS = 20_000
+MAX_PATHS = 20_000  # in the cache of seen places
+
+
+class _Seen(dict[str, bool]):
+    """Whether paths, as far as they have been asked for, are at a slot that the model has seen."""
+
+    def __init__(self, table: SlotTable, slots: frozenset[str]) -> None:
+        super().__init__()
+        self._table, self._slots = table, slots
+
+    def __missing__(self, path: str) -> bool:
+        if len(self) >= MAX_PATHS:
+            self.clear()
+        found = self[path] = self._table.slot(path) in self._slots
+        return found
+
+
+class _Decision(NamedTuple):
+    """The probabilities of a page's blocks, by the prior or not, and whether they are a guess."""
+
+    probabilities: Floats
+    by_prior: bool = False
+    is_guess: bool = False
 
 
 @dataclass(slots=True, repr=False)
@@ -57,12 +75,10 @@ class SiteModel:
 
     *names* are the ids and classes that the template uses, *slots* the places that were seen,
     *noise_texts* the keys of texts that recur as boilerplate, *teasers* the slots of a listing's
-    entries, *features* the feature sets that the classifier decides by. *decided* is what was
-    decided on the pages that it was learned from (`contentspider.site.models.memory`); *judge* is
-    the prior that judges pages of which the model knows too little (None: the shipped one); *prior*
-    is the digest of the one that labelled those it was learned from, *baseline* what later pages
-    are compared with (None: it is not known), *quality* how good it is, measured or predicted
-    (None: neither). *learned_at* is when, ISO 8601.
+    entries, *features* the classifier's feature sets. *decided* has the labels of the pages that it
+    was learned from (`contentspider.site.models.memory`), *prior* is the digest of the prior that
+    gave them; *judge* is the prior for pages unlike those (None: the shipped one). *baseline* is
+    what later pages are compared with, *quality* how good the labels are (None: not known).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -91,17 +107,16 @@ class SiteModel:
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
     _outlines: frozenset[str] = field(init=False)
-    _known: dict[str, bool] = field(init=False, default_factory=dict)
+    _seen: _Seen = field(init=False)
     _version: str = field(init=False, default="")
-    # Cached, since drift detection decides a page before it is filtered.
-    _last: tuple[Page, tuple[NDArray[np.float32], bool, bool]] | None = field(
-        init=False, compare=False, default=None
-    )
+    # The last page is cached: drift detection decides a page before it is filtered.
+    _last: tuple[Page, _Decision] | None = field(init=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
         self._outlines = frozenset(key[: 2 * OUTLINE_BYTES] for key in self.decided)
         self._features = SiteFeatures(self.features, self._table, self.noise_texts)
+        self._seen = _Seen(self._table, self.slots)
 
     def __repr__(self) -> str:
         learned = f"learned from {self.pages} pages, {len(self.slots)} slots"
@@ -113,50 +128,45 @@ class SiteModel:
         self._version = self._version or sha256(self.dump_weights()).hexdigest()[:12]
         return self._version
 
-    def probabilities(self, page: Page) -> NDArray[np.float32]:
-        """Return for each block of the page the probability that it is content; above 0.5 is
-        kept.
+    def probabilities(self, page: Page) -> Floats:
+        """Return for each block the probability that it is content; above 0.5 is kept.
 
-        A page that the site was learned from keeps the decision of then; any other is decided by
-        the classifier. A model of few pages is averaged with the prior, and the prior alone judges
-        pages unlike those that the model has seen. People's corrections (`Page.corrections`) come
-        last.
+        A page that the site was learned from keeps its labels; any other is decided by the
+        classifier. A model of few pages is averaged with the prior, which alone judges pages unlike
+        those that the model has seen. People's corrections (`Page.corrections`) come last.
         """
-        return self._corrected(page)[0]
+        return self._corrected(page).probabilities
 
-    def _corrected(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
+    def _corrected(self, page: Page) -> _Decision:
         if self._last is None or self._last[0] is not page:
             self._last = (page, self._decide(page))
-        decided, by_prior, is_guess = self._last[1]
+        decision = self._last[1]
         if page.corrections:
-            decided = page.corrections.correct(decided)
-        return decided, by_prior, is_guess
+            corrected = page.corrections.correct(decision.probabilities)
+            return decision._replace(probabilities=corrected)
+        return decision
 
-    def _decide(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
-        """Return the probabilities, whether the prior was used, and whether they are a guess."""
-        if self.decided:
-            known = ""
-            if outline_key(page.content) in self._outlines:
-                known = self.decided.get(page_key(page.content), "")
+    def _decide(self, page: Page) -> _Decision:
+        if self.decided and outline_key(page.content) in self._outlines:
+            known = self.decided.get(page_key(page.content), "")
             if known and len(known) == len(page.content.blocks):
-                return unpack(known), False, False
+                return _Decision(unpack(known))
         if self.pages == 1 and self.labels == VOTES and page.content.blocks:
             return self._judge(page)
         decided = self.classifier.decide(self._features.rows(page.content))
         if self.labels != VOTES or not page.content.blocks:
-            return decided, False, False
+            return _Decision(decided)
         if self.pages < ENOUGH_PAGES:
-            alone, _, _ = self._judge(page)
-            return mean_of_odds(decided, alone, PRIOR_PAGES / self.pages), True, False
-        return self._judge(page) if self._is_lost(page, decided) else (decided, False, False)
+            prior = self._judge(page).probabilities
+            return _Decision(mean_of_odds(decided, prior, PRIOR_PAGES / self.pages), True)
+        return self._judge(page) if self._is_strange(page, decided) else _Decision(decided)
 
-    def _judge(self, page: Page) -> tuple[NDArray[np.float32], bool, bool]:
-        """Return what `_decide` does, by the prior alone."""
+    def _judge(self, page: Page) -> _Decision:
         self.judge = self.judge or Prior.shipped()
         probabilities, is_guess = self.judge.judge_page(page)
-        return probabilities, True, is_guess
+        return _Decision(probabilities, True, is_guess)
 
-    def _is_lost(self, page: Page, decided: NDArray[np.float32]) -> bool:
+    def _is_strange(self, page: Page, decided: Floats) -> bool:
         """Tell whether hardly anything was kept of a page with most prose at unseen places."""
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
@@ -165,47 +175,30 @@ class SiteModel:
 
     def unseen_prose(self, page: Page) -> tuple[int, int]:
         """Return a page's characters outside of links, and how many are at unseen places."""
-        return count_prose(page.content, self._seen(), self._is_seen)
+        return count_prose(page.content, self._seen)
 
     def slot_of(self, path: str) -> str:
         """Return the slot of a block's path."""
         return self._table.slot(path)
 
     def unseen_slots(self, page: Page) -> Iterator[tuple[str, int]]:
-        """Yield the slot of each block at a place that the model has not seen, and how many
-        characters outside of links it has.
-        """
+        """Yield the slot and the characters outside of links of each block at an unseen place."""
         for block in page.content.blocks:
             slot = self._table.slot(block.path)
             if slot not in self.slots:
                 yield slot, len(block.text) - block.link_chars
 
-    def _is_seen(self, path: str) -> bool:
-        return self._table.slot(path) in self.slots
-
-    def _seen(self) -> dict[str, bool]:
-        """Return of paths, as far as they have been met, whether the model has seen their slot."""
-        if len(self._known) >= MAX_PATHS:
-            self._known.clear()
-        return self._known
-
     def explain(self, page: Page, index: int) -> list[tuple[str, float]]:
-        """Return what spoke for block *index* of the page being content (above 0) and against it
-        (below), the strongest first.
-        """
+        """Return what speaks for (above 0) and against a block's being content, strongest first."""
         row = self._features.rows(page.content)[index]
         return [(" ".join(feature), weight) for feature, weight in self.classifier.explain(row)]
 
     def is_of(self, prior: Prior | None) -> bool:
-        """Tell whether *prior* (None: the shipped one) labelled what the model was learned from, or
-        none did: another would label otherwise.
-        """
+        """Tell whether no other than *prior* (None: the shipped one) labelled its pages."""
         return not self.prior or self.prior == (prior or Prior.shipped()).digest
 
     def extract(self, page: Page, keep_teasers: bool = False) -> Extraction:
-        """Return which blocks of the page are content; with *keep_teasers* those of a listing's
-        entries, too.
-        """
+        """Return which blocks are content; with *keep_teasers* a listing's entries are, too."""
         probabilities, by_prior, is_guess = self._corrected(page)
         kept = probabilities > 0.5
         kind = page_type(page, kept)
@@ -215,10 +208,9 @@ class SiteModel:
             )
             if page.corrections:
                 kept[page.corrections.dropped] = False
-        # Of a page that is strange to the model, the template is another.
-        is_strange = by_prior and self.pages >= ENOUGH_PAGES
-        seen = None if is_strange else self._seen()
-        confidence = sureness(page.content, probabilities.tolist(), seen, self._is_seen)
+        # A strange page has another template.
+        seen = None if by_prior and self.pages >= ENOUGH_PAGES else self._seen
+        confidence = sureness(page.content, probabilities.tolist(), seen)
         return Extraction(
             page, kept, probabilities, confidence, kind, self.site, self.version, by_prior, is_guess
         )
@@ -254,9 +246,7 @@ class SiteModel:
 
     @classmethod
     def parse(cls, manifest: dict[str, Any], weights: bytes) -> SiteModel:
-        """Return the model that `manifest` and `dump_weights` describe; damaged ones raise
-        `StateError`.
-        """
+        """Return the model of a `manifest` and `dump_weights`; damage raises `StateError`."""
         try:
             record = json.loads(weights.decode("utf-8", "surrogatepass"))
             if manifest["schema"] != SCHEMA or record["schema"] != SCHEMA:
@@ -292,19 +282,14 @@ class SiteModel:
             raise StateError(f"the model cannot be used: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Save the model as the folder *path* (made if needed), and return it.
+        """Save the model in the folder *path*, beside earlier ones, and return the folder.
 
-        It holds ``manifest.json``, for people, and the last five generations of models that were
-        saved there. A crash leaves the old model or the new one.
+        ``manifest.json`` in it is for people. A crash leaves the old model or the new one.
         """
         Generations(Path(path)).add(self.manifest(), self.dump_weights())
         return Path(path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SiteModel:
-        """Return the model saved as the folder *path*.
-
-        Raises FileNotFoundError if there is none, and `StateError` if it is damaged or was written
-        by another version.
-        """
+        """Return a saved model; raises FileNotFoundError, or `StateError` if it is unusable."""
         return cls.parse(*read_model(Path(path)))

@@ -30,11 +30,9 @@ from contentspider.site.title import page_title
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from contentspider.page.blocks import Block
     from contentspider.page.input.page import Page
+    from contentspider.site.arrays import Bools, Floats
     from contentspider.site.own.texts import OwnText
 
 UNFILTERED = "unfiltered"
@@ -43,19 +41,15 @@ MAX_HEADING_CHARS = 300
 
 # Fields of an item's content; and fields that differ from crawl to crawl.
 CONTENT_FIELDS = frozenset(
-    ("content", "content_markdown", "content_html", "content_hash", "headings", "passages")
+    "content content_markdown content_html content_hash headings passages".split()
 )
 PASSING_FIELDS = frozenset(
-    (
-        *("crawled_at", "confidence", "model_version", "modified_at"),
-        *("change", "change_ratio", "first_seen", "changed_at"),
-    )
+    "crawled_at confidence model_version modified_at change change_ratio first_seen"
+    " changed_at".split()
 )
 # Fields that an own text may fill where the page states nothing.
 OWN_TEXT_FIELDS = ("published_at", "modified_at", "author")
-# The length of each of the two hashes in an `item_hash`.
-HASH_PART = 16
-
+HASH_PART = 16  # digits of each of the two hashes in an `item_hash`
 # Addresses that are canonical as they are, which is most: asking w3lib takes long.
 CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za-z0-9._-]*)+\Z")
 
@@ -64,11 +58,10 @@ CANONICAL = re.compile(r"https?://[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?:/(?!\.)[A-Za
 class Extraction:
     """The result of filtering a page.
 
-    *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1; with
-    *keep_teasers* entries of listings are kept whatever theirs is). *confidence* is from 0 to 1;
-    *page_type* is article, listing, form or other. *site* and *model_version* name the model.
-    *by_prior*: the model knows too little of such a page, so the general prior was used.
-    *is_guess*: even the prior was not sure of any block (`contentspider.site.guess`).
+    *kept* tells for each block whether it is content, *probabilities* how probably (0 to 1).
+    *confidence* is from 0 to 1; *page_type* is article, listing, form or other. *site* and
+    *model_version* name the model. *by_prior*: the model knows too little of such a page, so the
+    prior was used. *is_guess*: even the prior was not sure (`contentspider.site.guess`).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -81,8 +74,8 @@ class Extraction:
     """
 
     page: Page
-    kept: NDArray[np.bool_]
-    probabilities: NDArray[np.float32]
+    kept: Bools
+    probabilities: Floats
     confidence: float
     page_type: str
     site: str
@@ -125,23 +118,24 @@ class Extraction:
         return page_fields(self.page, self.site, self, self.model_version)
 
     def __repr__(self) -> str:
-        return (
-            f"<Extraction of {self.page.url!r}: {self.page_type}, {int(self.kept.sum())} of"
-            f" {len(self.kept)} blocks kept, confidence {self.confidence:.2f}>"
-        )
+        kept = f"{int(self.kept.sum())} of {len(self.kept)} blocks kept"
+        about = f"{self.page_type}, {kept}, confidence {self.confidence:.2f}"
+        return f"<Extraction of {self.page.url!r}: {about}>"
 
 
 def page_id(url: str) -> str:
     """Return the stable id of a page: a hash of its canonical URL, 32 hexadecimal digits."""
     if not CANONICAL.match(url):
         url = canonicalize_url(url.encode("utf-8", "replace").decode())
-    return sha256(url.encode()).hexdigest()[:32]
+    return _digest(url.encode())
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:32]
 
 
 def page_language(page: Page, blocks: Sequence[Block]) -> str:
-    """Return the language that the page names as a tag of BCP 47, else that of its content
-    *blocks*; empty if it is unknown.
-    """
+    """Return the language that the page names as a tag of BCP 47, else that of *blocks*, or ""."""
     named = page.hints.language
     if not named:
         return detect_language(_sample(blocks))
@@ -183,31 +177,28 @@ def _first_picture(page: Page, blocks: Sequence[Block]) -> str:
 def _passages(
     id_: str, blocks: Sequence[Block], max_chars: int
 ) -> list[dict[str, str | list[str]]]:
+    found = to_passages(blocks, max_chars) if max_chars else []
     return [
-        {
-            "id": f"{id_}-{passage.key}",
-            "heading_path": list(passage.heading_path),
-            "text": passage.text,
-        }
-        for passage in to_passages(blocks, max_chars)
+        {"id": f"{id_}-{part.key}", "heading_path": list(part.heading_path), "text": part.text}
+        for part in found
     ]
 
 
 def page_fields(
     page: Page, site: str, extraction: Extraction | None, model_version: str, passage_chars: int = 0
 ) -> dict[str, object]:
-    """Return the values of all fields of `ContentItem` for a page; its passages have at most
-    *passage_chars* characters (0: there are none).
+    """Return the values of all fields of `ContentItem` for a page, with passages of at most
+    *passage_chars* characters (0: without).
 
-    Without an *extraction* (nothing could be learned) the content is the page's whole text, and
-    ``model_version`` is `UNFILTERED`.
+    Without an *extraction* the content is the page's whole text, and ``model_version`` is
+    `UNFILTERED`.
     """
     blocks = extraction.blocks if extraction else page.content.blocks
     content = to_text(blocks)
     written = parts(blocks, page.base)
     metadata = page.metadata
-    other = "document" if page.is_document else "other"
-    page_type = extraction.page_type if extraction else other
+    page_type = "document" if page.is_document else "other"
+    page_type = extraction.page_type if extraction else page_type
     title = page_title(page)
     published, modified = metadata.published_at, metadata.modified_at
     author, section = metadata.author, metadata.section
@@ -236,7 +227,7 @@ def page_fields(
         "content": content,
         "content_markdown": write_markdown(written),
         "content_html": write_html(written),
-        "passages": _passages(id_, blocks, passage_chars) if passage_chars else [],
+        "passages": _passages(id_, blocks, passage_chars),
         "headings": page_headings(blocks),
         "canonical": absolute_url(page, page.hints.canonical),
         "published_at": published,
@@ -246,9 +237,7 @@ def page_fields(
         "section": list(section),
         "keywords": list(metadata.keywords),
         "page_type": page_type,
-        "content_hash": (
-            sha256(" ".join(content.split()).encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        ),
+        "content_hash": _digest(" ".join(content.split()).encode("utf-8", "surrogatepass")),
         "confidence": extraction.confidence if extraction else 0.0,
         "model_version": model_version if extraction else UNFILTERED,
         "crawled_at": now(),
@@ -264,26 +253,15 @@ def add_own_text(fields: dict[str, object], own: OwnText) -> None:
 
 
 def item_hash(item: Mapping[str, object]) -> str:
-    """Return a hash of an item's other fields and one of its content, each `HASH_PART` hexadecimal
-    digits.
-    """
-    content = {name: value for name, value in item.items() if name in CONTENT_FIELDS}
-    other = {
-        name: value
-        for name, value in item.items()
-        if name not in CONTENT_FIELDS and name not in PASSING_FIELDS
-    }
-    return "".join(
-        sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:HASH_PART]
-        for part in (other, content)
-    )
+    """Return a hash of an item's other fields and one of its content, `HASH_PART` digits each."""
+    content = {name: item[name] for name in item if name in CONTENT_FIELDS}
+    others = item.keys() - CONTENT_FIELDS - PASSING_FIELDS
+    other = {name: item[name] for name in others}
+    dumps = (json.dumps(part, sort_keys=True).encode() for part in (other, content))
+    return "".join(sha256(dump).hexdigest()[:HASH_PART] for dump in dumps)
 
 
 def refilled(item: Mapping[str, object], fields: Mapping[str, object]) -> dict[str, object]:
-    """Return an item with new *fields* of its page. It gets no other fields than it had, and keeps
-    its identity and the values of `OWN_TEXT_FIELDS` that the page does not state.
-    """
+    """Return an item with new *fields*, but for its identity and what only own texts say."""
     kept = {"id", "url", "site"} | {name for name in OWN_TEXT_FIELDS if not fields.get(name)}
-    return {
-        name: fields.get(name, value) if name not in kept else value for name, value in item.items()
-    }
+    return {name: item[name] if name in kept else fields.get(name, item[name]) for name in item}

@@ -1,17 +1,27 @@
-"""A site's template as a model sees it, for people; and how two models differ."""
+"""What a model's manifest says: the template's slots, and what later pages are compared with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from contentspider.page.text import SENTENCE_CHARS
+from contentspider.site.models.counts import kept_chars, sureness
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from contentspider.page.input.page import Page
+
+# Pages with less prose, in characters, are ignored.
+MIN_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class SlotSummary:
-    """A slot of the site's template, for people, with an example.
+    """A slot of the site's template, with an example.
 
     *probability* is the mean of its blocks (above 0.5 is content), *score* the slot's share of the
     global score of Algorithm 1; *blocks* and *pages* count where it was seen.
@@ -31,17 +41,10 @@ class SlotSummary:
 
     @classmethod
     def parse(cls, record: dict[str, Any]) -> SlotSummary:
-        """Return what `asdict` wrote; raises KeyError, TypeError, ValueError or OverflowError if it
-        is damaged.
-        """
-        return cls(
-            slot=str(record["slot"]),
-            probability=float(record["probability"]),
-            score=float(record["score"]),
-            blocks=int(record["blocks"]),
-            pages=int(record["pages"]),
-            example=str(record["example"]),
-        )
+        """Return what `asdict` wrote; raises LookupError, TypeError, ValueError, OverflowError."""
+        slot, example = str(record["slot"]), str(record["example"])
+        probability, score = float(record["probability"]), float(record["score"])
+        return cls(slot, probability, score, int(record["blocks"]), int(record["pages"]), example)
 
 
 def compare(
@@ -56,9 +59,8 @@ def compare(
     {'became noise': ['h1'], 'new content': ['nav']}
     """
     old = {slot.slot: slot for slot in before}
-    new = {slot.slot: slot for slot in after}
-    both = [slot for slot in after if slot.slot in old]
-    turned = [slot for slot in both if slot.is_content != old[slot.slot].is_content]
+    new = {slot.slot for slot in after}
+    turned = [s for s in after if s.slot in old and s.is_content != old[s.slot].is_content]
     added = [slot for slot in after if slot.slot not in old]
     gone = [slot for slot in before if slot.slot not in new]
     return {
@@ -66,3 +68,47 @@ def compare(
         for what, slots in (("became", turned), ("new", added), ("gone", gone))
         for kind, is_content in (("content", True), ("noise", False))
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The median *confidence* on a model's own pages, and the share of *empty* ones by slot."""
+
+    confidence: float
+    empty: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, decided: Iterable[tuple[Page, list[float]]], slot_of: Callable[[str], str]
+    ) -> Baseline:
+        """Return the baseline of pages, each with the probabilities of its blocks."""
+        pages: Counter[str] = Counter()
+        empty: Counter[str] = Counter()
+        confidences = []
+        for page, probabilities in decided:
+            seen = dict.fromkeys((block.path for block in page.content.blocks), True)
+            confidences.append(sureness(page.content, probabilities, seen))
+            slot, chars = main_slot(page, slot_of)
+            pages[slot] += 1
+            empty[slot] += is_empty(page, probabilities, chars)
+        shares = {slot: round(empty[slot] / pages[slot], 4) for slot in empty if empty[slot]}
+        return cls(round(median(confidences), 4), shares)
+
+    @classmethod
+    def parse(cls, record: Any) -> Baseline:
+        """Return what `asdict` wrote; raises as `SlotSummary.parse` does, or AttributeError."""
+        empty = {str(slot): float(share) for slot, share in record["empty"].items()}
+        return cls(float(record["confidence"]), empty)
+
+
+def main_slot(page: Page, slot_of: Callable[[str], str]) -> tuple[str, int]:
+    """Return the slot with most of a page's prose, and the characters of all of its prose."""
+    chars: Counter[str] = Counter()
+    for block in page.content.blocks:
+        chars[slot_of(block.path)] += len(block.text) - block.link_chars
+    return max(chars, key=lambda slot: chars[slot], default=""), chars.total()
+
+
+def is_empty(page: Page, probabilities: list[float], chars: int) -> bool:
+    """Tell whether less than a sentence is kept of a page with *chars* characters of prose."""
+    return chars >= MIN_CHARS and kept_chars(page.content, probabilities) < SENTENCE_CHARS

@@ -1,14 +1,13 @@
 """The judge of blocks adapted to one site, by the site's own texts.
 
-The prior was trained on other sites. What is special about this one is learned from the blocks that
-own texts label: a linear correction of the prior's log odds by the same features (logistic
-regression with the log odds as offset). It is 0 where nothing is labelled. Without a prior it is
-the judge.
+The prior was trained on other sites. From the blocks that own texts label a linear correction of
+its log odds is learned, by the same features (logistic regression with the log odds as offset).
+Without a prior it is the judge.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
@@ -19,11 +18,10 @@ from contentspider.site.vote.blocks import number_keys
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from contentspider.site.arrays import Bools, Floats
     from contentspider.site.own.evidence import Evidence
     from contentspider.site.vote.blocks import SiteBlocks
 
-    Floats = NDArray[np.floating[Any]]
-    Bools = NDArray[np.bool_]
 
 # What a weight of the correction costs: 1 to 20 measure alike (research/NOTES.md).
 PENALTY = 5.0
@@ -31,7 +29,7 @@ INTERCEPT_PENALTY = 0.05
 # Pages with labels after which half of the correction counts: one shows little, ten show most.
 TRUSTED_PAGES = 1.0
 MAX_STEPS = 50
-# The weight of a block without a label on a page with labels: it keeps its judgement.
+# The weight of a block without a label on a page with labels.
 UNKNOWN_WEIGHT = 0.3
 
 
@@ -42,13 +40,12 @@ def correction(
     judged: Floats | None = None,
     odds: Floats | float = 0.0,
 ) -> Floats:
-    """Return what the labels of *evidence* add to the log *odds* of each block.
+    """Return what the labels of *evidence* add to the log *odds* of each block, by its row of
+    `standardised` features: 0 unless both content and noise are labelled.
 
-    *rows* has the `standardised` features, a row a block. It is 0 everywhere unless both content
-    and noise are labelled. On pages unlike those with labels, and in slots without a label, it is
-    never negative: nothing speaks against what is judged to be content there. Blocks without a
-    label on pages with labels are to stay what they are *judged* to be. None: there is no judge,
-    and the result is all that is known, of every page.
+    On pages unlike those with labels, and in slots without a label, it is never negative. Blocks
+    without a label on pages with labels are to stay what they are *judged* to be (None: there is no
+    judge, and the result is all that is known of every page).
     """
     known = evidence.known
     content = evidence.labels[known] > 0.5

@@ -1,8 +1,8 @@
 """Which blocks of a page an own text repeats: an alignment of their tokens.
 
-An own text differs from its page: the feed has no shortcodes and lazy images, the page has lines of
-plugins. So a block counts as repeated where the longest common subsequence of all tokens takes
-nearly all of its tokens; a short one only beside longer ones, since any two texts share short runs.
+An own text differs from its page, which has lines of plugins. So a block is repeated where the
+longest common subsequence of all tokens takes nearly all of its tokens; a short one only beside
+longer ones, since any two texts share short runs.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.blocks import PageBlocks
+    from contentspider.site.arrays import Bools
     from contentspider.site.own.texts import OwnText
 
-    Bools = NDArray[np.bool_]
 
 # Cells of the table that aligns two texts, a bit each: 128 MB.
 MAX_CELLS = 2**30
-# A run of so many tokens that two texts have once each stands at one place of both.
+# A run of so many tokens that each of two texts has once is the same place in both.
 ANCHOR = 12
 # A block of so many tokens does not stand in another text by chance.
 LONG = 5
 # Share of a long block's tokens that the own text must have in order: it may lack a link's label.
 SAME = 0.9
-# Of a block that shares more than this with the own text, but is not the same, nothing is known.
+# A block that shares more than this with the own text, but is not the same, gets no label.
 ALIKE = 0.3
 # Share of a title's tokens, and of a block's, that must be the other's for the block to be a title.
 TITLE = 0.7
@@ -44,18 +44,16 @@ BESIDE = 3
 SHORT_TEXT = 8
 # Less of an own text than this on its page: it is another page's, or an earlier version of it.
 COVERED = 0.7
-
-# A text of which its page lacks more words here and there was garbled on its way, or changed since.
+# A text of which its page lacks more words here and there was garbled, or changed since.
 CLEAN = 0.97
 
 
 class Alignment(NamedTuple):
     """What an own text says of the blocks of its page; arrays have one entry a block.
 
-    *repeated* blocks are in it. *unclear* blocks are like a part of it, stand in it elsewhere too,
-    or may be the title: they get no label. *headline* is the number of the block that is the
-    page's headline by the own text's title, -1 if none is. *coverage* is the share of the own
-    text's tokens that its page has, without lines that it does not have at all.
+    *repeated* blocks are in it; *unclear* ones are like a part of it, or may be the title, and get
+    no label. *headline* is the number of the block that is the own text's title (-1: none is),
+    *coverage* the share of the own text's tokens that its page has, without lines that it lacks.
     """
 
     repeated: Bools
@@ -65,9 +63,7 @@ class Alignment(NamedTuple):
 
 
 def align(page: PageBlocks, own: OwnText) -> Alignment | None:
-    """Return what an own text says of the blocks of *page*; None if it does not agree with it: the
-    page has less than `COVERED` of its tokens, or it is too long to be compared.
-    """
+    """Return what an own text says of *page*; None if it is another's, or either is too long."""
     wanted = tokens(own.text)
     blocks = [tokens(block.text) for block in page.blocks]
     if not wanted or len(wanted) * sum(map(len, blocks)) > MAX_CELLS:
@@ -92,15 +88,14 @@ def align(page: PageBlocks, own: OwnText) -> Alignment | None:
     spaced = f" {' '.join(wanted)} "
     inside = np.array([bool(block) and f" {' '.join(block)} " in spaced for block in blocks])
     headline = _headline(page, titles, repeated)
-    # Which of several titles is the headline is known: the others are bread crumbs and the like.
-    unclear = (share >= ALIKE) | inside if headline >= 0 else (share >= ALIKE) | inside | titles
+    unclear = (share >= ALIKE) | inside
+    if headline < 0:  # else other titles are bread crumbs and the like
+        unclear |= titles
     return Alignment(repeated, ~repeated & unclear, headline, coverage)
 
 
 def _coverage_of_lines(text: str, page: list[str]) -> float:
-    """Return the share of a text's tokens that a page has, without those lines of which it has less
-    than half: a feed adds lines ("This post appeared first on ...").
-    """
+    """Return the share of a text's tokens on a page, without lines that a feed added."""
     lines = [tokens(line) for line in text.split("\n")]
     matched, sizes = matched_tokens(lines, page), np.array([len(line) for line in lines])
     common = 2 * matched >= sizes
@@ -132,9 +127,7 @@ def _titles(blocks: Sequence[list[str]], title: list[str]) -> Bools:
 
 
 def _headline(page: PageBlocks, titles: Bools, repeated: Bools) -> int:
-    """Return the number of the title that stands before the text: the last heading, or if none is
-    one the first block; -1 if there is none.
-    """
+    """Return the last title before the text that is a heading, else the first; -1 if none is."""
     first = int(np.argmax(repeated))
     before = np.flatnonzero(titles[: first + 2]).tolist()
     headings = [number for number in before if page.blocks[number].tag in HEADINGS]
@@ -142,16 +135,14 @@ def _headline(page: PageBlocks, titles: Bools, repeated: Bools) -> int:
 
 
 def matched_tokens(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
-    """Return for each block how many of its tokens the longest common subsequence with *gold*
-    takes.
-    """
+    """Return how many of each block's tokens the longest common subsequence with *gold* takes."""
     counts = np.zeros(len(blocks))
     ids: dict[str, int] = {}
     flat = [ids.setdefault(token, len(ids)) for block in blocks for token in block]
     wanted = [ids.setdefault(token, len(ids)) for token in gold]
-    owners = [number for number, block in enumerate(blocks) for _ in block]
+    block_of = [number for number, block in enumerate(blocks) for _ in block]
     for index in _aligned(flat, wanted):
-        counts[owners[index]] += 1
+        counts[block_of[index]] += 1
     return counts
 
 
@@ -175,9 +166,7 @@ def _aligned(first: list[int], second: list[int]) -> Iterator[int]:
 
 
 def _anchor(first: list[int], second: list[int]) -> tuple[int, int] | None:
-    """Return where the run of `ANCHOR` tokens begins that both have just once, and that is nearest
-    to the middle of *first*; None if there is none, or only at their beginnings.
-    """
+    """Return where a run of tokens begins that both have once, in the middle, or None."""
     places: list[dict[tuple[int, ...], int]] = []
     for text in (first, second):
         found: dict[tuple[int, ...], int] = {}

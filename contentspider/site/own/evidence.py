@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,56 +20,40 @@ from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages, number_k
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from contentspider.site.arrays import Bools, Floats
     from contentspider.site.own.texts import OwnText
     from contentspider.site.vote.blocks import SiteBlocks
 
-    Floats = NDArray[np.floating[Any]]
-    Bools = NDArray[np.bool_]
 
 # A source's texts are whole if, in the median of its pages, they have this share of the text in
 # their slots, and this share of the page's other prose.
 WHOLE_SLOTS = 0.95
 WHOLE_PROSE = 0.5
-# And at least this share on a page that a whole text labels.
+# And on a page that a whole text labels at least this share of its slots.
 WHOLE_PAGE = 0.7
-# A source whose texts are mostly blocks that the prior takes for noise is wrong, or hostile.
+# A source is not believed if its texts are mostly blocks that the prior takes for noise, or of the
+# template's text to a larger share than this.
 BELIEVED = 0.3
-# Nor is one whose texts are the template's to a larger share than this: pages, not texts.
 MAX_TEMPLATE = 0.1
-# The prior is as sure as it can be of a block below: links to the next post and the like.
+# Below, the prior is sure that a block is noise: links to the next post and the like.
 SURE_NOISE = 0.02
-# Text that more of the pages have than this share, and than so many, is the template's, though an
-# own text has it ("This post appeared first on ...").
+# Text on more than this share of the pages, and than so many, is the template's, though an own text
+# has it ("This post appeared first on ...").
 COMMON_SHARE = 0.1
 COMMON_PAGES = 2
 
 
-class SourceReport(NamedTuple):
-    """What became of a source: how many pages it has texts of, and whether they are *whole*. The
-    texts of one that is not *believed* count for nothing.
-    """
-
-    source: str
-    pages: int
-    whole: bool
-    believed: bool
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The labels of a site's blocks by its own texts.
+    """The labels of a site's blocks by its own texts: 1 (content), 0 (noise) or NaN (unknown).
 
-    *labels* has an entry a block: 1 (content), 0 (noise) or NaN (unknown). *pages* are the numbers
-    of the pages with any label, *whole* those with a whole own text, each with that text. *sources*
-    says what became of each source.
+    *pages* are the numbers of the pages with any label, *whole* those with a whole own text, each
+    with that text.
     """
 
     labels: Floats
     pages: frozenset[int] = frozenset()
     whole: Mapping[int, OwnText] = field(default_factory=dict)
-    sources: Sequence[SourceReport] = ()
 
     @property
     def known(self) -> Bools:
@@ -83,15 +67,14 @@ class Evidence:
             np.where(hidden, np.nan, self.labels),
             self.pages - pages,
             {number: own for number, own in self.whole.items() if number not in pages},
-            self.sources,
         )
 
 
 class _Aligned(NamedTuple):
-    """One own text beside its page, whose blocks begin at *start*."""
+    """One own text beside its page, whose blocks are *here*."""
 
     page: int
-    start: int
+    here: slice
     own: OwnText
     found: Alignment
     slots_share: float
@@ -105,8 +88,7 @@ def gather_evidence(
 ) -> Evidence:
     """Return the labels of a site's blocks by the *own_texts* of its pages, by the pages' numbers.
 
-    *judged* is for each block how probably it is content by what is known without them; where they
-    contradict it throughout, they are not believed.
+    *judged* is how probably each block is content by what is known without them.
     """
     pages = count_pages(site.texts, site.sources)[site.texts]
     common = np.asarray(pages > max(COMMON_PAGES, COMMON_SHARE * site.distinct_pages))
@@ -115,8 +97,8 @@ def gather_evidence(
     starts = np.searchsorted(site.pages, np.arange(len(site.contents) + 1)).tolist()
     for page, texts in own_texts.items():
         for own in texts:
-            start, end = starts[page], starts[page + 1]
-            aligned = _align_page(site, page, start, end, own, common, template, judged)
+            here = slice(starts[page], starts[page + 1])
+            aligned = _align_page(site, page, here, own, common, template, judged)
             if aligned is not None:
                 by_source.setdefault(own.source, []).append(aligned)
     return _sum_up(site, by_source)
@@ -125,8 +107,7 @@ def gather_evidence(
 def _align_page(
     site: SiteBlocks,
     page: int,
-    start: int,
-    end: int,
+    here: slice,
     own: OwnText,
     common: Bools,
     template: Bools,
@@ -135,7 +116,6 @@ def _align_page(
     found = align(site.contents[page], own)
     if found is None:
         return None
-    here = slice(start, end)
     weights = site.weights[here] * found.repeated
     template_share = float(weights[template[here]].sum() / weights.sum())
     shared = common[here]
@@ -151,13 +131,13 @@ def _align_page(
     long = found.repeated & (chars >= SENTENCE_CHARS / 2)
     beside = np.isin(slots, slots[long if long.any() else found.repeated]) & clear
     likely = (judged[here] >= 0.5) & (chars >= SENTENCE_CHARS) & clear & ~shared
-    # A line that was lost on its way is no noise.
+    # A line that the own text lost is no noise.
     lost = beside & ~found.repeated & (judged[here] >= 0.5)
     found = found._replace(unclear=found.unclear | lost)
     weights = site.weights[here] * found.repeated
     return _Aligned(
         page,
-        start,
+        here,
         own,
         found,
         _share(chars, found.repeated & beside, beside),
@@ -168,9 +148,7 @@ def _align_page(
 
 
 def _appended(found: Alignment, judged: Floats) -> Bools:
-    """Return which repeated blocks the prior is sure are noise, before or behind all those that it
-    believes: a theme adds a part of the template to its texts.
-    """
+    """Return which repeated blocks are sure noise around all content: a theme adds some."""
     believed = np.flatnonzero(found.repeated & (judged >= 0.5))
     if not len(believed):
         return np.zeros(len(judged), dtype=bool)
@@ -188,8 +166,7 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Ev
     labels = np.full(len(site.chars), np.nan)
     pages: set[int] = set()
     whole: dict[int, OwnText] = {}
-    reports = []
-    for source, texts in by_source.items():
+    for texts in by_source.values():
         is_whole = (
             median(each.slots_share for each in texts) >= WHOLE_SLOTS
             and median(each.prose_share for each in texts) >= WHOLE_PROSE
@@ -198,7 +175,6 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Ev
             median(each.belief for each in texts) >= BELIEVED
             and median(each.template_share for each in texts) <= MAX_TEMPLATE
         )
-        reports.append(SourceReport(source, len(texts), is_whole, is_believed))
         for each in texts if is_believed else ():
             is_all = (
                 is_whole
@@ -212,9 +188,8 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Ev
             pages.add(each.page)
             if is_all:
                 whole[each.page] = each.own
-            end = each.start + len(each.found.repeated)
-            labels[each.start : end] = _labels(each.found, is_all)
-    return Evidence(labels, frozenset(pages), whole, tuple(reports))
+            labels[each.here] = _labels(each.found, is_all)
+    return Evidence(labels, frozenset(pages), whole)
 
 
 def _labels(found: Alignment, is_whole: bool) -> Floats:

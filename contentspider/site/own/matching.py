@@ -1,4 +1,4 @@
-"""Whose own text is it: pages of a site by their addresses, in whatever form these are written."""
+"""Which page an own text is of, in whatever form its address is written."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ INDEX = re.compile(r"(?:^|/)index\.(?:html?|php|xhtml)$", re.IGNORECASE)
 
 
 def address_key(address: str) -> str:
-    """Return what two addresses of one page have in common.
-
-    A feed may write them with another scheme, with or without ``www.``, ``index.html``, escapes or
-    a slash at the end.
+    """Return what two addresses of one page have in common, which may differ in scheme, ``www.``,
+    ``index.html``, escapes and a slash at the end.
 
     >>> address_key("https://www.E.org/tea/index.html#top"), address_key("http://e.org/t%65a/")
     ('e.org/tea', 'e.org/tea')
@@ -45,18 +43,15 @@ def stated_by(pages: Iterable[Page]) -> list[OwnText]:
 
 
 def by_page(pages: Sequence[Page], own_texts: Iterable[OwnText]) -> dict[int, list[OwnText]]:
-    """Return the own texts of each page, by its number among *pages*, in the order in which they
-    come.
+    """Return the own texts of each page, in order, by its number among *pages*.
 
-    A source that has several texts for one page has texts of its parts (comments): they are left
-    out.
+    A source with several texts for one page has texts of its parts (comments): they are left out.
     """
     numbers: dict[str, int] = {}
-    for number, page in enumerate(pages):
-        numbers.setdefault(address_key(page.url), number)
-    for number, page in enumerate(pages):
-        if page.hints.canonical:
-            numbers.setdefault(address_key(page.hints.canonical), number)
+    for addresses in ([page.url for page in pages], [page.hints.canonical for page in pages]):
+        for number, address in enumerate(addresses):
+            if address:
+                numbers.setdefault(address_key(address), number)
     found: dict[int, dict[str, list[OwnText]]] = {}
     for own in own_texts:
         number = numbers.get(address_key(own.url), -1)

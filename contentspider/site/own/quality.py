@@ -1,6 +1,4 @@
-"""How good a site's model is: measured on the site's own texts where it has whole ones, else
-predicted.
-"""
+"""How good a site's labels are: measured on whole own texts, else predicted."""
 
 from __future__ import annotations
 
@@ -15,21 +13,19 @@ from contentspider.page.write.output import to_text
 from contentspider.site.scores import text_score
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from contentspider.site.arrays import Floats
     from contentspider.site.own.vote import OwnVote
     from contentspider.site.vote.blocks import SiteBlocks
 
-    Floats = NDArray[np.floating[Any]]
 
-# Fewer pages with whole own texts measure nothing: half of them are held back, and what is left
-# must be enough to contradict the vote (`contentspider.site.own.vote.SURE_PAGES`).
+# Half of the pages are held back; the others must be enough to contradict the vote
+# (`contentspider.site.own.vote.SURE_PAGES`).
 MIN_PAGES = 6
 WORST = 3
 
 
 class WorstPage(NamedTuple):
-    """A page of which the least was right."""
+    """A page with a low F1."""
 
     url: str
     f1: float
@@ -37,11 +33,10 @@ class WorstPage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Precision, recall and F1 of what is kept of a site's pages, from 0 to 1, the mean over pages.
+    """Precision, recall and F1 of what is kept of a site's pages, the mean over pages.
 
-    Measured on so many *pages* against what the site itself publishes as their text, with half of
-    these pages held back in turn; *worst* are three of them. A prediction has 0 pages, and only an
-    F1.
+    Measured on so many *pages* against whole own texts, with half of these held back in turn;
+    *worst* are three of them. A prediction has 0 pages, and only an F1.
     """
 
     f1: float
@@ -52,7 +47,7 @@ class Quality:
 
     @property
     def is_measured(self) -> bool:
-        """Tell whether it was measured, and is no prediction."""
+        """Tell whether it is no prediction."""
         return self.pages > 0
 
     def __str__(self) -> str:
@@ -80,11 +75,7 @@ class Quality:
 
 
 def measure(vote: OwnVote) -> Quality | None:
-    """Return how well pages with whole own texts are kept by the own texts of the others; None if
-    there are too few.
-
-    The page's title is neither asked for nor held against.
-    """
+    """Return how well whole own texts predict each other's pages; None if there are too few."""
     evidence, site = vote.evidence, vote.site
     pages = sorted(evidence.whole)
     if len(pages) < MIN_PAGES:
@@ -101,13 +92,8 @@ def measure(vote: OwnVote) -> Quality | None:
     columns = zip(*scores.values(), strict=True)
     precision, recall, f1 = (round(mean(column), 4) for column in columns)
     worst = sorted(pages, key=lambda page: scores[page].f1)[:WORST]
-    return Quality(
-        f1,
-        precision,
-        recall,
-        len(pages),
-        tuple(WorstPage(vote.sample[page].url, round(scores[page].f1, 4)) for page in worst),
-    )
+    named = tuple(WorstPage(vote.sample[page].url, round(scores[page].f1, 4)) for page in worst)
+    return Quality(f1, precision, recall, len(pages), named)
 
 
 def predict(site: SiteBlocks, probabilities: Floats) -> Quality:

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """What a page's head says of what goes with it: its *links* (``rel``, with ``print`` added
-    where that is their ``media``, and ``type`` in lower case, and the absolute address), and its
-    *generator*.
+    """What a page's head announces: its *links* (``rel``, with ``print`` added if that is their
+    ``media``, ``type`` in lower case, and absolute address), and its *generator*.
     """
 
     url: str
@@ -31,14 +30,10 @@ class Source(Protocol):
     name: str
 
     def addresses(self, announced: Announced) -> Iterator[str]:
-        """Yield the absolute addresses at which a page announces own texts of this kind, the best
-        first.
-        """
+        """Yield the absolute addresses of own texts of this kind, the best first."""
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the own texts in the answer that *url* gave; none if it is of another kind or
-        broken.
-        """
+        """Return the own texts in the answer of *url*; none if it is of another kind or broken."""
 
 
 SOURCES: PlugIns[type[Source]] = PlugIns(
@@ -47,7 +42,7 @@ SOURCES: PlugIns[type[Source]] = PlugIns(
         "wordpress": "contentspider.site.own.readers.wordpress:WordPress",
         "feed": "contentspider.site.own.readers.feeds:Feed",
         "index": "contentspider.site.own.readers.indexes:SearchIndex",
-        "markdown": "contentspider.site.own.readers.alternates:Markdown",
+        "markdown": "contentspider.site.own.readers.versions:Markdown",
         "version": "contentspider.site.own.readers.versions:Version",
     },
 )

@@ -14,11 +14,10 @@ MAX_TEXTS = 200
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """What a site publishes of one page: *text*, a paragraph a line, without markup.
+    """What a site publishes of the page at *url*: *text*, a paragraph a line, without markup.
 
-    *url* is the page's address, *source* says where it comes from: a kind and, if it has one, an
-    address (``feed https://example.org/feed``). What else is known of the page may be empty: dates
-    are ISO 8601.
+    *source* is its kind and, if it has one, an address (``feed https://example.org/feed``). The
+    rest may be empty; dates are ISO 8601.
     """
 
     url: str
@@ -35,9 +34,7 @@ class OwnText:
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> OwnText:
-        """Return what `to_record` made a record of; a damaged one raises ValueError, KeyError or
-        TypeError.
-        """
+        """Return what `to_record` described; damage raises ValueError, KeyError or TypeError."""
         return cls(
             url=str(record["url"]),
             text=str(record["text"])[:MAX_CHARS],

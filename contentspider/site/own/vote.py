@@ -1,16 +1,15 @@
 """The vote of a site with the evidence of its own texts.
 
-Three steps, each as far as there is evidence: the judge of blocks is adapted to the site
-(`contentspider.site.own.adaptation`); its votes are summed over all pages, as always
-(`contentspider.site.vote.votes`); and a linear SVM that was trained on the pages with labels
-decides in the clusters that they have. The last is Algorithm 1 with the own texts as descriptions:
-a cluster is content as far as its blocks repeat them, over all pages.
+Three steps: the judge of blocks is adapted to the site (`contentspider.site.own.adaptation`); its
+votes are summed over all pages (`contentspider.site.vote.votes`); and a linear SVM that was trained
+on the pages with labels decides in the clusters that they have. The last is Algorithm 1 with the
+own texts as descriptions.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from contentspider.page.input.page import Page
+    from contentspider.site.arrays import Bools, Floats, Ints
     from contentspider.site.judge.prior import Prior
     from contentspider.site.judge.rows import Row
     from contentspider.site.own.texts import OwnText
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from contentspider.site.vote.objections import Objection
     from contentspider.site.vote.votes import Voter
 
-    Floats = NDArray[np.floating[Any]]
 
 # Pages with labels on which a cluster must stand for these to weigh 2 to 3.
 TRUSTED_PAGES = 1.5
@@ -51,11 +50,7 @@ MAX_ODDS = 4.6
 
 
 class OwnVote:
-    """The vote of the pages of a *sample* over a *prior* (None: there is none) and over the
-    *own_texts* of pages, by their numbers in the sample.
-
-    *site* has the blocks of the sample side by side, to which all arrays belong.
-    """
+    """The vote of a *sample* over a *prior* (None: none) and *own_texts* by page number."""
 
     def __init__(
         self,
@@ -82,12 +77,11 @@ class OwnVote:
         )
 
     def probabilities(self, evidence: Evidence) -> Floats:
-        """Return for each block how probably it is content, by *evidence* that is this site's, or a
-        part of it.
+        """Return for each block how probably it is content, by this site's *evidence* or a part.
 
-        Only whole texts count: an excerpt does not show what is noise. Without any it is the vote
-        without own texts (`plain_vote`); and what that is sure of is overruled only at places that
-        are labelled as noise on several pages.
+        Only whole texts count: an excerpt does not show what is noise. Without any it is the
+        `plain_vote`; what that is sure of is overruled only at places labelled as noise on several
+        pages.
         """
         if not evidence.whole:
             return self.plain_vote
@@ -105,17 +99,15 @@ class OwnVote:
             odds = np.where(sure, log_odds(self.plain_vote), odds)
         return _probability(odds)
 
-    def _labelled_pages(self, places: NDArray[np.int64], evidence: Evidence) -> NDArray[np.int64]:
+    def _labelled_pages(self, places: Ints, evidence: Evidence) -> Ints:
         """Return for each block on how many pages its place has a label."""
         known = evidence.known
         pairs = number_pairs(places[known], self.site.pages[known])
         _, first = np.unique(pairs, return_index=True)
         return np.bincount(places[known][first], minlength=places.max() + 1)[places]
 
-    def _is_noise(self, evidence: Evidence) -> NDArray[np.bool_]:
-        """Return which blocks stand at a place, a slot or a cluster, that is labelled as noise on
-        `SURE_PAGES` pages.
-        """
+    def _is_noise(self, evidence: Evidence) -> Bools:
+        """Return which blocks' slot or cluster is labelled as noise on `SURE_PAGES` pages."""
         signs = np.where(evidence.known, evidence.labels - 0.5, 0) * self.site.weights
         is_noise = np.zeros(len(signs), dtype=bool)
         for places in (self.site.clusters, number_keys(self.site.slots)):
@@ -153,9 +145,7 @@ def _probability(odds: Floats) -> Floats:
 
 
 def _unrepeated_prose(site: SiteBlocks) -> Floats:
-    """Return what may be content where there is no prior: sentences without links that no other
-    page has at their place. Nothing else is sure not to be.
-    """
+    """Return what may be content without a prior: unlinked sentences that are on no other page."""
     is_prose = (site.chars >= SENTENCE_CHARS) & (site.link_share < 0.5)
     alone = count_pages(site.texts, site.sources)[site.texts] < 2
     return np.where(is_prose & alone & (repeat_shares(site) == 0), 0.75, 0.4)

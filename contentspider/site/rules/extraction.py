@@ -1,12 +1,9 @@
-"""Extraction rules: a site's model as a few tags with an id or class to keep or to drop.
-
-`contentspider.runtime.contentspider_rules` applies them without the model.
-"""
+"""Extraction rules: a site's model as a few tags with an id or class to keep or to drop."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,44 +15,42 @@ from contentspider.site.sample import sample_order
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
-    from contentspider.site.rules.places import Numbers, Places
+    from contentspider.site.rules.places import Choice, Ints, Numbers, Places
 
 MAX_RULES = 15
-# More pages show nothing new of a template.
+# Pages to learn from: more show nothing new of a template; and others to measure the agreement.
 MAX_PAGES = 80
-# Further pages, to measure the agreement of the rules with the model.
 MAX_OTHERS = 40
-# A rule of tag, id and class must raise the F1 of the kept text by so much;
+# What a rule of tag, id and class must add to the F1 of the kept text at least;
 MIN_GAIN = 0.002
-# rules that may name the parent or the place by so much. One that does must gain this much more.
+# and where rules may name the parent or the place. One that does must add this much more.
 MIN_PARTICULAR_GAIN = 0.001
 PARTICULAR_COST = 0.0005
-# Rules with parents or places must be this much better on other pages: on few pages they are found
-# by chance.
+# How much better rules with parents or places must be on other pages.
 BETTER = 0.002
 # With fewer pages nothing is measured; with few each is left out in turn, else a half.
 MIN_PAGES = 4
 FEW_PAGES = 10
-# The first rule decides which others follow: so many are tried.
+# First rules that are tried: they decide which others follow.
 BEGINNINGS = 8
 # What is kept of a page counts as this share of the median at least.
 LEAST_PAGE = 0.1
 
-# A rule before it is written: the number of its key, and whether it keeps.
-Choice = tuple[int, bool]
+
+def sampled(pages: Iterable[Page], most: int = MAX_PAGES) -> list[Page]:
+    """Return a sample of *most* of the pages that have text."""
+    return sorted(
+        (page for page in pages if page.content.blocks), key=lambda page: sample_order(page.url)
+    )[:most]
 
 
 def learn_rules(model: SiteModel, pages: Iterable[Page], max_rules: int = MAX_RULES) -> Rules:
     """Return at most *max_rules* rules that keep of *pages* what the model does.
 
-    Of more than `MAX_PAGES` pages so many are learned from. `Rules.agreement` is with the model on
-    pages that the rules were not learned from: the others, or, if there are none, on each half of
-    the pages by rules of the other half (of few pages: on each by rules of the others; None: there
-    are fewer than `MIN_PAGES`). Raises
+    They are learned from `MAX_PAGES` pages at most. `Rules.agreement` is measured on other pages
+    if there are some, else by cross-validation (None: there are fewer than `MIN_PAGES`). Raises
     `NotEnoughTextError` if the model keeps nothing of the pages.
 
     >>> from contentspider import Page, SiteLearner
@@ -64,9 +59,7 @@ def learn_rules(model: SiteModel, pages: Iterable[Page], max_rules: int = MAX_RU
     >>> print(*learn_rules(SiteLearner("example.org").fit([page]), [page]).rules)
     keep p
     """
-    given = sorted(
-        (page for page in pages if page.content.blocks), key=lambda page: sample_order(page.url)
-    )[: MAX_PAGES + MAX_OTHERS]
+    given = sampled(pages, MAX_PAGES + MAX_OTHERS)
     if not given:
         raise NotEnoughTextError(f"{model.site or 'the site'}: no page has any text")
     places = places_of(model, given)
@@ -88,7 +81,7 @@ def learn_rules(model: SiteModel, pages: Iterable[Page], max_rules: int = MAX_RU
 
 
 def _left_out(keys: Keys, places: Places, min_gain: float, max_rules: int) -> float:
-    """Return how far rules agree with the model on pages that they are not learned from."""
+    """Return the cross-validated agreement of rules with the model."""
     folds = places.pages if places.pages <= FEW_PAGES else 2
     fold = np.arange(places.pages) % folds
     found = [
@@ -103,7 +96,7 @@ def _left_out(keys: Keys, places: Places, min_gain: float, max_rules: int) -> fl
 
 
 def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
-    """Return rules as `learn_rules` does, where no page is at hand, from the model's manifest."""
+    """Return rules as `learn_rules` does, from the model's manifest in place of pages."""
     places = places_of_summary(model)
     keys = Keys(places.places, False)
     chosen = learn(keys, places, MIN_GAIN, max_rules)
@@ -112,14 +105,19 @@ def rules_of_manifest(model: SiteModel, max_rules: int = MAX_RULES) -> Rules:
     return Rules(plain, rules.site, rules.model, model.pages, None)
 
 
-def learn(keys: Keys, places: Places, min_gain: float, max_rules: int) -> list[Choice]:
-    """Return the rules that bring what is kept nearest to what the model keeps.
+def learn(
+    keys: Keys,
+    places: Places,
+    min_gain: float,
+    max_rules: int,
+    weights: Numbers | None = None,
+) -> list[Choice]:
+    """Return the rules that keep most nearly what the model keeps.
 
-    A block weighs the square root of its length, and all that is kept of a page as much as of any
-    other. Each rule is the one that brings most after those before it; of several beginnings the
-    one is taken that ends best.
+    *weights* are those of the blocks (None: the root of their length, and every page the same).
+    Each rule is the best after those before it; of several first rules the one that ends best.
     """
-    weights = _weights(places)
+    weights = _weights(places) if weights is None else weights
     count = len(places.places)
     content: Numbers = np.bincount(places.place, weights * places.kept, minlength=count)
     noise: Numbers = np.bincount(places.place, weights * ~places.kept, minlength=count)
@@ -127,7 +125,7 @@ def learn(keys: Keys, places: Places, min_gain: float, max_rules: int) -> list[C
     best_score = -np.inf
     for first in _beginnings(keys, content, noise):
         chosen = _continued(keys, first, content, noise, min_gain, max_rules)
-        score = _f1(content, noise, _state(keys, chosen, count)) - min_gain * len(chosen)
+        score = _f1(content, noise, State(keys, count, chosen)) - min_gain * len(chosen)
         if score > best_score + 1e-6:
             best, best_score = chosen, score
     return best
@@ -149,7 +147,7 @@ def _costs(keys: Keys) -> Numbers:
 
 
 def _beginnings(keys: Keys, content: Numbers, noise: Numbers) -> list[Choice]:
-    """Return the first rules that bring most, of those that bring the same one only."""
+    """Return the best first rules, of those that are alike one only."""
     gains = _gains(keys, content, noise, State(keys, len(content)))[0] - _costs(keys)
     found: dict[float, Choice] = {}
     for key in np.argsort(-gains, kind="stable").tolist():
@@ -162,9 +160,9 @@ def _beginnings(keys: Keys, content: Numbers, noise: Numbers) -> list[Choice]:
 def _continued(
     keys: Keys, first: Choice, content: Numbers, noise: Numbers, min_gain: float, max_rules: int
 ) -> list[Choice]:
-    """Return *first* with the rules that bring most after it, and without what is not needed."""
+    """Return *first* and the best rules after it, without those that are not needed."""
     chosen = [first]
-    state = _state(keys, chosen, len(content))
+    state = State(keys, len(content), chosen)
     while len(chosen) < max_rules:
         gains = _gains(keys, content, noise, state) - _f1(content, noise, state) - _costs(keys)
         best = int(np.argmax(gains))
@@ -176,10 +174,8 @@ def _continued(
     return _needed(keys, chosen, content, noise)
 
 
-def _gains(keys: Keys, content: Numbers, noise: Numbers, state: State) -> NDArray[np.floating[Any]]:
-    """Return the F1 that each key would bring, in the first row as a rule that keeps, in the second
-    as one that drops.
-    """
+def _gains(keys: Keys, content: Numbers, noise: Numbers, state: State) -> Numbers:
+    """Return the F1 with each key as one more rule: that keeps, in the first row, or drops."""
     place, present = keys.place, state.depth[keys.place]
     wins = (keys.depth > present) | (
         (keys.depth == present) & (keys.rank[keys.key] >= state.rank[place])
@@ -200,27 +196,20 @@ def _f1(content: Numbers, noise: Numbers, state: State) -> float:
     return float(2 * right / max(right + wrong + content.sum(), 1e-9))
 
 
-def _state(keys: Keys, chosen: list[Choice], places: int) -> State:
-    state = State(keys, places)
-    for key, keeps in chosen:
-        state.add(key, keeps)
-    return state
-
-
 def _needed(keys: Keys, chosen: list[Choice], content: Numbers, noise: Numbers) -> list[Choice]:
     """Return the rules without those that can be left out at no cost."""
-    present = _f1(content, noise, _state(keys, chosen, len(content)))
+    present = _f1(content, noise, State(keys, len(content), chosen))
     for choice in list(chosen):
         rest = [other for other in chosen if other is not choice]
-        score = _f1(content, noise, _state(keys, rest, len(content)))
+        score = _f1(content, noise, State(keys, len(content), rest))
         if rest and score >= present:
             chosen, present = rest, score
     return chosen
 
 
-def agreements(keys: Keys, chosen: list[Choice], places: Places) -> NDArray[np.floating[Any]]:
+def agreements(keys: Keys, chosen: list[Choice], places: Places) -> Numbers:
     """Return for each page the F1 of the words that the rules keep against the model's."""
-    keeps = _state(keys, chosen, len(places.places)).keeps[places.place]
+    keeps = State(keys, len(places.places), chosen).keeps[places.place]
     both, ours, its = (
         np.bincount(places.page, places.words * kept, minlength=places.pages)
         for kept in (keeps & places.kept, keeps, places.kept)
@@ -237,7 +226,7 @@ def _written(
             f"{model.site or 'the site'}: no tag, id or class tells what the model keeps of"
             f" {places.pages} pages from the rest"
         )
-    state = _state(keys, chosen, len(places.places))
+    state = State(keys, len(places.places), chosen)
     rule = state.rule[places.place]
     rules = []
     for number, (key, keeps) in enumerate(chosen):
@@ -249,10 +238,8 @@ def _written(
     return Rules(rules, model.site, model.version, places.pages, agreement, nested)
 
 
-def _nested(
-    keys: Keys, chosen: list[Choice], state: State, present: NDArray[np.integer[Any]]
-) -> list[tuple[int, int]]:
-    """Return which rules keep what others would drop, at the places that are *present*."""
+def _nested(keys: Keys, chosen: list[Choice], state: State, present: Ints) -> list[tuple[int, int]]:
+    """Return pairs of a rule that keeps and one that would drop, at the places *present*."""
     found = set()
     for number, (key, keeps) in enumerate(chosen):
         if not keeps:

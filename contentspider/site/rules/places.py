@@ -1,6 +1,4 @@
-"""The places of a site's blocks as rules see them: the elements around them, the keys that rules
-may use for these, and what the model decided there.
-"""
+"""Places: the elements around blocks, how rules may name them, and what the model decided."""
 
 from __future__ import annotations
 
@@ -33,17 +31,18 @@ if TYPE_CHECKING:
     Ints = NDArray[np.integer[Any]]
     Bools = NDArray[np.bool_]
 
-# A place: the steps from the body to the block, each with where it stands among the siblings of its
-# tag (0: rules cannot say it).
+# The steps from the body to the block, each with its place among siblings of its tag (0: rules
+# cannot name it).
 Place = tuple[tuple[str, int], ...]
-# A rule without its action.
+# A rule without its action; and a rule: the number of its key, and whether it keeps.
 Key = tuple[Element, Element | None, int]
+Choice = tuple[int, bool]
 
 
 @dataclass(slots=True)
 class Places:
-    """The places of *pages* pages, and for each block on them its *page*, *place*, *chars*, *words*
-    and whether the model has *kept* it. The blocks may stand for several each (*counts*).
+    """The places of *pages* pages, and for each block its *page*, *place*, *chars*, *words*,
+    whether the model *kept* it, and for how many blocks it stands (*counts*).
     """
 
     places: list[Place]
@@ -73,7 +72,7 @@ class Places:
 
 def places_of(model: SiteModel, pages: Sequence[Page]) -> Places:
     """Return the places of pages, and what the model decides on them."""
-    # A place is a place around it, a step, and where that stands.
+    # A place by its parent's number, its step, and its place among siblings.
     known: dict[tuple[int, str, int], int] = {}
     steps: dict[str, tuple[str, bool]] = {}
     rows: list[tuple[int, int, int, int, bool]] = []
@@ -110,9 +109,7 @@ def places_of(model: SiteModel, pages: Sequence[Page]) -> Places:
 
 
 def places_of_summary(model: SiteModel) -> Places:
-    """Return the places in a model's manifest: each slot stands for its blocks, with the text of
-    its example.
-    """
+    """Return the slots in a model's manifest as places, with the texts of their examples."""
     slots = model.summary
     places = [tuple((step, 0) for step in slot.slot.split("/")) for slot in slots]
     nothing = np.zeros(len(slots), dtype=np.int64)
@@ -130,7 +127,7 @@ def places_of_summary(model: SiteModel) -> Places:
 
 
 def elements(step: str) -> list[Element]:
-    """Return what a rule may call a step's element: its tag, alone, with its id, or a class."""
+    """Return the names of a step's element for rules: its tag, alone, with its id, or a class."""
     tag = step_tag(step)
     if not VALUE.fullmatch(tag):
         return []
@@ -144,8 +141,8 @@ def elements(step: str) -> list[Element]:
 class Keys:
     """The keys by which rules may name what is around the places, and how deep each matches.
 
-    *is_particular* adds keys that say the parent, or the place among siblings. Of keys that match
-    alike everywhere there is one: the plainest, and of those one with a name.
+    *is_particular* adds keys with the parent, or the place among siblings. Of keys that match alike
+    everywhere only the plainest is here, and of those one with a name.
     """
 
     def __init__(self, places: Iterable[Place], is_particular: bool) -> None:
@@ -194,29 +191,28 @@ class Keys:
         self.starts = np.searchsorted(self.key, np.arange(len(self.keys) + 1))
 
     def matches(self, key: int) -> tuple[Ints, Ints]:
-        """Return the places around which a key matches, and the depth where it does last."""
+        """Return the places inside of a key's elements, and the depth of the innermost."""
         rows = slice(self.starts[key], self.starts[key + 1])
         return self.place[rows], self.depth[rows]
 
 
 def _plainness(key: Key) -> tuple[bool, bool, bool]:
-    """Return what orders keys: the plainest first, of these one with a name."""
     element, parent, at = key
     return bool(parent or at), bool(at), not (element.id or element.name)
 
 
 class State:
-    """Which rule decides at each place, of those that were added: its depth, rank and number (-1:
-    none), and whether it keeps.
-    """
+    """The rule that decides at each place: its depth, rank, number (-1: none), whether it keeps."""
 
-    def __init__(self, keys: Keys, places: int) -> None:
+    def __init__(self, keys: Keys, places: int, chosen: Iterable[Choice] = ()) -> None:
         self.keys = keys
         self.depth = np.full(places, -1)
         self.rank = np.full(places, -1)
         self.rule = np.full(places, -1)
         self.keeps = np.zeros(places, dtype=bool)
         self._rules = 0
+        for choice in chosen:
+            self.add(*choice)
 
     def add(self, key: int, keeps: bool) -> None:
         """Add a rule, which comes last."""

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.cluster import DBSCAN
+from sklearn.preprocessing import normalize
 
-from contentspider.page.words.names import HEADINGS
+from contentspider.page.words.names import HEADINGS, step_tag
 from contentspider.site.judge.rows import places
-from contentspider.site.slots import SlotTable, count_names
-from contentspider.site.vote.clusters import cluster_slots
+from contentspider.site.slots import SlotTable, count_names, step_names
 from contentspider.site.vote.copies import sources
 from contentspider.site.vote.relevance import contrasts
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from numpy.typing import NDArray
-
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
-
-    Floats = NDArray[np.floating[Any]]
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
+    from contentspider.site.arrays import Bools, Floats, Ints
 
 # A text on this share of the pages that could have it is part of their template.
 TEMPLATE_SHARE = 0.4
+# Slots up to this cosine distance are one: an odd and an even row, but not a paragraph and a list
+# item (measured, see docs/how-it-works.md).
+CLUSTER_DISTANCE = 0.06
+# DBSCAN's neighbourhoods are computed pairwise; slots beyond this number stand alone.
+MAX_CLUSTERED = 4_000
 
 
 def number_keys(keys: Iterable[Hashable]) -> Ints:
@@ -59,28 +61,56 @@ def window_mean(values: Floats, weights: Floats, pages: Ints, reach: int) -> Flo
     sums = np.concatenate([[0.0], np.cumsum(values * weights, dtype=np.float64)])
     totals = np.concatenate([[0.0], np.cumsum(weights, dtype=np.float64)])
     index = np.arange(len(values))
-    first = np.searchsorted(pages, pages, side="left")
-    last = np.searchsorted(pages, pages, side="right")
-    low, high = np.maximum(index - reach, first), np.minimum(index + reach + 1, last)
-    return np.asarray(
-        (sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9), dtype=np.float32
+    low = np.maximum(index - reach, np.searchsorted(pages, pages, side="left"))
+    high = np.minimum(index + reach + 1, np.searchsorted(pages, pages, side="right"))
+    mean = (sums[high] - sums[low]) / np.maximum(totals[high] - totals[low], 1e-9)
+    return np.asarray(mean, dtype=np.float32)
+
+
+def cluster_slots(slots: Sequence[str], weights: Floats) -> Ints:
+    """Return the cluster number of each slot: DBSCAN over their steps, by cosine distance.
+
+    A slot's vector has one entry a tag and name of each of its steps, by the step's distance from
+    the end: slots that differ only far up are nearer than those that differ at the end. As in the
+    paper every slot has a cluster (``min_samples=1``); only the heaviest are clustered with others.
+    """
+    order = np.argsort(-np.asarray(weights, dtype=float), kind="stable")
+    clustered = order[:MAX_CLUSTERED]
+    columns: dict[tuple[int, str], int] = {}
+    rows, cols, data = [], [], []
+    for row, index in enumerate(clustered):
+        steps = slots[index].split("/")
+        for distance, step in enumerate(reversed(steps)):
+            strength = 1.0 / (1 + distance) ** 0.5
+            tag = step_tag(step)
+            for name in {tag, *step_names(step)}:
+                rows.append(row)
+                cols.append(columns.setdefault((distance, name), len(columns)))
+                data.append(strength * (1.5 if name == tag else 1.0))
+    matrix = normalize(
+        csr_matrix((data, (rows, cols)), shape=(len(clustered), max(len(columns), 1)))
     )
+    found = DBSCAN(eps=float(np.sqrt(2 * CLUSTER_DISTANCE)), min_samples=1).fit_predict(matrix)
+    clusters = np.empty(len(slots), dtype=np.int64)
+    clusters[clustered] = found
+    rest = order[MAX_CLUSTERED:]
+    clusters[rest] = np.arange(len(rest)) + (found.max() + 1 if len(found) else 0)
+    return clusters
 
 
 @dataclass(slots=True)
 class SiteBlocks:
     """All blocks of a sample of a site's pages, side by side; arrays have one entry a block.
 
-    *contents* and *hints* are the pages themselves, *pages* the number of each block's page among
-    them, *originals* that of the page that it copies (its own, if none), *sources* that of the page
-    whose text it is, where a page shows others: what is counted by these counts copies, and posts
-    in listings, once. *slots* are the blocks' slots, *clusters* the numbers of the clusters of
-    slots, *texts* the numbers of the texts. A *spot* is a slot at one position in the layout, on
-    pages whose ``body`` is called the same. *spot_texts* and *cluster_texts* number the
-    pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
-    characters, *link_share* the share of them in links, *contrast* the
-    relevance to the page's own hints less that to other pages' hints. *common_words* is kept for
-    `contentspider.site.vote.objections.fill_in`.
+    *contents* and *hints* are the pages themselves, *pages* the number of each block's page,
+    *originals* that of the page that it copies (its own, if none), *sources* that of the page whose
+    text it is, where a page shows others: what is counted by these counts copies, and posts in
+    listings, once. *slots* are the blocks' slots; *clusters* and *texts* number the clusters of slots
+    and the texts. A *spot* is a slot at one position in the layout, on pages whose ``body`` has the
+    same names. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
+    cluster, where it stands. *chars* is the length in characters, *link_share* the share of them in
+    links, *contrast* the relevance to the page's own hints less that to other pages'.
+    *common_words* is kept for `contentspider.site.vote.objections.fill_in`.
     """
 
     contents: Sequence[PageBlocks]
@@ -117,9 +147,7 @@ class SiteBlocks:
 
 
 def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
-    """Lay the blocks of all pages side by side and find their slots, clusters and repeated
-    texts.
-    """
+    """Lay the blocks of all pages side by side; find their slots, clusters and repeated texts."""
     blocks = [block for page in pages for block in page.blocks]
     page_numbers = np.repeat(np.arange(len(pages)), [len(page.blocks) for page in pages])
     texts = number_keys(block.text for block in blocks)
@@ -129,19 +157,14 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
     for number, page in zip(original.tolist(), pages, strict=True):
         paths_of.setdefault(number, set()).update(block.path for block in page.blocks)
     table = SlotTable(count_names(paths_of.values()), len(paths_of))
-    paths = {block.path: "" for block in blocks}
-    for path in paths:
-        paths[path] = table.slot(path)
-    slots = [paths[block.path] for block in blocks]
-    slot_ids = number_keys(slots)
-    distinct = list(dict.fromkeys(slots))
-    clusters = slot_ids
+    slot_of = {path: table.slot(path) for path in dict.fromkeys(block.path for block in blocks)}
+    slots = [slot_of[block.path] for block in blocks]
+    clusters = number_keys(slots)
     if blocks:
-        clusters = cluster_slots(
-            distinct, np.bincount(slot_ids, np.sqrt(chars)).astype(np.float64)
-        )[slot_ids]
+        weights = np.bincount(clusters, np.sqrt(chars)).astype(np.float64)
+        clusters = cluster_slots(list(dict.fromkeys(slots)), weights)[clusters]
     positions = [(table.body(page.paths[0]), place) for page in pages for place in places(page)]
-    spots = number_keys(zip(positions, slots, strict=True))
+    links = [block.link_chars / len(block.text) for block in blocks]
     return SiteBlocks(
         contents=pages,
         hints=hints,
@@ -150,12 +173,10 @@ def gather(pages: Sequence[PageBlocks], hints: Sequence[Hints]) -> SiteBlocks:
         sources=source,
         slots=slots,
         clusters=clusters,
-        spots=spots,
+        spots=number_keys(zip(positions, slots, strict=True)),
         texts=texts,
         chars=chars,
-        link_share=np.array(
-            [block.link_chars / len(block.text) for block in blocks], dtype=np.float32
-        ),
+        link_share=np.array(links, dtype=np.float32),
         contrast=contrasts(pages, hints, original.tolist()),
         headings=np.array([block.tag in HEADINGS for block in blocks]),
         table=table,

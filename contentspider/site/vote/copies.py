@@ -6,17 +6,14 @@ otherwise different.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.floating[Any]]
-    Ints = NDArray[np.int64]
+    from contentspider.site.arrays import Floats, Ints
 
 # Pages that share this much of their text are copies: print versions, parameters, mirrors. Pages of
 # an infinite scroll share less. A page that has this much of another's text shows it.

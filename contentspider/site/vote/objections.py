@@ -1,34 +1,26 @@
-"""The objections of the vote: what only the whole site can know of a block.
-
-An objection looks at all blocks of a site and returns for each how much speaks against its being
-content, from 0 to 1. Its weight stands beside it in `OBJECTIONS`.
-"""
+"""The objections of the vote: what only the whole site can know of a block."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from contentspider.page.about.hints import squeeze
 from contentspider.page.text import SENTENCE_CHARS, tokens
 from contentspider.page.words.names import HEADINGS, NAME_GROUPS, name_groups
-from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_shares
+from contentspider.site.vote.blocks import count_pages, number_keys, number_pairs, repeat_shares
 from contentspider.site.vote.relevance import lcs_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from contentspider.page.about.hints import Hints
     from contentspider.page.blocks import PageBlocks
+    from contentspider.site.arrays import Bools, Floats
     from contentspider.site.vote.blocks import SiteBlocks
-
-    Floats = NDArray[np.floating[Any]]
-    Bools = NDArray[np.bool_]
 
 # The weight of objections where the site knows better than the prior.
 OVERRULED = 6.0
@@ -36,17 +28,16 @@ OVERRULED = 6.0
 DOUBTED = 3.0
 # Blocks, or pages, after which a spot counts as much as its cluster.
 TRUSTED = 8
-# A template's text must be on so many other pages: a large share of few pages proves nothing.
+# A template's text must be on so many other pages, and on this share of those of its place.
 TEMPLATE_PAGES = 4
-# And on this share of the other pages of its place.
 TEMPLATE_PROSE_SHARE = 0.7
 # The length of a sentence that is filled in, and the share of its words on other pages.
 FILL_IN_CHARS = 25
 MAX_FILL_IN_CHARS = 200
 FILL_IN_SHARE = 0.5
 NUMBER = re.compile(r"\d+")
-# Share of a headline's characters that are in the page's title in order. Above the first it is the
-# page's own headline; below the second, which any two texts reach, it is another article's.
+# Share of a headline's characters that are in the page's title in order: of the page's own headline
+# more than the first, of another article's less than the second, which any two texts reach.
 OWN_HEADLINE = 0.9
 OTHER_HEADLINE = 0.75
 # A page with this much text besides its "comments" is a text with comments below it.
@@ -59,11 +50,9 @@ COMMENT_CHARS = 125
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """An objection of the vote: *evidence* against content, and what it weighs.
-
-    *evidence* is called with all blocks of a site and the prior's probability of each, and returns
-    for each block from 0 (nothing speaks against it) to 1; *weight* is what 1 takes from the log
-    odds. Of several objections the strongest counts.
+    """An objection: *evidence* gives for all blocks of a site, and the prior's probability of each,
+    how much speaks against each block's being content, from 0 to 1; *weight* is what 1 takes from
+    the log odds. Of several objections the strongest counts.
     """
 
     name: str
@@ -72,9 +61,7 @@ class Objection:
 
 
 def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks are prose that most other pages repeat at its place, a spot or a cluster:
-    the template's.
-    """
+    """Tell which blocks are prose that most other pages have at the same spot or cluster."""
     repeated = np.zeros(len(site.chars), dtype=bool)
     for places, texts in ((site.spots, site.spot_texts), (site.clusters, site.cluster_texts)):
         others = count_pages(texts, site.sources)[texts] - 1
@@ -84,9 +71,8 @@ def template_prose(site: SiteBlocks, prior: Floats) -> Bools:
 
 
 def other_article(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks stand below the headline of another article than the page's own.
-
-    Some of its prose is on another page, too: its own page, or one that continues with it.
+    """Tell which blocks stand below the headline of another article than the page's own, whose
+    prose is on another page, too.
     """
     shared = (
         (count_pages(site.texts, site.originals)[site.texts] > 1)
@@ -94,36 +80,27 @@ def other_article(site: SiteBlocks, prior: Floats) -> Bools:
         & ~template_prose(site, prior)
     )
     starts = np.searchsorted(site.pages, np.arange(1, len(site.contents)))
-    return np.concatenate(
-        [
-            below_other_headline(page, hints, elsewhere)
-            for page, hints, elsewhere in zip(
-                site.contents, site.hints, np.split(shared, starts), strict=True
-            )
-        ]
-    )
+    parts = np.split(shared, starts)
+    return np.concatenate(list(map(below_other_headline, site.contents, site.hints, parts)))
 
 
 def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools:
-    """Tell which blocks stand below an ``h1`` that is the headline of another article than the
-    page's own.
+    """Tell which blocks stand below an ``h1`` that is the headline of another article.
 
-    That is so where one ``h1`` is in the page's title, and another is not and stands outside of the
-    element that holds the first with its prose: an infinite scroll. The sections of one article
-    stand inside. Of what follows the headline some must be *shared* with other pages: a sidebar
-    may have an ``h1``, too.
+    That is so in an infinite scroll: one ``h1`` is in the page's title, another is not and stands
+    outside of the element that holds the first with its prose (sections of one article are inside).
+    Of what follows it some must be *shared* with other pages: a sidebar may have an ``h1``, too.
     """
     found = np.zeros(len(page.blocks), dtype=bool)
     headlines = [number for number, block in enumerate(page.blocks) if block.tag == "h1"]
     if len(headlines) < 2:
         return found
     titles = [squeeze(title) for title in hints.titles]
-    likeness = []
-    for number in headlines:
-        text = squeeze(page.blocks[number].text)
-        likeness.append(
-            max((lcs_length(text, title) for title in titles), default=0) / max(len(text), 1)
-        )
+    texts = [squeeze(page.blocks[number].text) for number in headlines]
+    likeness = [
+        max((lcs_length(text, title) for title in titles), default=0) / max(len(text), 1)
+        for text in texts
+    ]
     ends = [*headlines[1:], len(page.blocks)]
     prose = [
         [
@@ -153,9 +130,7 @@ def below_other_headline(page: PageBlocks, hints: Hints, shared: Bools) -> Bools
 
 
 def _common_ancestor(parents: list[int], first: int, second: int) -> int:
-    """Return the innermost element that holds two elements; a parent's index is below its
-    children's.
-    """
+    """Return the innermost element that holds two (parents have smaller indexes)."""
     while first != second:
         if first > second:
             first = parents[first]
@@ -168,38 +143,35 @@ def fill_in(site: SiteBlocks, prior: Floats) -> Bools:
     """Tell which blocks are a sentence of the template that each page fills in: "Posted on 7 May by
     Ada in Tea", opening hours, counters.
 
-    At least half of its words are on the other pages of the cluster; all numbers count as one word.
-    Words in many texts of a page count less: they are the language's, not the template's. If such
-    sentences are most of the prose that the prior would keep of a page, they are its text.
+    At least half of its words are on the other pages of the cluster, but for words in many texts of
+    a page. If such sentences are most of what the prior keeps of a page, they are its text.
     """
-    if site.common_words is None:  # cached: it costs most, and a site is voted on several times
+    if site.common_words is None:  # cached: a site is voted on several times
         site.common_words = _common_words(site)
     pages = count_pages(site.clusters, site.sources)[site.clusters] - 1
     is_sentence = (site.chars >= FILL_IN_CHARS) & ~site.headings
     found = is_sentence & (site.common_words > FILL_IN_SHARE) & (pages >= TEMPLATE_PAGES)
-    own, lost = (
-        np.bincount(site.pages, site.chars * chosen)
-        for chosen in (prior >= 0.5, found & (prior >= 0.5))
-    )
+    kept = prior >= 0.5
+    own, lost = (np.bincount(site.pages, site.chars * one) for one in (kept, found & kept))
     return found & (2 * lost <= own)[site.pages]
 
 
 def _common_words(site: SiteBlocks) -> Floats:
-    """Return for each block the share of its words that the other pages of its cluster have."""
+    """Return the share of each block's words that other pages of its cluster have; all numbers are
+    one word.
+    """
     texts = [block.text for page in site.contents for block in page.blocks]
     short = np.flatnonzero(site.chars < MAX_FILL_IN_CHARS)
-    words: dict[str, int] = {}
-    blocks: list[int] = []
-    numbers: list[int] = []
-    for index in short.tolist():
-        # Not a set: sums would depend on its order, which differs between processes.
-        for word in dict.fromkeys(tokens(NUMBER.sub("0", texts[index]))):
-            blocks.append(index)
-            numbers.append(words.setdefault(word, len(words)))
-    if not blocks:
+    # Words in order: sums would depend on that of a set, which differs between processes.
+    found = [
+        (index, word)
+        for index in short.tolist()
+        for word in dict.fromkeys(tokens(NUMBER.sub("0", texts[index])))
+    ]
+    if not found:
         return np.zeros(len(texts))
-    of = np.array(blocks)
-    pairs = number_pairs(site.clusters[of], np.array(numbers))
+    of = np.array([index for index, _ in found])
+    pairs = number_pairs(site.clusters[of], number_keys(word for _, word in found))
     others = count_pages(pairs, site.sources[of])[pairs] - 1
     pages = count_pages(site.clusters, site.sources)[site.clusters] - 1
     once = (others + 1) / np.bincount(pairs)[pairs]
@@ -208,9 +180,7 @@ def _common_words(site: SiteBlocks) -> Floats:
 
 
 def echo(site: SiteBlocks, prior: Floats) -> Bools:
-    """Tell which blocks only repeat a heading of their page: in the bread crumbs, or a table of
-    contents.
-    """
+    """Tell which blocks repeat a heading of their page: bread crumbs, tables of contents."""
     found: list[bool] = []
     for page in site.contents:
         headings = {block.text for block in page.blocks if block.tag in HEADINGS}
@@ -238,12 +208,10 @@ def comment_like(site: SiteBlocks) -> Bools:
 
 
 def split_comments(site: SiteBlocks, prior: Floats) -> tuple[Bools, Bools]:
-    """Tell which blocks are readers' comments below a text, and which are the posts of a
-    discussion.
+    """Tell which blocks are readers' comments below a text, and which are posts of a discussion.
 
     They are comments if most pages with them have a text besides: a long one, or a short one if
-    most of the site's texts have no comments. Otherwise, as in a forum, they are a discussion, but
-    for pages that do have a long text.
+    most of the site's texts have no comments; else a discussion, but for pages with a long text.
     """
     likely = comment_like(site)
     nothing = np.zeros_like(likely)

@@ -26,25 +26,17 @@ if TYPE_CHECKING:
 CONTRAST_PAGES = 3
 # A hint that this share of the pages gives (and at least two pages) is the site's, not the page's.
 SHARED_HINT = 0.1
-# A description is a few hundred characters long: what a block shares with it shows within this
-# length.
+# Of a text, in characters: descriptions are shorter.
 MAX_CHARS = 1_000
 
 
 def lcs_length(first: str, second: str) -> int:
-    """Return the length of the longest common subsequence of two texts, in characters.
-
-    Each text is cut to its first `MAX_CHARS` characters.
-    """
+    """Return the length of the longest common subsequence of two texts, cut to `MAX_CHARS`."""
     return int(LCSseq.similarity(first[:MAX_CHARS], second[:MAX_CHARS]))
 
 
 def lcs_length_pylcs(first: str, second: str) -> int:
-    """Return what `lcs_length` does, counted by pylcs, the library of the paper.
-
-    It fills a table of ``len(first) * len(second)`` cells and holds the GIL meanwhile: at most
-    `MAX_CHARS` times `MAX_CHARS` here, 7 ms. It is imported when it is first called.
-    """
+    """Return what `lcs_length` does, counted by pylcs, which holds the GIL for up to 7 ms."""
     import pylcs
 
     return int(pylcs.lcs_sequence_length(first[:MAX_CHARS], second[:MAX_CHARS]))
@@ -53,19 +45,18 @@ def lcs_length_pylcs(first: str, second: str) -> int:
 def own_hints(hints: Sequence[Hints], originals: Sequence[int] | None = None) -> list[list[str]]:
     """Return each page's hints, squeezed, without those that many pages share.
 
-    *originals* gives for each page the number of the page that it copies (`site.copies`): copies
-    count once. A title shared in part (the name of the site behind a dash) is harmless: the
-    contrast takes it off.
+    *originals* gives for each page the number of the page that it copies: copies count once. A
+    title shared in part (a site's name behind a dash) is harmless: the contrast takes it off.
     """
     numbers = range(len(hints)) if originals is None else originals
-    givers: dict[str, set[int]] = {}
+    pages_with: dict[str, set[int]] = {}
     for page, original in zip(hints, numbers, strict=True):
         for text in page.texts():
-            givers.setdefault(text, set()).add(original)
+            pages_with.setdefault(text, set()).add(original)
     count = len(set(numbers))
     limit = max(2, SHARED_HINT * count)
     return [
-        [squeeze(text) for text in page.texts() if len(givers[text]) < limit or count == 1][:6]
+        [squeeze(text) for text in page.texts() if len(pages_with[text]) < limit or count == 1][:6]
         for page in hints
     ]
 
@@ -73,12 +64,7 @@ def own_hints(hints: Sequence[Hints], originals: Sequence[int] | None = None) ->
 def other_hints(
     own: Sequence[list[str]], originals: Sequence[int] | None = None
 ) -> list[list[list[str]]]:
-    """Return for each page the hints of up to `CONTRAST_PAGES` others that have some, to compare
-    its own with.
-
-    They stand at fixed distances: the same pages for every block of a page, and no random state.
-    A copy of the page is no other (*originals* as in `own_hints`).
-    """
+    """Return for each page the hints of up to `CONTRAST_PAGES` others, at fixed distances."""
     count = len(own)
     numbers = range(count) if originals is None else originals
     step = max(1, count // (CONTRAST_PAGES + 1))
@@ -92,9 +78,7 @@ def other_hints(
 
 
 def lcs_lengths(texts: Sequence[str], hints: Sequence[str]) -> NDArray[np.int32]:
-    """Return `lcs_length` of each text with each hint, one row a text; many at once cost a tenth of
-    single calls.
-    """
+    """Return `lcs_length` of each text with each hint, a row a text, in a tenth of the time."""
     cut = [[text[:MAX_CHARS] for text in many] for many in (texts, hints)]
     return cdist(*cut, scorer=LCSseq.similarity, dtype=np.int32)
 
@@ -102,9 +86,7 @@ def lcs_lengths(texts: Sequence[str], hints: Sequence[str]) -> NDArray[np.int32]
 def contrasts(
     pages: Sequence[PageBlocks], hints: Sequence[Hints], originals: Sequence[int] | None = None
 ) -> NDArray[np.float32]:
-    """Return for each block of *pages* its relevance to its own page's hints less the mean of that
-    to other pages' hints (*originals* as in `own_hints`).
-    """
+    """Return each block's relevance to its own page's hints less the mean to others'."""
     own = own_hints(hints, originals)
     values: list[NDArray[np.float32]] = []
     for page, mine, others in zip(pages, own, other_hints(own, originals), strict=True):
@@ -114,10 +96,8 @@ def contrasts(
         every = [hint for many in (mine, *others) for hint in many]
         lengths = lcs_lengths([squeeze(block.text[:MAX_CHARS]) for block in page.blocks], every)
         shares = lengths / np.array([max(min(len(hint), MAX_CHARS), 1) for hint in every])
-        best = [
-            part.max(axis=1)
-            for part in np.split(shares, np.cumsum([len(mine), *map(len, others)])[:-1], axis=1)
-        ]
+        ends = np.cumsum([len(mine), *map(len, others)])[:-1]
+        best = [part.max(axis=1) for part in np.split(shares, ends, axis=1)]
         expected = np.mean(best[1:], axis=0) if others else 0.0
         values.append((best[0] - expected).astype(np.float32))
     return np.concatenate(values)

@@ -2,14 +2,14 @@
 
 The paper sums the relevance of a cluster's blocks over all pages of the site. Here the log odds of
 the prior are summed the same way, at several widths, since a narrow slot is precise and a wide one
-has seen more blocks; relevance decides where they do not; and what only the site can know
+has seen more blocks. Relevance decides where they do not, and what only the site can know
 (`contentspider.site.vote.objections`) speaks against them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,25 +26,20 @@ from contentspider.site.vote.objections import OBJECTIONS, TRUSTED, split_commen
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from contentspider.site.arrays import Bools, Floats
     from contentspider.site.vote.blocks import SiteBlocks
     from contentspider.site.vote.objections import Objection
-
-    Floats = NDArray[np.floating[Any]]
-    Bools = NDArray[np.bool_]
 
 # Added to the log odds, the more of the site was seen: more content is missed than wrongly kept.
 LENIENCY = 0.3
 # Pages after which the site's vote on a block counts as much as the page's.
 SITE_TRUSTED = 20
-# What a cluster's relevance to the hints adds where the votes are undecided; more would keep
-# teasers.
+# What relevance to the hints adds where the votes are undecided; more would keep teasers.
 RELEVANCE = 0.5
 # How much a repeated short text follows the blocks beside it, in log odds.
 LABEL_COMPANY = 1.5
-# A short text on more than this share of its spot's other pages is the template's, if the spot is
-# on most pages of a site of at least so many.
+# A short text on a larger share of its spot's other pages is the template's, if the spot is on most
+# pages of a site of at least so many.
 CONSTANT_SHARE = 0.7
 CONSTANT_PAGES = 5
 # The prior alone judges a page of which the vote keeps nothing, if the prior keeps this much prose
@@ -58,10 +53,8 @@ COMPANY_REACH = 4
 
 @dataclass(frozen=True, slots=True)
 class Voter:
-    """A voter: *probability* of being content for each block, and how much that counts.
-
-    *probability* is called with all blocks of a site and the prior's probability of each, and
-    returns one for each block, from 0 to 1; *weight* is relative to that of the other voters.
+    """A voter: *probability* gives for all blocks of a site, and the prior's probability of each,
+    one for each block, from 0 to 1; *weight* is relative to the other voters'.
     """
 
     name: str
@@ -71,8 +64,7 @@ class Voter:
 
 def by_block(site: SiteBlocks, prior: Floats) -> Floats:
     """Return the prior of each block; on a site with many pages rather that of its spot."""
-    seen = site.distinct_pages
-    trust = seen / (seen + SITE_TRUSTED)
+    trust = site.distinct_pages / (site.distinct_pages + SITE_TRUSTED)
     return trust * by_slot(site, prior) + (1 - trust) * prior
 
 
@@ -85,9 +77,8 @@ def by_slot(site: SiteBlocks, prior: Floats) -> Floats:
     """Return the mean prior of each block's spot if it was seen often, else of its cluster."""
     seen = np.bincount(site.spots)[site.spots]
     trust = seen / (seen + TRUSTED)
-    return trust * group_mean(site.spots, prior, site.weights) + (1 - trust) * by_cluster(
-        site, prior
-    )
+    of_spot = group_mean(site.spots, prior, site.weights)
+    return trust * of_spot + (1 - trust) * by_cluster(site, prior)
 
 
 def by_articles(site: SiteBlocks, prior: Floats) -> Floats:
@@ -102,17 +93,12 @@ def by_neighbours(site: SiteBlocks, prior: Floats) -> Floats:
 
 
 def article_ranks(site: SiteBlocks, prior: Floats) -> Floats:
-    """Return for each page how much of an article it is, from 0 to 1, by the prior's share of its
-    text.
-
-    On a listing an article's title is a link among others: it must not outvote the title on the
-    article's own page.
-    """
+    """Return how much of an article each page is, from 0 to 1, by the prior's share of its text."""
     share = np.bincount(site.pages, prior * site.chars) / np.bincount(site.pages, site.chars)
     return (share / max(float(np.quantile(share, 0.9)), 0.05)).clip(0, 1).astype(np.float32)
 
 
-# How much each counts was measured on the open corpora, see docs/how-it-works.md.
+# Their weights were measured on the open corpora, see docs/how-it-works.md.
 VOTERS: tuple[Voter, ...] = (
     Voter("block", 1.0, by_block),
     Voter("slot", 2.0, by_slot),
@@ -128,13 +114,10 @@ def vote(
     voters: Sequence[Voter] = VOTERS,
     objections: Sequence[Objection] = OBJECTIONS,
 ) -> Floats:
-    """Return for each block the probability, from 0 to 1, that it is content by the vote of the
-    whole site.
+    """Return for each block how probably, from 0 to 1, it is content by the vote of the whole site.
 
-    *prior* is each block's probability from its page alone, *unnamed* the same had nothing been
-    called a comment: it judges the posts of a discussion. The result is the mean of the *voters'*
-    log odds by their weights; relevance to the hints is added where they are undecided; the
-    *objections'* evidence is taken from it; and short texts that recur go with what is beside them.
+    *prior* is each block's probability from its page alone; *unnamed*, the same without names of
+    comments, judges the posts of a discussion.
     """
     _, discussion = split_comments(site, prior)
     prior = np.where(discussion, unnamed, prior)
@@ -161,8 +144,7 @@ def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Float
 
 def leniency(site: SiteBlocks) -> float:
     """Return what is added to the log odds of each block of a site."""
-    seen = site.distinct_pages
-    return LENIENCY * seen / (seen + TRUSTED)
+    return LENIENCY * site.distinct_pages / (site.distinct_pages + TRUSTED)
 
 
 def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
@@ -181,29 +163,23 @@ def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Obj
 
 
 def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
-    """Tell which blocks are on pages of which the vote keeps nothing, but the prior an article.
-
-    An empty answer is the worst: there the prior alone decides. Pages count as articles by
-    `article_ranks`; keeping nothing of listings is right.
+    """Tell which blocks are on pages of which the vote keeps nothing, but the prior an article: an
+    empty answer is the worst, but for listings (`article_ranks`).
     """
     prose = site.chars * (1 - site.link_share)
     kept, alone = (
         np.bincount(site.pages, np.where(chosen, prose, 0)) for chosen in (odds >= 0, prior >= 0.5)
     )
-    empty = (
-        (kept < SENTENCE_CHARS)
-        & (alone >= ARTICLE_CHARS)
-        & (article_ranks(site, prior) >= ARTICLE_RANK)
-    )
-    return empty[site.pages]
+    is_article = (alone >= ARTICLE_CHARS) & (article_ranks(site, prior) >= ARTICLE_RANK)
+    return ((kept < SENTENCE_CHARS) & is_article)[site.pages]
 
 
 def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
-    """Return the *odds*, those of short texts that the site repeats adjusted to their neighbours.
+    """Return the *odds*, those of short texts that the site repeats adjusted to their neighbours,
+    but for *overruled* ones.
 
     Such a text is a heading of the content ("Ingredients") or of the template ("Read more"), like
-    the blocks beside it. If it is not a heading and on nearly every page of the site, it is the
-    template's. *overruled* blocks stay as they are.
+    the blocks beside it. One that is no heading and on nearly every page is the template's.
     """
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
@@ -211,13 +187,8 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
         np.tanh(odds / 2), np.where(label, 0, site.weights), site.pages, COMPANY_REACH
     )
     adjusted = np.where(label, odds - leniency(site) + LABEL_COMPANY * company, odds)
-    spot_pages = count_pages(site.spots, site.sources)[site.spots]
-    site_pages = site.distinct_pages
-    constant = (
-        label
-        & ~site.headings
-        & (share > CONSTANT_SHARE)
-        & (spot_pages > site_pages / 2)
-        & (site_pages >= CONSTANT_PAGES)
+    is_everywhere = (share > CONSTANT_SHARE) & (
+        count_pages(site.spots, site.sources)[site.spots] > site.distinct_pages / 2
     )
+    constant = label & ~site.headings & is_everywhere & (site.distinct_pages >= CONSTANT_PAGES)
     return np.where(constant, adjusted - 2 * LABEL_COMPANY, adjusted)

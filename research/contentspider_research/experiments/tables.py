@@ -161,7 +161,7 @@ def _labels(
     sites: Sequence[ExperimentSite], features: Sequence[str], folds: int, weights: str
 ) -> tuple[list[str], list[tuple[str, list[Result]]]]:
     def rows() -> Iterable[tuple[str, list[Result]]]:
-        for method in LABELS.shipped:
+        for method in LABELS.names():
             for site in sites:
                 site.labels = site.own_labels(method)
             yield f"{method}: the labels themselves", [measure(site, site.labels) for site in sites]

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from contextlib import suppress
 from html import escape
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
 from contentspider.ground.addresses import absolute
-from contentspider.page.about.authors import author_names
-from contentspider.page.about.dates import parse_date
 from contentspider.site.own.readers.reading import (
     inner_text,
     is_json,
     objects,
+    own_text,
     read_json,
     read_xml,
     string,
     text_of,
-    title_of,
 )
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 
@@ -40,7 +38,7 @@ JSON_VERSION = "jsonfeed.org/version/"
 ROOTS = ("rss", "rdf", "feed")
 ENTRIES = ("{*}item", "{*}entry")
 ATOM = "{http://www.w3.org/2005/Atom}"
-# Namespaces for pictures and episodes, with the same names as elements about the page.
+# Namespaces of pictures and episodes, with names of elements about the page.
 MEDIA = ("{http://search.yahoo.com/mrss", "{http://www.itunes.com/", "{http://www.google.com/")
 TEXTS = ("content", "description", "summary")
 PUBLISHED = ("published", "pubDate", "issued", "created", "date")
@@ -49,11 +47,8 @@ MODIFIED = ("updated", "modified")
 MAILBOX = re.compile(r"\S+@\S+\s*\((.+)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The entry of a page in a feed, as written: a *link* relative to *base*, and *texts* in HTML.
-    If *encoded* has text, it is the page's whole text.
-    """
+class Entry(NamedTuple):
+    """An entry as written: a *link* relative to *base*; *encoded* is the whole text, if any."""
 
     base: str
     link: str
@@ -73,30 +68,19 @@ class Feed:
     def addresses(self, announced: Announced) -> Iterator[str]:
         """Yield the feeds that a page announces, but for those of comments."""
         for rel, kind, address in announced.links:
-            if (
-                "alternate" in rel.split()
-                and kind.partition(";")[0].strip() in TYPES
-                and "comments" not in address
-            ):
+            is_feed = "alternate" in rel.split() and kind.partition(";")[0].strip() in TYPES
+            if is_feed and "comments" not in address:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the texts of a feed's first `MAX_TEXTS` entries; those without one, and comments,
-        are left out.
-        """
-        entries = read_entries(body, url, content_type)
-        return [entry for entry in entries if entry.text]
+        """Return the texts of a feed's first `MAX_TEXTS` pages, but for those of comments."""
+        return [entry for entry in read_entries(body, url, content_type) if entry.text]
 
 
 def read_entries(
     body: bytes, url: str, content_type: str = "", texts: int = MAX_TEXTS
 ) -> list[OwnText]:
-    """Return the pages of a feed, each once, of at most `MAX_ENTRIES` entries; nothing if it is
-    broken or not a feed.
-
-    The first *texts* pages have texts and dates, the others an address only. Never raises; entries
-    without a valid address are left out.
-    """
+    """Return a feed's pages, each once; only the first *texts* have more than an address."""
     source = f"feed {url}"
     found: dict[str, OwnText] = {}
     for entry in islice(_entries(body, url, content_type), MAX_ENTRIES):
@@ -111,19 +95,11 @@ def read_entries(
 
 
 def _own_text(entry: Entry, address: str, source: str) -> OwnText:
-    # The text of a comment is not the text of its page.
-    is_comment = "#comment" in entry.link
-    text = "" if is_comment else text_of(entry.encoded)
-    if not text and not is_comment:
-        text = max(map(text_of, entry.texts), key=len, default="")
-    return OwnText(
-        address,
-        text,
-        source,
-        title_of(entry.title),
-        author_names(entry.authors),
-        parse_date(entry.published),
-        parse_date(entry.modified),
+    text = ""
+    if "#comment" not in entry.link:  # else it is not the text of its page
+        text = text_of(entry.encoded) or max(map(text_of, entry.texts), key=len, default="")
+    return own_text(
+        address, text, source, entry.title, entry.authors, entry.published, entry.modified
     )
 
 
@@ -173,44 +149,30 @@ def _xml_entries(root: _Element) -> Iterator[Entry]:
     except UnicodeDecodeError:
         return
     for element in root.iter(*ENTRIES):
-        if entry := _xml_entry(element, authors):
-            yield entry
+        # libxml2, which recovers, lets invalid encodings pass.
+        with suppress(UnicodeDecodeError):
+            yield _xml_entry(_children(element), authors)
 
 
-def _xml_entry(entry: _Element, authors: tuple[str, ...]) -> Entry | None:
-    """Return an entry; None if it has names or text in no valid encoding, which libxml2 lets pass
-    when it recovers.
-    """
-    try:
-        children = _children(entry)
-        base, link = _link(children)
-        return Entry(
-            base,
-            link,
-            _markup(*children.get("title", ())[:1]),
-            tuple(_markup(*children.get(name, ())) for name in TEXTS),
-            _markup(*children.get("encoded", ())),
-            tuple(_authors(children)) or authors,
-            _first_text(children, PUBLISHED),
-            _first_text(children, MODIFIED),
-        )
-    except UnicodeDecodeError:
-        return None
+def _xml_entry(children: dict[str, list[_Element]], authors: tuple[str, ...]) -> Entry:
+    return Entry(
+        *_link(children),
+        _markup(*children.get("title", ())[:1]),
+        tuple(_markup(*children.get(name, ())) for name in TEXTS),
+        _markup(*children.get("encoded", ())),
+        tuple(_authors(children)) or authors,
+        _first_text(children, PUBLISHED),
+        _first_text(children, MODIFIED),
+    )
 
 
 def _local_name(element: _Element) -> str:
-    """Return an element's name without its namespace; where that is unknown, its prefix is a part
-    of the name.
-    """
+    """Return an element's name without namespace, or without prefix if that is unknown."""
     return element.tag.rpartition("}")[2].rpartition(":")[2] if isinstance(element.tag, str) else ""
 
 
 def _children(element: _Element) -> dict[str, list[_Element]]:
-    """Return the elements in another by their names.
-
-    Where a tag is not closed, an element holds the entries that follow: it is left out, since it
-    would be read once more for each of them.
-    """
+    """Return an element's children by name, but for those with entries: unclosed tags."""
     found: dict[str, list[_Element]] = {}
     for child in islice(element.iterchildren(), MAX_CHILDREN):
         # Comments and entities have no name.
@@ -221,9 +183,7 @@ def _children(element: _Element) -> dict[str, list[_Element]]:
 
 
 def _link(children: dict[str, list[_Element]]) -> tuple[str, str]:
-    """Return the address of an entry's page, and what it is relative to if the feed says so: Atom's
-    alternate link, RSS's link or permanent guid.
-    """
+    """Return the base ("": the feed's) and address of an entry's page."""
     for link in children.get("link", ()):
         href = link.get("href")
         if href is None and link.text and link.text.strip():

@@ -16,13 +16,14 @@ from contentspider.site.own.readers.reading import (
     is_json,
     join_lines,
     objects,
+    own_text,
     read_json,
     read_xml,
     string,
     text_of,
     title_of,
 )
-from contentspider.site.own.texts import MAX_TEXTS, OwnText
+from contentspider.site.own.texts import MAX_TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +31,15 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
     from contentspider.site.own.sources import Announced
+    from contentspider.site.own.texts import OwnText
 
-# Where a generator writes its index, by the beginning of the generator's name.
+# Where a generator, by the beginning of its name, writes its index.
 PLACES = {
     "mkdocs": "search/search_index.json",
     "hexo": "search.xml",
     "docusaurus": "search-index.json",
 }
-# The sections of the pages that are read; 10,000 pages have some 100,000.
+# Sections that are read; 10,000 pages have some 100,000.
 MAX_SECTIONS = 200_000
 MAX_SECTIONS_OF_PAGE = 1_000
 # So many sections are compared to see whether a page's text includes its sections.
@@ -46,9 +48,7 @@ COMPARED = 3
 
 @dataclass(slots=True)
 class Sections:
-    """A page in an index: its *title*, its own text (*whole*), and *sections* with headings and
-    texts; all but the headings in HTML.
-    """
+    """A page in an index: its *title*, its own text (*whole*), and *sections* (heading, text)."""
 
     title: str = ""
     whole: str = ""
@@ -83,10 +83,7 @@ class SearchIndex:
             return _hexo(body, url, source)
         value = read_json(body)
         pages = _mkdocs(value, url) if isinstance(value, dict) else _docusaurus(value, url)
-        texts = (
-            OwnText(address, page.text(), source, title_of(page.title))
-            for address, page in pages.items()
-        )
+        texts = (own_text(at, page.text(), source, page.title) for at, page in pages.items())
         return [text for text in texts if text.text]
 
 
@@ -101,9 +98,8 @@ def _hexo(body: bytes, url: str, source: str) -> list[OwnText]:
             links = (link.get("href") for link in entry.iterchildren("link"))
             address = _address(url, _child(entry, "url") or next(links, ""))
             text = text_of(_child(entry, "content"))
-            if address and text:
-                title = title_of(_child(entry, "title"))
-                found.setdefault(address, OwnText(address, text, source, title))
+            if address and text and address not in found:
+                found[address] = own_text(address, text, source, _child(entry, "title"))
     except UnicodeDecodeError:
         pass  # libxml2 recovers with text in no valid encoding: the rest is lost
     return list(found.values())
@@ -119,8 +115,8 @@ def _mkdocs(index: dict[str, object], url: str) -> dict[str, Sections]:
     for entry in objects(index.get("docs"), MAX_SECTIONS):
         location, _, anchor = string(entry.get("location")).partition("#")
         # The front page's is empty.
-        is_known = isinstance(entry.get("location"), str)
-        page = _page(pages, absolute(root, location)) if is_known else None
+        is_place = isinstance(entry.get("location"), str)
+        page = _page(pages, absolute(root, location)) if is_place else None
         if page is None:
             continue
         title, text = string(entry.get("title")), string(entry.get("text"))
@@ -133,9 +129,7 @@ def _mkdocs(index: dict[str, object], url: str) -> dict[str, Sections]:
 
 
 def _docusaurus(index: object, url: str) -> dict[str, Sections]:
-    """Return the pages of an index of docusaurus-search-local: lists of documents, of which the
-    first has the pages' titles (``t``), and the last the text (``t``) of sections (``s``).
-    """
+    """Return the pages of documents: the first list has titles, the last sections."""
     pages: dict[str, Sections] = {}
     groups = [objects(group.get("documents"), MAX_SECTIONS) for group in objects(index, 10)]
     if len(groups) < 2:
@@ -162,11 +156,7 @@ def _page(pages: dict[str, Sections], address: str) -> Sections | None:
 
 
 def _without(whole: str, sections: list[tuple[str, str]]) -> str:
-    """Return the part of a page's text before its sections.
-
-    With MkDocs' own plugin a page's text includes its sections, with Material for MkDocs it does
-    not.
-    """
+    """Return a page's text before its sections, which MkDocs' own plugin includes."""
     some = [section for section in sections if section[1]][:COMPARED]
     if not some or not all(text in whole for _, text in some):
         return whole

@@ -42,11 +42,7 @@ ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 def plain_lines(markdown: str) -> Iterator[str]:
     r"""Yield the paragraphs, headings, items, cells and blocks of code of Markdown, each on one
-    line and without markup.
-
-    It knows what CommonMark's and GitHub's Markdown have in common, and no references: what a
-    link ``[text][1]`` leads to is no text. Indented code is a paragraph. Takes time proportional to
-    the length.
+    line and without markup, in time proportional to its length. Indented code is a paragraph.
 
     >>> list(plain_lines("# Tea\n\nMade of *leaves*,\nsee [a map](/map).\n- black\n- green"))
     ['Tea', 'Made of leaves, see a map.', 'black', 'green']
@@ -85,8 +81,7 @@ def plain_lines(markdown: str) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    r"""Return the text of a paragraph of Markdown: links as their text, without pictures and
-    emphasis.
+    r"""Return the text of a paragraph of Markdown, without pictures and emphasis.
 
     >>> plain("**Bold** `a*b*c` ![x](y) 2 \\* 3 &amp; snake_case_name")
     'Bold a*b*c  2 * 3 & snake_case_name'

@@ -1,4 +1,4 @@
-"""Helpers for the sources of own texts: bodies as JSON or XML, and markup as text.
+"""What the readers of own texts share: bodies as JSON or XML, and markup as text.
 
 Bodies are untrusted: if they are too large, too deep or broken, the result is None or empty.
 """
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
+from contentspider.page.about.authors import author_names
+from contentspider.page.about.dates import parse_date
 from contentspider.page.input.page import Page
 from contentspider.page.words.tidy import tidy
-from contentspider.site.own.texts import MAX_CHARS, MAX_TITLE_CHARS
+from contentspider.site.own.texts import MAX_CHARS, MAX_TITLE_CHARS, OwnText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,10 +71,22 @@ def inner_text(element: _Element) -> str:
     return "".join(map(str, element.itertext()))
 
 
+def own_text(
+    url: str,
+    text: str,
+    source: str,
+    title: str = "",
+    authors: Iterable[str] = (),
+    published: str = "",
+    modified: str = "",
+) -> OwnText:
+    """Return an own text whose title, authors and dates are as a site writes them."""
+    dates = parse_date(published), parse_date(modified)
+    return OwnText(url, text, source, title_of(title), author_names(authors), *dates)
+
+
 def text_of(markup: str) -> str:
-    """Return the text of HTML, a paragraph a line; plain text without tags and entities keeps its
-    lines.
-    """
+    """Return the text of HTML, a paragraph a line; plain text keeps its lines."""
     markup = markup[:MAX_MARKUP_CHARS]
     if not MARKUP.search(markup):
         return join_lines(markup.splitlines())
@@ -80,9 +94,7 @@ def text_of(markup: str) -> str:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """Return the non-empty lines, without control characters and lone surrogates, as a text of at
-    most `MAX_CHARS` characters.
-    """
+    """Return the non-empty lines, tidied, as a text of at most `MAX_CHARS` characters."""
     found: list[str] = []
     left = MAX_CHARS
     for line in lines:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import absolute
-from contentspider.page.about.dates import parse_date
 from contentspider.site.own.readers.reading import (
     is_json,
     objects,
+    own_text,
     read_json,
     string,
     text_of,
-    title_of,
 )
-from contentspider.site.own.texts import MAX_TEXTS, OwnText
+from contentspider.site.own.texts import MAX_TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contentspider.site.own.sources import Announced
+    from contentspider.site.own.texts import OwnText
 
 API_RELATION = "https://api.w.org/"
 KINDS = ("posts", "pages")
@@ -45,33 +45,16 @@ class WordPress:
         """Return the texts of a list of posts; those behind a password are left out."""
         found: dict[str, OwnText] = {}
         for post in objects(read_json(body), MAX_TEXTS) if is_json(body) else ():
-            content = post.get("content")
+            content, title = post.get("content"), post.get("title")
             if not isinstance(content, dict) or content.get("protected"):
                 continue
             link = string(post.get("link"))
             address = absolute(url, link) if link else ""
             text = text_of(string(content.get("rendered")))
-            if address and text:
-                found.setdefault(
-                    address,
-                    OwnText(
-                        address,
-                        text,
-                        f"wordpress {url}",
-                        _title(post),
-                        published_at=_date(post.get("date_gmt")),
-                        modified_at=_date(post.get("modified_gmt")),
-                    ),
-                )
+            if address and text and address not in found:
+                rendered = string(title.get("rendered")) if isinstance(title, dict) else ""
+                # Dates are in UTC, without an offset.
+                dates = (string(post.get(name)) for name in ("date_gmt", "modified_gmt"))
+                dates = (date and f"{date}Z" for date in dates)
+                found[address] = own_text(address, text, f"wordpress {url}", rendered, (), *dates)
         return list(found.values())
-
-
-def _title(post: dict[str, object]) -> str:
-    title = post.get("title")
-    return title_of(string(title.get("rendered"))) if isinstance(title, dict) else ""
-
-
-def _date(value: object) -> str:
-    """Return a date of WordPress, which is in UTC without an offset."""
-    date = string(value)
-    return parse_date(f"{date}Z") if date else ""

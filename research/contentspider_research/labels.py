@@ -1,0 +1,144 @@
+"""Variations of the paper's labels (``--labels NAME``).
+
+``paper-local``: Algorithm 1 with the best cluster chosen a page at a time; ``paper-top2``: with the
+two best clusters; ``tfidf`` and ``tfidf-top2``: with terms in common, ``tfidf-slots`` and
+``tfidf-slots-top2``: of them and the learner's clusters of slots. ``paper-again``: Algorithm 1 by
+tag paths, and again on pages of which it chose nothing. ``contrast``: Algorithm 1 with the
+relevance to the page's own hints less that to other pages'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from contentspider.page.text import tokens
+from contentspider.site.vote.paper import (
+    best_clusters,
+    cluster_blocks,
+    relevance,
+    stated_text,
+    tag_path,
+)
+from contentspider.site.vote.relevance import contrasts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from contentspider.page.input.page import Page
+    from contentspider.site.vote.blocks import SiteBlocks
+
+
+def _weighted_contrasts(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
+    """Return each block's contrast times its unlinked characters: by itself it chooses the
+    headings, which repeat the title.
+    """
+    chars = [len(block.text) - block.link_chars for page in pages for block in page.content.blocks]
+    return contrasts([page.content for page in pages], [page.hints for page in pages]) * np.array(
+        chars, dtype=np.float64
+    )
+
+
+def _shared_terms(pages: Sequence[Page]) -> NDArray[np.floating[Any]]:
+    """Return for each block what the terms that it shares with its page's titles and descriptions
+    weigh: their frequency in both, times the logarithm of the share of pages that have them
+    (tf-idf, the first report of Zhou and Mashuq).
+    """
+    stated = [Counter(tokens(stated_text(page))) for page in pages]
+    texts = [[Counter(tokens(block.text)) for block in page.content.blocks] for page in pages]
+    frequency: Counter[str] = Counter()
+    for terms, blocks in zip(stated, texts, strict=True):
+        frequency.update(set(terms).union(*blocks))
+    values = []
+    for terms, blocks in zip(stated, texts, strict=True):
+        weights = {term: math.log(len(pages) / frequency[term]) for term in terms}
+        values += [
+            sum((block[term] + terms[term]) * weights[term] for term in block.keys() & terms.keys())
+            for block in blocks
+        ]
+    return np.array(values, dtype=np.float64)
+
+
+def label_with_two_clusters(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by Algorithm 1, but with the two best clusters."""
+    return best_clusters(cluster_blocks(pages), relevance(pages), best=2)
+
+
+def label_by_terms(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by Algorithm 1, with terms in common in place of a common subsequence."""
+    return best_clusters(cluster_blocks(pages), _shared_terms(pages))
+
+
+def label_by_terms_with_two_clusters(
+    pages: Sequence[Page], site: SiteBlocks
+) -> NDArray[np.float32]:
+    """Label by terms in common, with the two best clusters."""
+    return best_clusters(cluster_blocks(pages), _shared_terms(pages), best=2)
+
+
+def label_slots_by_terms(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by terms in common, with the best of our own clusters, those of slots."""
+    return best_clusters(site.clusters, _shared_terms(pages))
+
+
+def label_slots_by_terms_with_two_clusters(
+    pages: Sequence[Page], site: SiteBlocks
+) -> NDArray[np.float32]:
+    """Label by terms in common, with the two best clusters of slots."""
+    return best_clusters(site.clusters, _shared_terms(pages), best=2)
+
+
+def label_page_by_page(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label with the best cluster of each page by itself: the paper's baseline for its global
+    score.
+    """
+    clusters, scores = cluster_blocks(pages), relevance(pages)
+    page_of = np.repeat(np.arange(len(pages)), [len(page.content.blocks) for page in pages])
+    chosen = np.full(len(pages), -1, dtype=np.int64)
+    for page in range(len(pages)):
+        mine = page_of == page
+        if mine.any():
+            chosen[page] = int(np.argmax(np.bincount(clusters[mine], scores[mine])))
+    return np.asarray(clusters == chosen[page_of], dtype=np.float32)
+
+
+def label_by_contrast(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by Algorithm 1 with the relevance to the hints of the page less that to other pages'
+    (the bare sum of lengths any long text wins).
+    """
+    return best_clusters(cluster_blocks(pages), _weighted_contrasts(pages))
+
+
+def label_template_by_template(pages: Sequence[Page], site: SiteBlocks) -> NDArray[np.float32]:
+    """Label by Algorithm 1 on clusters of equal tag paths, and again on the pages that have nothing
+    of the cluster it chose, until each page that has hints has some content.
+
+    The paper's one cluster is one template's: pages of another are left empty. Looks are left out,
+    since a template that sets its paragraphs in columns gives them many widths.
+    """
+    numbers: dict[str, int] = {}
+    clusters = np.array(
+        [
+            numbers.setdefault(tag_path(block.path), len(numbers))
+            for page in pages
+            for block in page.content.blocks
+        ],
+        dtype=np.int64,
+    )
+    page_of = np.repeat(np.arange(len(pages)), [len(page.content.blocks) for page in pages])
+    scores_of_blocks = relevance(pages)
+    labels = np.zeros(len(clusters), dtype=np.float32)
+    left = np.full(len(clusters), fill_value=True)
+    while left.any():
+        scores = np.bincount(clusters[left], scores_of_blocks[left])
+        if not scores.max():
+            break
+        chosen = left & (clusters == int(np.argmax(scores)))
+        labels[chosen] = 1
+        left &= ~np.isin(page_of, page_of[chosen])
+    return labels

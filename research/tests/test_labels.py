@@ -1,0 +1,59 @@
+"""Variations of the paper's labels."""
+
+from __future__ import annotations
+
+import pytest
+
+from contentspider_research.labels import (
+    label_by_contrast,
+    label_by_terms,
+    label_by_terms_with_two_clusters,
+    label_page_by_page,
+    label_slots_by_terms,
+    label_slots_by_terms_with_two_clusters,
+    label_template_by_template,
+    label_with_two_clusters,
+)
+from tests.test_paper import HEADING, ITEM, LINKED, PARAGRAPH, SILENT, labels
+
+
+@pytest.mark.parametrize(
+    ("method", "bodies", "expected"),
+    [
+        (label_page_by_page, [PARAGRAPH, ITEM], [1, 0, 0, 1]),
+        (label_page_by_page, [PARAGRAPH, "", ITEM], [1, 0, 0, 1]),
+        (label_template_by_template, [PARAGRAPH, HEADING, SILENT], [1, 0, 1, 0, 0]),
+        (label_template_by_template, [PARAGRAPH, ITEM], [1, 0, 1, 0]),
+        (label_by_contrast, [PARAGRAPH, ITEM], [1, 0, 1, 0]),
+        # what is linked says nothing
+        (label_by_contrast, [LINKED, ITEM], [0, 1, 0, 1]),
+        # nor does what speaks of every page
+        (
+            label_by_contrast,
+            [f"<title>{text}</title><p>aabbccaabbcc</p><h2>{text}</h2>" for text in ("aa", "bb")],
+            [0, 1, 0, 1],
+        ),
+    ],
+)
+def test_which_cluster_is_content(method, bodies, expected) -> None:
+    assert labels(method, *bodies) == expected
+
+
+def test_the_two_best_clusters() -> None:
+    body = "<title>aaaa</title><p>aaaa</p><ul><li>aaa</ul><h2>aa</h2>"
+    assert labels(label_with_two_clusters, body) == [1, 1, 0]
+    assert labels(label_with_two_clusters, "<title>a</title><p>a") == [1]
+
+
+def test_terms_in_common_count_by_their_rareness() -> None:
+    # ln(2/1) for tea, 0 for both pages' news: (2 + 1) ln 2 in the paragraph, (1 + 1) ln 2 in the
+    # heading, nothing in the list.
+    one = "<title>tea news</title><p>tea tea</p><h2>tea</h2><ul><li>news news news news</ul>"
+    other = "<title>news</title><p>x</p><h2>x</h2><ul><li>news</ul>"
+    assert labels(label_by_terms, one, other) == [1, 0, 0, 1, 0, 0]
+    assert labels(label_by_terms_with_two_clusters, one, other) == [1, 1, 0, 1, 1, 0]
+    # Slots know classes.
+    classes = one.replace("</p>", "</p><p class=a>tea"), other.replace("<p>", "<p class=a>")
+    assert labels(label_by_terms, *classes) == [1, 1, 0, 0, 1, 0, 0]
+    assert labels(label_slots_by_terms, *classes) == [1, 0, 0, 0, 0, 0, 0]
+    assert labels(label_slots_by_terms_with_two_clusters, *classes) == [1, 1, 0, 0, 1, 0, 0]
