@@ -26,7 +26,6 @@ import tempfile
 from collections import Counter
 from contextlib import suppress
 from importlib import import_module
-from multiprocessing import forkserver, resource_tracker, util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -155,7 +154,6 @@ class Copy:
                 import_module(name)
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-        resource_tracker.ensure_running()
 
     def failing(self, path: Path, code: str, tests: list[str]) -> tuple[str, float]:
         """Return which of the *tests* fails where a module has this *code*, or "", and how many CPU
@@ -207,16 +205,6 @@ def _cpu_seconds(process: int) -> float:
 def _run(tests: list[str]) -> None:
     """In a fork: run the tests, and write which one fails."""
     processes = [os.getpid()]
-
-    def fork(_path: str, command: list[str], _passed: object) -> int:
-        """Start multiprocessing's fork server with all that is loaded here."""
-        child = os.fork()
-        if not child:
-            exec(command[-1], {})
-            os._exit(0)
-        processes.append(child)
-        return child
-
     try:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECS, CPU_SECS))
@@ -228,8 +216,7 @@ def _run(tests: list[str]) -> None:
         watch.failed = "the import"
         import_module("tests.loaded")
         watch.failed = ""
-        util.spawnv_passfds = fork
-        forkserver.ensure_running()
+        processes.append(_fork_server())
         pytest.main([*PYTEST, *tests], plugins=[watch])
     finally:
         for process in processes[1:]:
@@ -237,6 +224,23 @@ def _run(tests: list[str]) -> None:
             os.waitpid(process, 0)
         Path("failed").write_text(watch.failed)
         os._exit(0)
+
+
+def _fork_server() -> int:
+    """Start the process that forks command lines with all that is loaded here; return its pid."""
+    processes = import_module("tests.processes")
+    shutil.rmtree("forks", ignore_errors=True)
+    Path("forks").mkdir()
+    os.environ[processes.SERVER] = str(Path("forks/socket").resolve())
+    ready, says_so = os.pipe()
+    nothing, _ = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(nothing, 0)
+        os.dup2(says_so, 1)
+        processes.serve()
+    os.read(ready, 1)
+    return child
 
 
 def drawn(names: list[str], sample: int, seed: int) -> list[tuple[Mutants, int]]:
