@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import atexit
 import difflib
 import os
 import random
@@ -238,6 +239,7 @@ def _fork_server() -> int:
     if not child:
         os.dup2(nothing, 0)
         os.dup2(says_so, 1)
+        atexit._clear()  # the copy of the tree is not a command's to remove at its end
         processes.serve()
     os.read(ready, 1)
     return child
