@@ -79,6 +79,6 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def mutation(session: nox.Session) -> None:
-    """Change what learns a site bit by bit, and see which changes the tests notice (an hour)."""
-    session.install(*OURS, *TOOLS, "mutmut>=3.8")
+    """See which random changes of a room the tests notice: ``-- --sample 50 state``."""
+    session.install("-e", ".[dev]", *OURS, "mutmut>=3.8")
     session.run("python", "benchmarks/mutations.py", *session.posargs)

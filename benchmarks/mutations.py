@@ -1,192 +1,297 @@
-"""Which changes of what learns a site the tests notice: mutants by mutmut, run one by one.
+"""Which random changes of rooms or modules the tests notice; the kinds of changes are mutmut's.
 
-    python benchmarks/mutations.py [--sample 30] [--seed 0] [MODULE ...]
-    python benchmarks/mutations.py --mutants objections.x_echo__mutmut_3 ...
+    python benchmarks/mutations.py [--sample 200] [--seed 0] state recrawl index/sync ...
+    python benchmarks/mutations.py state/ledger/pages:57 ...
 
-Of each module a random sample of its mutants is run (``--sample 0``: all), each against the tests
-that concern the module. A mutant is killed if a test fails, or if the tests take more than a minute
-of CPU time. What a survivor changes is printed, so that a test can be written, or a reason.
+A sample of the mutants of all that is named is run (``--sample 0``: all; a name with a number is
+one mutant), in a copy of this tree in which the changed file stands, so that subprocesses see it,
+too; each in a fork of a process that has loaded the libraries. The test files that import the
+module, or import what imports it, run until a test fails; those that share its name come first.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import atexit
 import difflib
 import os
 import random
+import re
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
+from collections import Counter
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from mutmut.mutation.file_mutation import mutate_file_contents
-from mutmut.mutation.trampoline import set_mutant_under_test
+from mutmut.mutation.file_mutation import create_mutations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
-# The test files that concern a module, those that kill most first.
-TESTS = {
-    "blocks": "votes objections objections_comments slots copies",
-    "classifier": "classifier plugins",
-    "clusters": "slots site",
-    "copies": "copies objections objections_comments",
-    "featuresets": "plugins options",
-    "folder": "folder model",
-    "labels": "plugins",
-    "learner": "learner memory",
-    "memory": "memory",
-    "model": "model memory",
-    "options": "options plugins",
-    "pagetype": "pagetype",
-    "paper": "paper",
-    "plugins": "plugins",
-    "prior": "prior",
-    "record": "items metadata language",
-    "relevance": "slots site",
-    "rows": "rows site",
-    "objections": "objections objections_comments votes",
-    "sample": "options",
-    "slots": "slots",
-    "svm": "classifier plugins",
-    "teasers": "slots",
-    "title": "title",
-    "trees": "trees prior",
-    "votes": "votes",
-}
-# Tests that take seconds, or run the command line, where mutants are not.
-SLOW = [
-    "tests/test_plugins.py::test_the_command_line_finds_what_is_installed",
-    "tests/test_site.py::test_pylcs_is_only_loaded_by_the_letter_of_the_paper",
-    "tests/test_site.py::test_the_model_does_not_depend_on_the_order_of_the_pages[None]",
-    "tests/test_site.py::test_what_is_kept_of_a_site_changes_no_decision",
-]
-# CPU seconds after which a mutant is taken for one that never ends.
-SECONDS = 60
+PACKAGE = ROOT / "contentspider"
+# After so many CPU seconds a mutant is given no further test, and lives; it has at most so many
+# files of tests.
+BUDGET_SECS, FILES = 30, 16
+# A process that takes as much of the CPU, or tests that take as long, hang: the mutant is killed.
+CPU_SECS, WALL_SECS = 60, 600
+PYTEST = ["-xq", "--tb=short", "-pno:cacheprovider", "-Wignore::pytest.PytestAssertRewriteWarning"]
+# Prints which libraries the tests load, and leaves compiled Python to all forks.
+LOAD = """
+import sys, pytest, tests.loaded
+pytest.main(["--collect-only", *sys.argv[1:]])
+print("LOADED", *sys.modules)
+"""
+
+
+class Concerned:
+    """The test files that concern a module, by who imports whom."""
+
+    def __init__(self) -> None:
+        paths = [*PACKAGE.rglob("*.py"), *ROOT.joinpath("tests").glob("*.py")]
+        names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
+        self._names = {path: name.removesuffix(".__init__") for path, name in names.items()}
+        known = set(self._names.values())
+        self._imports = {self._names[path]: known & set(_imported(path)) for path in paths}
+        # Command lines, in processes of their own.
+        self._imports["tests.processes"].add("contentspider.__main__")
+        tests = [path for path in paths if path.stem.startswith("test_")]
+        self._distances = {path: self._reached(self._names[path]) for path in tests}
+
+    def _reached(self, start: str) -> dict[str, int]:
+        distances, queue = {start: 0}, [start]
+        for name in queue:
+            for target in self._imports[name] - distances.keys():
+                distances[target] = distances[name] + 1
+                queue.append(target)
+        return distances
+
+    def tests(self, path: Path) -> list[str]:
+        """Return the nearest test files; of those as near, those that run command lines last."""
+        name, ranked = self._names[path], []
+        for test, distances in self._distances.items():
+            if name in distances:
+                near = distances[name] - 2 * len(_words(name) & _words(test.stem))
+                ranked.append((near, "run(" in test.read_text(), f"tests/{test.name}"))
+        return [test for _, _, test in sorted(ranked)[:FILES]]
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _words(name: str) -> set[str]:
+    return {word.rstrip("s") for word in re.split(r"[._]+", name)} - {"test", "contentspider"}
 
 
 class Mutants:
-    """The mutants of a module, in a copy of the package at *folder* from which the tests run."""
+    """The numbered mutants of a module's functions; decorated functions have none."""
 
-    def __init__(self, module: str, folder: Path) -> None:
-        (source,) = (
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.relative_to(PACKAGE).with_suffix("").as_posix()
+        self.source = path.read_text()
+        self._module, mutations, _, _ = create_mutations(str(path), self.source)
+        self._mutations = [made for made in mutations if made.contained_by_top_level_function]
+        self.numbers = range(len(self._mutations))
+
+    def code(self, number: int) -> str:
+        """Return the source of the module with this mutant."""
+        made = self._mutations[number]
+        return self._module.deep_replace(made.original_node, made.mutated_node).code
+
+    def difference(self, number: int) -> str:
+        """Return what a mutant changes."""
+        lines = self.source.splitlines(), self.code(number).splitlines()
+        return "\n".join([*difflib.unified_diff(*lines, n=1, lineterm="")][2:])
+
+
+class Copy:
+    """A copy of the tree in a *folder*, in which a module is changed while tests run in a fork."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tree = folder / "tree"
+        folder.chmod(0o755)  # a database server runs as another user
+        listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(listing, cwd=ROOT, check=True, capture_output=True, text=True)
+        compiled = [path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.so")]
+        for name in [*listed.stdout.split("\0"), *compiled]:
+            if (ROOT / name).is_file():
+                (self._tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, self._tree / name)
+        # Instead of these, their source can run: all, or none.
+        self._compiled = [
             path
-            for room in ("site", "ground")
-            for path in (ROOT / "contentspider" / room).rglob(f"{module}.py")
-        )
-        path = source.relative_to(ROOT).as_posix()
-        self.module = path.removesuffix(".py").replace("/", ".")
-        self.folder = folder
-        self.tests = [f"tests/test_{name}.py" for name in TESTS[module].split()]
-        made = mutate_file_contents(path, (ROOT / path).read_text())
-        self.names = list(made.mutant_names)
-        self._code = made.code.splitlines()
-        self._spans = made.line_span_by_function_name
-        for name in ("contentspider", "tests", "examples", "docs"):
-            shutil.copytree(ROOT / name, folder / name)
-        shutil.copy(ROOT / "pyproject.toml", folder)
-        (folder / path).write_text(made.code)
-        # A compiled module would be imported in place of its source.
-        for compiled in (folder / path).parent.glob(f"{module}.*.so"):
-            compiled.unlink()
+            for path in self._tree.rglob("*.so")
+            if path.with_name(f"{path.name.partition('.')[0]}.py").exists()
+        ]
+        (folder / "tmp").mkdir()
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder / "tmp")
+        os.chdir(self._tree)
+        here = [str(self._tree), str(self._tree / "research")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(here)
+        others = [name for name in sys.path[1:] if not Path(name).is_relative_to(ROOT)]
+        sys.path[:] = [*here, *others]
 
-    def difference(self, name: str) -> str:
-        """Return what the mutant changes."""
-        original = f"{name.rpartition('_mutmut_')[0]}_mutmut_orig"
-        before, after = (
-            [
-                line.replace(function, original)
-                for line in self._code[self._spans[function].start - 1 : self._spans[function].end]
-            ]
-            for function in (original, name)
-        )
-        return "\n".join(
-            line
-            for line in difflib.unified_diff(before, after, n=0, lineterm="")
-            if not line.startswith(("---", "+++", "@@"))
-        )
+    def load(self, tests: list[str]) -> None:
+        """Import the libraries that the tests use, for all forks."""
+        command = [sys.executable, "-c", LOAD, *PYTEST, *tests]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        for name in done.stdout.rpartition("LOADED")[2].split():
+            if not name.startswith(("contentspider", "tests", "test_", "_cython", "__main")):
+                import_module(name)
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
-    def collect(self) -> None:
-        """Import the tests once: each mutant runs in a fork of this process."""
-        os.chdir(self.folder)
-        sys.path.insert(0, str(self.folder))
-        set_mutant_under_test("")
-        self._silently(["--collect-only"])
-
-    def _silently(self, arguments: list[str]) -> int:
-        kept = os.dup(1), os.dup(2)
-        with Path(os.devnull).open("wb") as null:
-            os.dup2(null.fileno(), 1)
-            os.dup2(null.fileno(), 2)
-        options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", *arguments]
-        try:
-            return int(
-                pytest.main([*options, *(f"--deselect={test}" for test in SLOW), *self.tests])
-            )
-        finally:
-            os.dup2(kept[0], 1)
-            os.dup2(kept[1], 2)
-
-    def is_killed(self, name: str) -> bool:
-        """Tell whether a test fails with the mutant of this *name* ("": the code as it is)."""
+    def failing(self, path: Path, code: str, tests: list[str]) -> tuple[str, float]:
+        """Return which of the *tests* fails where a module has this *code*, or "", and how many CPU
+        seconds that took.
+        """
+        changed = self._tree / path.relative_to(ROOT)
+        original = changed.read_text()
+        changed.write_text(code)
+        for stale in changed.parent.glob(f"__pycache__/{changed.stem}.*"):
+            stale.unlink()
+        if any(changed == path.with_name(f"{changed.stem}.py") for path in self._compiled):
+            for library in self._compiled:
+                library.unlink(missing_ok=True)
+        Path("failed").write_text("a hang or a crash")
         child = os.fork()
         if not child:
-            used = resource.getrusage(resource.RUSAGE_SELF)
-            limit = int(used.ru_utime + used.ru_stime) + SECONDS
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-            signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-            set_mutant_under_test(f"{self.module}.{name}" if name else "")
-            code = 1
-            try:
-                code = self._silently([])
-            finally:
-                os._exit(code)
-        return os.waitpid(child, 0)[1] != 0
+            _run(tests)
+        _, _, used = os.wait4(child, 0)
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # what it has left running
+        changed.write_text(original)
+        return Path("failed").read_text(), used.ru_utime + used.ru_stime
 
 
-def run(module: str, sample: int, seed: int, wanted: list[str]) -> None:
-    """Run the mutants of a module and print how many are killed."""
-    with tempfile.TemporaryDirectory() as folder:
-        mutants = Mutants(module, Path(folder))
-        names = [name for name in mutants.names if f"{module}.{name}" in wanted]
-        if not wanted:
-            names = mutants.names
-            if sample and sample < len(names):
-                names = random.Random(f"{seed} {module}").sample(names, sample)
-        mutants.collect()
-        if mutants.is_killed(""):
-            raise SystemExit(
-                f"{module}: its tests fail without a mutant: {' '.join(mutants.tests)}"
-            )
-        survivors = []
-        for name in names:
-            if not mutants.is_killed(name):
-                survivors.append(name)
-                print(f"{module}.{name}\n{mutants.difference(name)}", flush=True)
-        killed = len(names) - len(survivors)
-        print(
-            f"{module:12} {killed:4} of {len(names):4} killed, {len(mutants.names)} mutants",
-            flush=True,
-        )
-        os.chdir(ROOT)
+class Watch:
+    """A plug-in of pytest: it keeps the first test that fails, and ends when time is used up."""
+
+    def __init__(self, processes: list[int]) -> None:
+        self.failed = ""
+        self._processes = processes
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        if report.failed:
+            self.failed = self.failed or report.nodeid
+
+    pytest_collectreport = pytest_runtest_logreport
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> None:
+        if sum(map(_cpu_seconds, self._processes)) > BUDGET_SECS:
+            item.session.shouldstop = "it has had its time"
+
+
+def _cpu_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def _run(tests: list[str]) -> None:
+    """In a fork: run the tests, and write which one fails."""
+    processes = [os.getpid()]
+    try:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECS, CPU_SECS))
+        signal.alarm(WALL_SECS)
+        output = os.open("output", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        for number in range(3):
+            os.dup2(output, number)
+        watch = Watch(processes)
+        watch.failed = "the import"
+        import_module("tests.loaded")
+        watch.failed = ""
+        processes.append(_fork_server())
+        pytest.main([*PYTEST, *tests], plugins=[watch])
+    finally:
+        for process in processes[1:]:
+            os.kill(process, signal.SIGTERM)
+            os.waitpid(process, 0)
+        Path("failed").write_text(watch.failed)
+        os._exit(0)
+
+
+def _fork_server() -> int:
+    """Start the process that forks command lines with all that is loaded here; return its pid."""
+    processes = import_module("tests.processes")
+    shutil.rmtree("forks", ignore_errors=True)
+    Path("forks").mkdir()
+    os.environ[processes.SERVER] = str(Path("forks/socket").resolve())
+    ready, says_so = os.pipe()
+    nothing, _ = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(nothing, 0)
+        os.dup2(says_so, 1)
+        atexit._clear()  # the copy of the tree is not a command's to remove at its end
+        processes.serve()
+    os.read(ready, 1)
+    return child
+
+
+def drawn(names: list[str], sample: int, seed: int) -> list[tuple[Mutants, int]]:
+    """Return the mutants that are named, or a sample of those in what is named."""
+    chosen = []
+    for name in names:
+        module, _, wanted = name.partition(":")
+        folder = PACKAGE / module
+        paths = sorted(folder.rglob("*.py")) or [folder.with_suffix(".py")]
+        for made in map(Mutants, paths):
+            chosen += [(made, number) for number in ([int(wanted)] if wanted else made.numbers)]
+    print(f"{len(chosen)} mutants", flush=True)
+    if 0 < sample < len(chosen):
+        numbers = random.Random(seed).sample(range(len(chosen)), sample)
+        return [chosen[number] for number in sorted(numbers)]
+    return chosen
 
 
 def main() -> None:
-    """Run the modules that are named, or all, each in a process of its own."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="*", metavar="MODULE", help=f"of {', '.join(TESTS)}")
-    parser.add_argument("--sample", type=int, default=30)
+    """Run mutants one by one, and print which live, and how many of each room."""
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
+    parser.add_argument("names", nargs="+", metavar="ROOM|MODULE|MODULE:NUMBER")
+    parser.add_argument("--sample", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--mutants", nargs="*", default=[], help="just these")
     options = parser.parse_args()
-    modules = options.modules or sorted({n.split(".")[0] for n in options.mutants} or TESTS)
-    for module in modules:
-        child = os.fork()
-        if not child:
-            run(module, options.sample, options.seed, options.mutants)
-            os._exit(0)
-        os.waitpid(child, 0)
+    chosen = drawn(options.names, options.sample, options.seed)
+    concerned = Concerned()
+    tests = {made.path: concerned.tests(made.path) for made, _ in chosen}
+    count: Counter[str] = Counter()
+    killed: Counter[str] = Counter()
+    sound: set[str] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Copy(Path(folder))
+        copy.load(sorted({name for names in tests.values() for name in names}))
+        for made, number in chosen:
+            by, seconds = copy.failing(made.path, made.code(number), tests[made.path])
+            if "::" in by and by not in sound:
+                if copy.failing(made.path, made.source, [by])[0]:
+                    raise SystemExit(f"{Path('output').read_text()}\n{by} fails without a mutant")
+                sound.add(by)
+            fate = f"killed by {by}" if by else f"LIVES\n{made.difference(number)}"
+            print(f"{made.name}:{number} {seconds:.0f} s {fate}", flush=True)
+            for name in (made.name.partition("/")[0], "all"):
+                count[name] += 1
+                killed[name] += bool(by)
+        os.chdir(ROOT)
+    for name, all_of_it in sorted(count.items()):
+        print(f"{name:10} {killed[name]:4} of {all_of_it:4} killed: {killed[name] / all_of_it:.0%}")
 
 
 if __name__ == "__main__":

@@ -15,14 +15,16 @@ from scrapy.settings import default_settings
 from scrapy.utils.misc import load_object
 
 import contentspider
+from contentspider.ground.errors import ContentSpiderError
 
 
 def load(name: str) -> None:
     """Import a module; one of an extra that is not installed is left to whoever needs it."""
     try:
         import_module(name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith(("contentspider", "scrapy", "twisted")):
+    except (ImportError, ContentSpiderError) as error:  # some say which extra to install
+        missing = getattr(error.__cause__ or error, "name", None) or "contentspider"
+        if missing.startswith(("contentspider", "scrapy", "twisted")):
             raise
 
 

@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from contentspider.site.models.record import page_id
 from tests.conftest import TIMEOUT, Site, read_jsonl, run
+from tests.processes import Popen
 from tests.sites import prose, small_site
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def run_until_killed(site: Site, folder: Path, phase: str, after: int) -> bool:
     """
     command = [sys.executable, "-m", "contentspider", *COMMAND, "--resume", site.url]
     answer, timers = site.answer, []
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+    with Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         if phase == "fetch":
             site.answer = killing(process, answer, after)
         assert process.stderr is not None
@@ -170,7 +171,7 @@ def expect_every_page_once(site: Site, folder: Path, output: str = "pages.jsonl"
 def test_a_crawl_stopped_by_ctrl_c_goes_on(times: int, large_site: Site, tmp_path: Path) -> None:
     answer, numbers = large_site.answer, count(1)
     command = [sys.executable, "-m", "contentspider", *COMMAND, large_site.url]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
 
         def interrupting(path: str) -> Answer:
             if next(numbers) == 400:
@@ -264,7 +265,7 @@ def test_a_spider_of_the_users_goes_on_too(large_site: Site, tmp_path: Path) -> 
     command = [sys.executable, "project.py", large_site.url + "/"]
     answer = large_site.answer
     for after in (60, 150, 300):
-        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
+        with Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
             large_site.answer = killing(process, answer, after)
         assert process.returncode == -signal.SIGKILL
     large_site.answer = answer

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import sys
 from contextlib import nullcontext
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import TIMEOUT, Site, run
+from tests.processes import Popen
 from tests.servers import postgresql_server, typesense_server
 from tests.sites import article, prose
 from tests.test_durability import killing
@@ -23,6 +23,7 @@ from tests.test_recrawls import Recrawls
 from tests.test_recrawls_killed import KILLING
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
@@ -86,10 +87,11 @@ class Killed(Recrawls):
         what, _, after = moment.partition(" ")
         command = ["crawl", self.site.url, "--own-site", "-o", "pages.jsonl", "--no-sitemaps"]
         command += ["--resume", "--index", self.url]
-        program = ["-m", "contentspider"] if what == "fetch" else ["-c", KILLING, moment]
+        (self.folder / "killing.py").write_text(KILLING)
+        program = ["-m", "contentspider"] if what == "fetch" else ["killing.py", moment]
         environment = os.environ | {"VICTIM": str(victim), "BATCH": str(BATCH)}
         with (self.folder / "said").open("wb") as said:
-            process = subprocess.Popen(
+            process = Popen(
                 [sys.executable, *program, *command],
                 cwd=self.folder,
                 env=environment,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.conftest import TIMEOUT, Site, run
+from tests.processes import Popen
 from tests.sites import article, prose
 from tests.test_durability import killing
 from tests.test_recrawls import Recrawls
@@ -114,9 +115,10 @@ def crawl_killed(again: Recrawls, folder: Path, moment: Moment, *options: str) -
     what, after = moment
     command = ["crawl", again.site.url, "--own-site", "-o", "pages.jsonl", "--no-sitemaps"]
     command += options
-    program = ["-m", "contentspider"] if what == "fetch" else ["-c", KILLING, f"{what} {after}"]
+    (folder / "killing.py").write_text(KILLING)
+    program = ["-m", "contentspider"] if what == "fetch" else ["killing.py", f"{what} {after}"]
     answer = again.site.answer
-    with subprocess.Popen(
+    with Popen(
         [sys.executable, *program, *command], cwd=folder, stderr=subprocess.PIPE, text=True
     ) as process:
         if what == "fetch":

@@ -209,10 +209,11 @@ def test_settings_come_to_the_crawl_and_passwords_are_in_no_command_line(
         seen.append(Path(f"/proc/{pid}/cmdline").read_text().split("\0"))
 
     at_request(site, 1, look)
-    done = run("run", "sites.toml", cwd=tmp_path)
+    command = [sys.executable, "-m", "contentspider", "run", "sites.toml"]
+    said = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stderr
     assert seen[0][1:] == ["-m", "contentspider.cli.child", "private", ""]
     log = (tmp_path / STATE / "logs" / "private.log").read_text()
-    assert "secret" not in done.stderr + log
+    assert "secret" not in said + log
 
 
 @pytest.mark.parametrize(
