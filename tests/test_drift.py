@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from contentspider import Page, SiteLearner
 from contentspider.recrawl.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Drift
 from contentspider.site.models.model import SiteModel
-from contentspider.site.models.summary import Baseline
+from contentspider.site.models.summary import MIN_CHARS, Baseline
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 

@@ -1,5 +1,5 @@
-"""Slots of a template: selector paths without the names that few pages use, or that name what a post
-is about.
+"""Slots of a template: selector paths without names that few pages use, or that tell what a post is
+about.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def _align_page(
     if not found.repeated.any():
         return None
     chars, clear = site.chars[here], ~found.unclear
-    slots = number_keys(site.slots[start:end])
+    slots = number_keys(site.slots[here])
     long = found.repeated & (chars >= SENTENCE_CHARS / 2)
     beside = np.isin(slots, slots[long if long.any() else found.repeated]) & clear
     likely = (judged[here] >= 0.5) & (chars >= SENTENCE_CHARS) & clear & ~shared

@@ -105,11 +105,11 @@ class SiteBlocks:
     *contents* and *hints* are the pages themselves, *pages* the number of each block's page,
     *originals* that of the page that it copies (its own, if none), *sources* that of the page whose
     text it is, where a page shows others: what is counted by these counts copies, and posts in
-    listings, once. *slots* are the blocks' slots; *clusters* and *texts* number the clusters of slots
-    and the texts. A *spot* is a slot at one position in the layout, on pages whose ``body`` has the
-    same names. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or the
-    cluster, where it stands. *chars* is the length in characters, *link_share* the share of them in
-    links, *contrast* the relevance to the page's own hints less that to other pages'.
+    listings, once. *slots* are the blocks' slots; *clusters* and *texts* number the clusters of
+    slots and the texts. A *spot* is a slot at one position in the layout, on pages whose ``body``
+    has the same names. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or
+    the cluster, where it stands. *chars* is the length in characters, *link_share* the share of
+    them in links, *contrast* the relevance to the page's own hints less that to other pages'.
     *common_words* is kept for `contentspider.site.vote.objections.fill_in`.
     """
 

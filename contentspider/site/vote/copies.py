@@ -41,16 +41,14 @@ def sources(pages: Ints, texts: Ints, chars: Floats, count: int) -> tuple[Ints, 
     weight = length * np.log((count + 1) / np.maximum(frequency, 1)) ** 2
     rows, columns = texts_there.T
     has = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(count, len(frequency)))
-    weighted = has.multiply(weight).tocsr()
-    common = np.asarray((weighted @ has.T).todense())
+    common = _common(has, weight)
     total = np.diag(common)
     either = total[:, np.newaxis] + total - common
-    groups = connected_components(csr_matrix(common >= COPY_SHARE * either), directed=False)[1]
+    groups = connected_components(common >= COPY_SHARE * either, directed=False)[1]
     originals = np.unique(groups, return_index=True)[1][groups]
-    own = has.multiply(np.where(2 * frequency < count, length, 0)).tocsr()
-    common_own = np.asarray((own @ has.T).todense())
-    own_chars = np.diag(common_own)
-    shows = (common_own >= COPY_SHARE * own_chars) & (own_chars >= SHOWN_CHARS)
+    common_chars = _common(has, np.where(2 * frequency < count, length, 0))
+    own_chars = np.diag(common_chars)
+    shows = (common_chars >= COPY_SHARE * own_chars) & (own_chars >= SHOWN_CHARS)
     shows &= originals[:, np.newaxis] != originals
     found = originals[pages]
     for page in np.flatnonzero(shows.any(axis=1)):
@@ -60,3 +58,10 @@ def sources(pages: Ints, texts: Ints, chars: Floats, count: int) -> tuple[Ints, 
         for other in shown[np.argsort(-own_chars[shown], kind="stable")]:
             found[here[np.isin(texts[here], texts[pages == other])]] = originals[other]
     return originals, found
+
+
+def _common(has: csr_matrix, weights: Floats) -> Floats:
+    """Return what the texts weigh that two pages have, for each pair of pages; *has* has a row a
+    page and a column a text.
+    """
+    return np.asarray((csr_matrix(has.multiply(weights)) @ has.T).todense())
