@@ -7,8 +7,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from contentspider.crawl.revisits.conditional import ConditionalMiddleware
-from contentspider.crawl.revisits.visit_log import CHECK_META_KEY, CONDITIONAL_META_KEY
 from scrapy import Request
 from scrapy.exceptions import DownloadTimeoutError, IgnoreRequest
 from scrapy.http import HtmlResponse, Response, TextResponse
@@ -19,6 +17,11 @@ from contentspider.crawl.hold.binding import PAGE_META_KEY
 from contentspider.crawl.queue.answers import MAX_WAITS, WAITS_META_KEY, AnswersMiddleware
 from contentspider.crawl.queue.failures import UnreadPages, why
 from contentspider.crawl.queue.outage import FAILURES
+from contentspider.crawl.revisits.answers import (
+    CHECK_META_KEY,
+    CONDITIONAL_META_KEY,
+    ConditionalMiddleware,
+)
 from contentspider.crawl.spider.guard import (
     RefreshMiddleware,
     RefusedError,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.crawl.revisits.due import CHECKED_EACH, Lastmods, due_pages
-from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, Truth
+from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts
 from contentspider.site.models.record import page_id
 from contentspider.state.history.history import History
 from contentspider.state.ledger.ledger import Ledger
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOW = datetime.now(timezone.utc)
-TRUSTED = Truth(MIN_CHECKED, 0, MIN_CHANGES, 0)
+TRUSTED = LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, 0)
 DAYS = (9, 1, 99, 0.01, 8, -1)
 
 
@@ -84,13 +84,13 @@ def test_the_dates_of_known_pages_are_noted(history: History, ledger: Ledger) ->
     ("truth", "expected"),
     [
         (TRUSTED, [99, 9, 8]),
-        (Truth(MIN_CHECKED, 0, MIN_CHANGES, 9), [9, 8]),
-        (Truth(), [9, 8]),
+        (LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, 9), [9, 8]),
+        (LastmodCounts(), [9, 8]),
         (None, [9, 8]),
     ],
 )
 def test_pages_that_changed_by_their_sitemaps_come_first(
-    truth: Truth | None, expected: list[float], history: History, ledger: Ledger
+    truth: LastmodCounts | None, expected: list[float], history: History, ledger: Ledger
 ) -> None:
     history.lastmods = {SITE: truth} if truth is not None else {}
     lastmods = Lastmods(history, ledger.visits)
@@ -98,9 +98,9 @@ def test_pages_that_changed_by_their_sitemaps_come_first(
     assert numbers(list(lastmods.choose([address("/9"), address("/8")]))) == expected
 
 
-@pytest.mark.parametrize(("truth", "asked"), [(TRUSTED, 3), (Truth(), 101)])
+@pytest.mark.parametrize(("truth", "asked"), [(TRUSTED, 3), (LastmodCounts(), 101)])
 def test_of_pages_that_have_not_changed_by_their_sitemaps_some_are_checked(
-    truth: Truth, asked: int, ledger: Ledger, caplog: pytest.LogCaptureFixture
+    truth: LastmodCounts, asked: int, ledger: Ledger, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
     history = History(None)
@@ -123,17 +123,17 @@ def test_of_pages_that_have_not_changed_by_their_sitemaps_some_are_checked(
 @pytest.mark.parametrize(
     ("was_said", "change", "cause", "truth"),
     [
-        (True, "changed", "page", Truth(said=1)),
-        (False, "changed", "page", Truth(missed=1)),
-        (True, "unchanged", "", Truth(needless=1)),
-        (False, "unchanged", "", Truth(still=1)),
+        (True, "changed", "page", LastmodCounts(true_changed=1)),
+        (False, "changed", "page", LastmodCounts(false_unchanged=1)),
+        (True, "unchanged", "", LastmodCounts(false_changed=1)),
+        (False, "unchanged", "", LastmodCounts(true_unchanged=1)),
         (True, "changed", "model", None),
         (True, "new", "page", None),
         (None, "changed", "page", None),
     ],
 )
 def test_dates_are_judged_by_what_was_found(
-    was_said: bool | None, change: str, cause: str, truth: Truth | None, ledger: Ledger
+    was_said: bool | None, change: str, cause: str, truth: LastmodCounts | None, ledger: Ledger
 ) -> None:
     history = History(None)
     found = visit(9, change, cause)
@@ -141,8 +141,8 @@ def test_dates_are_judged_by_what_was_found(
         ledger.visits.note_lastmod(found.id, was_said)
     lastmods = Lastmods(history, ledger.visits)
     lastmods.judge(found)
-    judged: dict[str, Truth] = {}
-    history.judge = judged.__setitem__  # type: ignore[attr-defined]
+    judged: dict[str, LastmodCounts] = {}
+    history.set_lastmods = judged.__setitem__  # type: ignore[attr-defined]
     lastmods.take(history)  # type: ignore[arg-type]
     assert judged == ({} if truth is None else {SITE: truth})
     history.close()

@@ -315,8 +315,8 @@ def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
         signals.spider_error: {"Addresses.spider_failed"},
         signals.request_dropped: {"SiteSpider.request_dropped"},
         signals.item_scraped: {"Recorder.scraped"},
-        signals.item_dropped: {"Recorder.dropped", "Holder._on_gone"},
-        signals.item_error: {"Recorder.erred", "Holder._on_gone"},
+        signals.item_dropped: {"Recorder.dropped"},
+        signals.item_error: {"Recorder.erred"},
     }
     assert {signal: heard(crawl, signal) for signal in expected} == expected
     assert "Keeper.closed" in heard(crawl, signals.spider_closed)

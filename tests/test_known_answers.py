@@ -47,7 +47,7 @@ def crawler(tmp_path: Path) -> Iterator[Crawler]:
     crawl.see("/2", article(2), Answer())
     crawl.end()
     known = crawls.known()
-    known._do("UPDATE pages SET model = 'a model'")
+    known._database.do("UPDATE pages SET model = 'a model'")
     known._database.commit()
     known.close()
     made = open_crawler(tmp_path, durable=True)

@@ -196,7 +196,7 @@ def contents(model: SiteModel, **changes: object) -> dict[str, bytes]:
         ({"site": "a/b"}, "'a/b' cannot be the name"),
         ({"site": "a" * 300}, "cannot be the name"),
         ({"site": "a\n"}, "cannot be the name"),
-        ({"summary": [{"slot": "a"}]}, "the model cannot be used: 'probability'"),
+        ({"summary": [{"slot": "a"}]}, "the model cannot be used: 'example'"),
         ({"summary": [7]}, "the model cannot be used"),
         (
             {

@@ -244,8 +244,10 @@ def test_known_pages_that_have_not_come_are_asked_for_but_not_for_ever(
 
 def test_a_crawl_of_due_pages_asks_for_these(crawls: Crawls) -> None:
     known = crawls.known()
-    known._do("UPDATE pages SET last_seen = ?", (now(),))
-    known._do("UPDATE pages SET last_seen = '2020-01-01T00:00:00+00:00' WHERE url LIKE '%/3'")
+    known._database.do("UPDATE pages SET last_seen = ?", (now(),))
+    known._database.do(
+        "UPDATE pages SET last_seen = '2020-01-01T00:00:00+00:00' WHERE url LIKE '%/3'"
+    )
     known._database.commit()
     known.close()
     assert list(crawls.begin(due=True).revisits.unseen()) == [address("/3")]
@@ -330,8 +332,10 @@ def test_pages_that_did_not_come_are_filtered_by_the_new_model(
         crawl.see(f"/{number}", article(number))
     crawl.end()
     known = fresh.known()
-    known._do("UPDATE pages SET content_hash = 'other', model = 'earlier' WHERE url LIKE '%/2'")
-    known._do("UPDATE pages SET model = 'earlier' WHERE url LIKE '%/3'")
+    known._database.do(
+        "UPDATE pages SET content_hash = 'other', model = 'earlier' WHERE url LIKE '%/2'"
+    )
+    known._database.do("UPDATE pages SET model = 'earlier' WHERE url LIKE '%/3'")
     known._database.commit()
     known.close()
     for is_stored, changed in ((False, 0), (True, 1)):
