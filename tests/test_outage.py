@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from email.utils import formatdate
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -221,3 +222,28 @@ def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
     assert paths(tmp_path, hostile.url) == sorted(["/", *(f"/{number}" for number in numbers)])
     pauses = [second - first for first, second in pairwise(times[4:10])]
     assert all(pause >= 1 for pause in pauses)
+
+
+@pytest.mark.parametrize("header", [(), ("Retry-After: 1",)])
+def test_a_server_that_limits_requests_gets_fewer(
+    hostile: HostileSite, tmp_path: Path, header: tuple[str, ...]
+) -> None:
+    numbers = range(1, 90)
+    links = "".join(f"<a href=/{number}>x</a>" for number in numbers)
+    answered: deque[float] = deque(maxlen=6)
+    refused: list[str] = []
+
+    def answer(exchange: Exchange) -> None:
+        now = time.monotonic()
+        if len(answered) == 6 and now - answered[0] < 0.7:
+            refused.append(exchange.path)
+            exchange.send("too many", *header, status="429 Too Many Requests")
+        else:
+            answered.append(now)
+            exchange.send(article(int(exchange.path[1:] or 0), links))
+
+    for path in ("/", *(f"/{number}" for number in numbers)):
+        hostile.handlers[path] = answer
+    run("crawl", hostile.url, "--own-site", "--no-sitemaps", cwd=tmp_path)
+    assert paths(tmp_path, hostile.url) == sorted(["/", *(f"/{number}" for number in numbers)])
+    assert len(refused) <= 24, "16 were on their way"
