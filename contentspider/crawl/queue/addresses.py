@@ -66,9 +66,13 @@ class Again(Enum):
 
 @dataclass(slots=True)
 class InFlight:
-    """A request that the engine has, and what has become of its address: see `Frontier.finish`."""
+    """A request that the engine has, and what has become of its address: see `Frontier.finish`.
+
+    It is *arriving* before it is answered: middlewares work on its answer.
+    """
 
     request: Request
+    is_arriving: bool = False
     is_answered: bool = False
     state: str = ""
     reason: str | None = None
@@ -167,6 +171,13 @@ class Addresses:
         request.meta["dont_retry"] = True
 
     @property
+    def may_wait(self) -> bool:
+        """Tell whether an address can still be put off until the end."""
+        return not self.is_at_end and (
+            len(self._ask_again) + len(self._in_flight) < MAX_ASKED_AGAIN
+        )
+
+    @property
     def is_paused(self) -> bool:
         """Tell whether the end of the crawl has to wait for such an address."""
         return not self.is_at_end and time.monotonic() < self._paused_until
@@ -179,11 +190,16 @@ class Addresses:
         return self._state.ledger.frontier.queue.answered(host, most) or [
             found.request.url
             for found in self._in_flight.values()
-            if found.is_answered
+            if (found.is_arriving or found.is_answered)
             and found.state in READ_STATES
             and host_of(found.request.url) == host
             and not found.request.url.endswith("/robots.txt")
         ]
+
+    def arriving(self, row: int | None) -> None:
+        """Note that an answer is on its way through the middlewares."""
+        if row is not None and row in self._in_flight:
+            self._in_flight[row].is_arriving = True
 
     def received(self, response: Response, request: Request) -> None:
         """Note an answer, and why it is no success."""

@@ -271,7 +271,8 @@ class Hosts:
             return
         is_first = trouble.since is None
         self._report(host, wanted, is_first)
-        self._pace.slow(host)
+        if not trouble.has_asked_for_pause:  # pauses in a row are longer and longer by themselves
+            self._pace.slow(host)
         trouble.is_doubted = may_doubt and not is_first
         trouble.has_asked_for_pause = True
         self._pause(trouble, wanted, trouble.is_doubted)
