@@ -181,9 +181,7 @@ def test_witnesses_may_still_be_read(crawl: Crawl) -> None:
             crawl.keeper.addresses.note(row, "failed", "x")
         if path == "b":
             crawl.keeper.addresses.note(row, "held")
-    crawl.keeper.addresses.arriving(sent(crawl, "arriving")[0])
-    for nobody in (None, 999):
-        crawl.keeper.addresses.arriving(nobody)
+    crawl.keeper.addresses.arriving |= {sent(crawl, "arriving")[0], None, 999}
     other = Request("https://other.org/")
     crawl.send(other)
     crawl.keeper.addresses.received(Response(other.url), other)

@@ -66,13 +66,9 @@ class Again(Enum):
 
 @dataclass(slots=True)
 class InFlight:
-    """A request that the engine has, and what has become of its address: see `Frontier.finish`.
-
-    It is *arriving* before it is answered: middlewares work on its answer.
-    """
+    """A request that the engine has, and what has become of its address: see `Frontier.finish`."""
 
     request: Request
-    is_arriving: bool = False
     is_answered: bool = False
     state: str = ""
     reason: str | None = None
@@ -93,6 +89,8 @@ class Addresses:
         settings = state.crawler.settings
         self._retried_statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
         self._in_flight: dict[int, InFlight] = {}
+        # Rows of those whose answers may still be on their way through the middlewares.
+        self.arriving: set[int | None] = set()
         self._ask_again: list[int] = []
         # When all pauses are over that single addresses have asked for.
         self._paused_until = -math.inf
@@ -121,8 +119,9 @@ class Addresses:
             self._state.ledger.frontier.put_back(row)
 
     def forget(self, row: int) -> None:
-        """Note that an address is in the queue again."""
+        """Note that the engine does not have an address any more."""
         self._in_flight.pop(row, None)
+        self.arriving.discard(row)
 
     def note(
         self,
@@ -146,7 +145,7 @@ class Addresses:
                 continue
             if not found.state and not found.is_answered:
                 self.broke(row, "no answer came through: a component failed, as the log says")
-            del self._in_flight[row]
+            self.forget(row)
             state, may_pass = found.state or "fetched", found.again is not Again.NEVER
             self._state.ledger.frontier.finish(row, state, found.reason, found.target, may_pass)
             is_room = len(self._ask_again) < MAX_ASKED_AGAIN
@@ -189,17 +188,12 @@ class Addresses:
         self.finish_done()
         return self._state.ledger.frontier.queue.answered(host, most) or [
             found.request.url
-            for found in self._in_flight.values()
-            if (found.is_arriving or found.is_answered)
+            for row, found in self._in_flight.items()
+            if (row in self.arriving or found.is_answered)
             and found.state in READ_STATES
             and host_of(found.request.url) == host
             and not found.request.url.endswith("/robots.txt")
         ]
-
-    def arriving(self, row: int | None) -> None:
-        """Note that an answer is on its way through the middlewares."""
-        if row is not None and row in self._in_flight:
-            self._in_flight[row].is_arriving = True
 
     def received(self, response: Response, request: Request) -> None:
         """Note an answer, and why it is no success."""

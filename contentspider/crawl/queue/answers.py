@@ -51,7 +51,7 @@ class AnswersMiddleware(Component):
                 hosts.release(host)
             else:
                 if 200 <= status < 300:
-                    self.keeper.addresses.arriving(request.meta.get(ROW_META_KEY))
+                    self.keeper.addresses.arriving.add(request.meta.get(ROW_META_KEY))
                 hosts.answered(host, WITNESS_META_KEY in request.meta)
             return response
         seconds = retry_after(response) if status in (TOO_MANY_REQUESTS, UNAVAILABLE) else None
