@@ -181,10 +181,11 @@ def test_witnesses_may_still_be_read(crawl: Crawl) -> None:
             crawl.keeper.addresses.note(row, "failed", "x")
         if path == "b":
             crawl.keeper.addresses.note(row, "held")
+    crawl.keeper.addresses.arriving |= {sent(crawl, "arriving")[0], None, 999}
     other = Request("https://other.org/")
     crawl.send(other)
     crawl.keeper.addresses.received(Response(other.url), other)
-    found = ["https://e.org/a", "https://e.org/b"]
+    found = ["https://e.org/a", "https://e.org/b", "https://e.org/arriving"]
     assert crawl.keeper.addresses.witnesses("e.org", 8) == found
     crawl.finish()
     assert crawl.keeper.addresses.witnesses("e.org", 1) == ["https://e.org/b"], "it has an item"

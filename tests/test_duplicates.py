@@ -39,10 +39,10 @@ def duplicates(tmp_path: Path) -> Iterator[Duplicates]:
 def claim(
     duplicates: Duplicates, address: str, text: str, canonical: str = "", title: str = "A"
 ) -> str:
-    """Return the path that a page comes out under."""
+    """Return the path that a page comes out under, empty if it does not."""
     link = f"<link rel=canonical href='{canonical}'>" if canonical else ""
     page = Page.from_html(f"<title>{title}</title>{link}<p>{text}</p>", "https://e.org" + address)
-    return duplicates.claim(page.url, page, None).removeprefix("https://e.org")
+    return address if duplicates.claim(page.url, page, None) else ""
 
 
 TEXT = [prose(number) for number in range(10)]
@@ -63,13 +63,19 @@ def test_a_forums_first_pages_survive_links_to_last_ones(duplicates: Duplicates)
         assert claim(duplicates, first, TEXT[topic + 5], first) == first
 
 
-def test_a_form_of_an_address_comes_out_as_its_canonical_one(duplicates: Duplicates) -> None:
-    assert claim(duplicates, "/a/index.html?utm_source=x", TEXT[0], "https://www.e.org/a/") == (
-        "https://www.e.org/a/"
-    )
-    assert claim(duplicates, "/a", TEXT[0], "https://www.e.org/a/") == ""
-    assert claim(duplicates, "/b?x=1&utm_medium=y", TEXT[1], "/b?x=1") == "/b?x=1"
-    assert claim(duplicates, "/c?x=1", TEXT[2], "/c") == "/c?x=1"
+def test_forms_of_an_address_are_one_page_by_their_text(duplicates: Duplicates) -> None:
+    forms = ("/a", "/a/", "/a/index.html", "/a?utm_source=x")
+    for number, form in enumerate(forms):
+        assert claim(duplicates, form, TEXT[number], "/a") == form
+    assert claim(duplicates, "/a/?utm_medium=y", TEXT[2], "/a") == ""
+
+
+def test_forms_of_an_address_may_differ_in_counters(duplicates: Duplicates) -> None:
+    assert claim(duplicates, "/a", f"{TEXT[0]}<p>Read 5 times") == "/a"
+    assert claim(duplicates, "/a/", f"{TEXT[0]}<p>Read 6 times") == ""
+    assert claim(duplicates, "/b", f"{TEXT[0]}<p>Read 7 times") == "/b"
+    assert claim(duplicates, "/a/index.html", f"{TEXT[0]}<p>Only 6.50") == "/a/index.html"
+    assert claim(duplicates, "/a?gclid=1", f"{TEXT[0]}<p>Only 7.50") == "/a?gclid=1"
 
 
 def test_one_text_is_one_page_of_a_site(duplicates: Duplicates) -> None:
@@ -78,7 +84,7 @@ def test_one_text_is_one_page_of_a_site(duplicates: Duplicates) -> None:
     assert claim(duplicates, "/1", TEXT[0], "/1") == ""
     assert claim(duplicates, "/2", TEXT[0], title="B") == "/2", "a title is text of its own"
     page = Page.from_html(f"<title>A</title><p>{TEXT[0]}</p>", "https://other.org/1")
-    assert duplicates.claim(page.url, page, None) == page.url
+    assert duplicates.claim(page.url, page, None)
 
 
 def test_a_short_text_proves_nothing(duplicates: Duplicates) -> None:
@@ -118,3 +124,49 @@ def test_a_crawl_swaps_no_addresses(tmp_path: Path, site: Site) -> None:
     assert len(items) == 4, "one of the two that are one"
     assert prose(2, 1) in items["list?page=2"]
     assert prose(1, 1) in items["list"]
+
+
+FORMS = {
+    "/z/2/": "/z/2",
+    "/y/index.html": "/y/",
+    "/x?utm_source=mail": "/x",
+}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_forms_of_an_address_with_texts_of_their_own_come_out(
+    tmp_path: Path, site: Site, is_first: bool
+) -> None:
+    addresses = [one for pair in FORMS.items() for one in (pair if is_first else pair[::-1])]
+    site.add("/", article(0, "".join(f"<a href={one}>x</a>" for one in addresses)))
+    for number, address in enumerate(addresses, 1):
+        named = f"<link rel=canonical href='{FORMS.get(address, address)}'><title>"
+        site.add(address, article(number).replace("<title>", named))
+    found = crawled(tmp_path, site)
+    assert set(found) == {"/", *addresses}
+    for number, address in enumerate(addresses, 1):
+        assert prose(number, 1) in found[address]
+
+
+def test_a_form_of_an_address_gives_way_to_its_canonical_one(tmp_path: Path, site: Site) -> None:
+    """If that can be read and says the same, whether there is a link to it or not."""
+    gone = {"/gone/": "/gone", "/moved/": "/moved"}
+    site.add("/", article(0, "".join(f"<a href={one}>x</a>" for one in [*FORMS, *gone])))
+    for number, (form, named) in enumerate((FORMS | gone).items(), 1):
+        head = f"<link rel=canonical href='{named}'><title>"
+        site.add(form, article(number).replace("<title>", head))
+        if form in FORMS:
+            site.pages[named] = site.pages[form]
+    site.add("/elsewhere", article(9))
+    site.add("/moved", "", 301, "text/html\r\nLocation: /elsewhere")
+    found = crawled(tmp_path, site)
+    assert set(found) == {"/", *FORMS.values(), *gone, "/elsewhere"}
+
+
+def crawled(folder: Path, site: Site) -> dict[str, str]:
+    """Return the contents of a site's pages by their paths."""
+    run("crawl", site.url, "--own-site", "--no-sitemaps", cwd=folder)
+    return {
+        str(item["url"]).removeprefix(site.url) or "/": str(item["content"])
+        for item in read_jsonl(folder / "pages.jsonl")
+    }

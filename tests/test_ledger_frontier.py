@@ -55,6 +55,8 @@ def test_who_claims_first_is_the_original(ledger: Ledger) -> None:
     assert ledger.frontier.claim([b"x"], first)
     assert ledger.frontier.claim([b"x", b"z"], first), "as after a kill"
     assert not ledger.frontier.claim([b"y", b"z"], second, "http://b.org/")
+    assert ledger.frontier.has_claims([b"y", b"z"], second)
+    assert not ledger.frontier.has_claims([b"x", b"z"], first), "its own"
     assert ledger.frontier.claim([b"y"], second), "it had claimed nothing"
     found = ledger.frontier.find("http://b.org/b")
     assert found is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from email.utils import formatdate
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.http import Response
 
-from contentspider.crawl.queue import outage
+from contentspider.crawl.queue import outage, pace
 from contentspider.crawl.queue.outage import FAILURES, MAX_PAUSE_SECS, Hosts, retry_after
 from tests.conftest import run
 from tests.hostile import Exchange, HostileSite, serve_hostile
@@ -221,3 +222,112 @@ def test_a_server_that_asks_for_a_pause_gets_it_and_all_pages_are_read(
     assert paths(tmp_path, hostile.url) == sorted(["/", *(f"/{number}" for number in numbers)])
     pauses = [second - first for first, second in pairwise(times[4:10])]
     assert all(pause >= 1 for pause in pauses)
+
+
+@pytest.mark.parametrize("header", [(), ("Retry-After: 1",)])
+def test_a_server_that_limits_requests_gets_fewer(
+    hostile: HostileSite, tmp_path: Path, header: tuple[str, ...]
+) -> None:
+    numbers = range(1, 90)
+    links = "".join(f"<a href=/{number}>x</a>" for number in numbers)
+    answered: deque[float] = deque(maxlen=6)
+    refused: list[str] = []
+
+    def answer(exchange: Exchange) -> None:
+        now = time.monotonic()
+        if len(answered) == 6 and now - answered[0] < 0.7:
+            refused.append(exchange.path)
+            exchange.send("too many", *header, status="429 Too Many Requests")
+        else:
+            answered.append(now)
+            exchange.send(article(int(exchange.path[1:] or 0), links))
+
+    for path in ("/", *(f"/{number}" for number in numbers)):
+        hostile.handlers[path] = answer
+    run("crawl", hostile.url, "--own-site", "--no-sitemaps", cwd=tmp_path)
+    assert paths(tmp_path, hostile.url) == sorted(["/", *(f"/{number}" for number in numbers)])
+    assert len(refused) <= 24, "16 were on their way"
+
+
+def limit(hosts: Hosts, path: str, seconds: float | None, *, has_witness: bool = True) -> None:
+    hosts.limit(f"https://host/{path}", seconds, has_witness)
+
+
+def test_an_address_is_told_from_a_host_that_limits_requests(hosts: Hosts, clock: Clock) -> None:
+    limit(hosts, "a", None)
+    limit(hosts, "b", None)
+    assert hosts.due_witness() == ("host", 0), "at once"
+    hosts.ask("host", is_witness=True)
+    hosts.answered("host")
+    assert hosts.is_paused("host"), "it was sent before"
+    hosts.answered("host", is_witness=True)
+    assert not hosts.is_paused("host")
+    assert all(hosts.is_limited(f"https://host/{path}") for path in "ab")
+    limit(hosts, "c", None)
+    assert hosts.due_witness() == ("host", 0)
+    hosts.ask("host", is_witness=True)
+    hosts.limit("https://host/a", None, has_witness=True, is_witness=True)
+    assert hosts.next_change() == 1, "the host does"
+    assert not hosts.is_limited("https://host/c")
+    for now, gap in ((1, 0.25), (2, 0.25 * 0.99)):
+        clock.now = now
+        assert hosts.closed() == set()
+        hosts.ask("host")
+        hosts.answered("host")
+        assert hosts.next_change() == pytest.approx(gap)
+
+
+def test_a_pause_that_an_address_asks_for_is_kept_twice(hosts: Hosts, clock: Clock) -> None:
+    limit(hosts, "a", 20)
+    assert hosts.due_witness() is None and hosts.next_change() == 20
+    clock.now = 20
+    hosts.ask("host")
+    limit(hosts, "a", 20)
+    assert hosts.due_witness() is None and hosts.next_change() == 20
+    clock.now = 40
+    assert hosts.due_witness() == ("host", 0)
+    hosts.ask("host", is_witness=True)
+    hosts.answered("host", is_witness=True)
+    assert hosts.is_limited("https://host/a")
+    limit(hosts, "b", 20)
+    assert hosts.due_witness() == ("host", 0), "one did before"
+
+
+def test_a_pause_of_decades_is_believed_from_a_witness(hosts: Hosts) -> None:
+    limit(hosts, "a", 1e9)
+    assert hosts.lost() == [] and hosts.due_witness()
+    hosts.ask("host", is_witness=True)
+    hosts.limit("https://host/b", 1e9, has_witness=True, is_witness=True)
+    assert hosts.lost() == ["host"]
+
+
+def test_a_pause_of_decades_is_doubted_when_another_page_answers(hosts: Hosts) -> None:
+    limit(hosts, "a", 1e9, has_witness=False)
+    assert hosts.lost() == ["host"]
+    hosts.answered("host")
+    assert hosts.lost() == [] and hosts.due_witness() == ("host", 0)
+    hosts.ask("host", is_witness=True)
+    hosts.release("host")
+    limit(hosts, "b", 30)
+    assert hosts.next_change() == 30, "it was not sent"
+
+
+def test_the_longest_pause_is_kept_of_those_that_are_waited_for(hosts: Hosts) -> None:
+    for path, seconds in (("a", 20), ("b", 40), ("c", 1e9), ("d", 10)):
+        limit(hosts, path, seconds)
+    assert hosts.next_change() == 40
+
+
+def test_a_pace_goes_with_the_answers_and_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pace, "MAX_HOSTS", 2)
+    made = pace.Pace()
+    assert not made.ask("a", 0)
+    for _ in range(20):
+        made.slow("a")
+    assert made.ask("a", 0) and made.waiting(0) == {"a": pace.MAX_DELAY_SECS}
+    for _ in range(1000):
+        made.hasten("a", pace.DELAY_PER_ANSWER)
+    assert not made.ask("a", 0) and made.waiting(0) == {}
+    for host in "bcd":
+        made.slow(host)
+    assert [made.ask(host, 0) for host in "bcd"] == [False, True, True]

@@ -266,7 +266,7 @@ def test_witnesses_are_asked_in_turn(scheduler: LedgerScheduler, keeper: FakeKee
         keeper.now += pause
         witness = scheduler.next_request()
         assert witness is not None and witness.dont_filter
-        assert all(witness.meta.values()) and len(witness.meta) == 4
+        assert all(witness.meta.values()) and len(witness.meta) == 5
         asked.append(witness.url)
         assert witness.callback is not None
         assert witness.callback(None) is None

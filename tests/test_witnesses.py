@@ -134,7 +134,7 @@ class Parts:
 
     def __init__(self, site: Site, folder: Path) -> None:
         self.site, self.folder = site, folder
-        self.header = ""
+        self.header, self.status = "", 503
         self.down = "/part/"
         # Counts the requests to what is down; after *up_after* of them it is up again.
         self.failed, self.up_after = 0, 10_000
@@ -147,7 +147,7 @@ class Parts:
             return 404, "text/html", b""
         if path.startswith(self.down) and self.failed < self.up_after:
             self.failed += 1
-            return 503, f"text/html{self.header}", b"not now"
+            return self.status, f"text/html{self.header}", b"not now"
         return 200, "text/html", article(self.names.index(path), self.links).encode()
 
     def crawl(self, *options: str) -> tuple[list[str], str]:
@@ -202,3 +202,32 @@ def test_a_host_that_is_wholly_down_is_asked_seldom(parts: Parts) -> None:
     parts.down = "none"
     found, _ = parts.crawl(*quick)
     assert found == sorted(parts.names)
+
+
+@pytest.mark.parametrize("header", ["", "\r\nRetry-After: 1", "\r\nRetry-After: 4070908800"])
+def test_a_section_that_always_finds_requests_too_many_ends_no_crawl(
+    parts: Parts, header: str
+) -> None:
+    parts.status, parts.header = 429, header
+    found, said = parts.crawl("-s", "CONTENTSPIDER_OUTAGE_SECS=20")
+    assert found == sorted(name for name in parts.names if not name.startswith("/part/"))
+    assert parts.code == Outcome.INCOMPLETE
+    assert "some addresses want a pause" in said
+    assert "addresses stay in the queue" not in said
+    assert parts.failed <= 4 * len(NUMBERS)
+    parts.down = "none"
+    found, _ = parts.crawl("--resume")
+    assert found == sorted(parts.names)
+
+
+@pytest.mark.parametrize("down", ["/part/7/x", "/sitemap.xml"])
+def test_one_address_that_wants_a_pause_of_decades_ends_nothing_else(
+    parts: Parts, down: str
+) -> None:
+    """Whether it is asked for after a page has answered or before."""
+    parts.status, parts.down = 429, down
+    parts.header = "\r\nRetry-After: Thu, 01 Jan 2099 00:00:00 GMT"
+    parts.names += ["/sitemap.xml"]
+    run("crawl", parts.site.url, "--own-site", cwd=parts.folder, check=False)
+    found = paths(parts.folder, parts.site.url)
+    assert found == sorted({*parts.names} - {down, "/sitemap.xml"})

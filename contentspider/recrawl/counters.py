@@ -29,6 +29,12 @@ def place_of(slot: str, line: str) -> str:
     return f"{slot}{BETWEEN}{NUMBER.sub('0', line)}"
 
 
+def without_counter(line: str) -> str:
+    """Return a line without its numbers, if it may be that of a counter."""
+    is_counter = len(line) <= MAX_CHARS and not PRICE.search(line)
+    return NUMBER.sub("0", line) if is_counter else line
+
+
 def numbered_places(
     old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:

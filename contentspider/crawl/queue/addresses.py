@@ -89,6 +89,8 @@ class Addresses:
         settings = state.crawler.settings
         self._retried_statuses = {int(status) for status in settings.getlist("RETRY_HTTP_CODES")}
         self._in_flight: dict[int, InFlight] = {}
+        # Rows of those whose answers may still be on their way through the middlewares.
+        self.arriving: set[int | None] = set()
         self._ask_again: list[int] = []
         # When all pauses are over that single addresses have asked for.
         self._paused_until = -math.inf
@@ -117,8 +119,9 @@ class Addresses:
             self._state.ledger.frontier.put_back(row)
 
     def forget(self, row: int) -> None:
-        """Note that an address is in the queue again."""
+        """Note that the engine does not have an address any more."""
         self._in_flight.pop(row, None)
+        self.arriving.discard(row)
 
     def note(
         self,
@@ -142,7 +145,7 @@ class Addresses:
                 continue
             if not found.state and not found.is_answered:
                 self.broke(row, "no answer came through: a component failed, as the log says")
-            del self._in_flight[row]
+            self.forget(row)
             state, may_pass = found.state or "fetched", found.again is not Again.NEVER
             self._state.ledger.frontier.finish(row, state, found.reason, found.target, may_pass)
             is_room = len(self._ask_again) < MAX_ASKED_AGAIN
@@ -167,6 +170,13 @@ class Addresses:
         request.meta["dont_retry"] = True
 
     @property
+    def may_wait(self) -> bool:
+        """Tell whether an address can still be put off until the end."""
+        return not self.is_at_end and (
+            len(self._ask_again) + len(self._in_flight) < MAX_ASKED_AGAIN
+        )
+
+    @property
     def is_paused(self) -> bool:
         """Tell whether the end of the crawl has to wait for such an address."""
         return not self.is_at_end and time.monotonic() < self._paused_until
@@ -178,8 +188,8 @@ class Addresses:
         self.finish_done()
         return self._state.ledger.frontier.queue.answered(host, most) or [
             found.request.url
-            for found in self._in_flight.values()
-            if found.is_answered
+            for row, found in self._in_flight.items()
+            if (row in self.arriving or found.is_answered)
             and found.state in READ_STATES
             and host_of(found.request.url) == host
             and not found.request.url.endswith("/robots.txt")

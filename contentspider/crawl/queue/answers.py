@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 WAITS_META_KEY = "contentspider_waits"
+# The request is for a witness (`Hosts`).
+WITNESS_META_KEY = "contentspider_witness"
 # What failed so often while its host was down may itself be the cause: it is retried as others are.
 MAX_WAITS = 5
 
@@ -45,12 +47,17 @@ class AnswersMiddleware(Component):
             return response
         host, hosts, status = host_of(request.url), self.keeper.hosts, response.status
         if status not in (TOO_MANY_REQUESTS, *NO_SERVER):
-            (hosts.release if "cached" in response.flags else hosts.answered)(host)
+            if "cached" in response.flags:
+                hosts.release(host)
+            else:
+                if 200 <= status < 300:
+                    self.keeper.addresses.arriving.add(request.meta.get(ROW_META_KEY))
+                hosts.answered(host, WITNESS_META_KEY in request.meta)
             return response
         seconds = retry_after(response) if status in (TOO_MANY_REQUESTS, UNAVAILABLE) else None
         if status == TOO_MANY_REQUESTS:
-            hosts.wait(host, seconds)
-        elif seconds is None:
+            return self._limited(request, response, seconds)
+        if seconds is None:
             self._failed(host)
         elif hosts.is_partly_down(host):
             # The address gets its pause, not the host; others of that part may be asked once each,
@@ -62,6 +69,20 @@ class AnswersMiddleware(Component):
         else:
             hosts.wait(host, seconds, self._has_witness(host))
         return self._waiting(request) or response
+
+    def _limited(
+        self, request: Request, response: Response, seconds: float | None
+    ) -> Request | Response:
+        host, hosts = host_of(request.url), self.keeper.hosts
+        is_witness = WITNESS_META_KEY in request.meta
+        if hosts.is_limited(request.url) and not is_witness:
+            hosts.release(host)
+            reason = f"HTTP {TOO_MANY_REQUESTS}, Retry-After: {seconds or 0:.0f}"
+            self.keeper.addresses.pause(request, seconds or 0, reason)
+            return response
+        hosts.limit(request.url, seconds, self._has_witness(host), is_witness)
+        # The address is asked again first, if it said when: that tells whether it is the cause.
+        return self._waiting(request, -1 if seconds is None else 1) or response
 
     def _has_witness(self, host: str) -> bool:
         with self.keeper.guarded:
@@ -92,8 +113,10 @@ class AnswersMiddleware(Component):
                 count = partial(self.keeper.ledger.frontier.queue.count_of, host)
                 self.keeper.hosts.failed(host, count)
 
-    def _waiting(self, request: Request) -> Request | None:
-        """Return the request that waits in place of one, None if it is not to wait."""
+    def _waiting(self, request: Request, places: int = -1) -> Request | None:
+        """Return the request that waits in place of one, None if it is not to wait. Usually one
+        place down: the next to be asked is another one.
+        """
         waits = request.meta.get(WAITS_META_KEY, 0)
         if (
             self.keeper.is_broken
@@ -103,9 +126,8 @@ class AnswersMiddleware(Component):
             or not self.keeper.hosts.is_paused(host_of(request.url))
         ):
             return None
-        # One place down: the next to be asked is another one.
         return request.replace(
             dont_filter=True,
-            priority=request.priority - 1,
+            priority=request.priority + places,
             meta={**request.meta, WAITS_META_KEY: waits + 1},
         )

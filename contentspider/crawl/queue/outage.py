@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
+
+from contentspider.crawl.queue.pace import DELAY_PER_ANSWER, Pace
+from contentspider.ground.addresses import host_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +56,9 @@ class Trouble:
     witnesses: int = 0
     # It asked for the pause: another answer does not end it.
     has_asked_for_pause: bool = False
+    # The addresses that found requests too many; whether a witness is to tell if their host does.
+    limited: list[str] = field(default_factory=list)
+    is_doubted: bool = False
 
 
 class Hosts:
@@ -62,6 +68,8 @@ class Hosts:
     What fails may be a part of the host only. So a paused host is asked for a *witness*, an address
     that has answered in this crawl. If that answers at once, the host lives: what fails is retried
     as anything is that fails, and the next pause comes after twice as many failures.
+
+    A host that finds requests too many gets fewer from then on, unless it is one address that does.
 
     A host is *lost* after *limit_secs*: the crawl does not wait for it, but asks now and then while
     it waits for others. *clock* gives seconds. Hosts are names with ports (`host_of`).
@@ -77,6 +85,9 @@ class Hosts:
         self._valid_until = math.inf
         # How many failures in a row are waited for, of hosts that lived while a part failed.
         self._patience: dict[str, int] = {}
+        self._pace = Pace()
+        # Addresses that find requests too many while their hosts do not, and these hosts.
+        self._limited: dict[str, None] = {}
 
     def closed(self) -> set[str]:
         """Return the hosts that may not be asked now."""
@@ -84,10 +95,12 @@ class Hosts:
         if now >= self._valid_until:
             troubles = self._troubles.items()
             until = {host: one.until for host, one in troubles if one.until > now}
-            self._closed, self._valid_until = set(until), min(until.values(), default=math.inf)
             self._due_witnesses = [
                 host for host, one in troubles if one.needs_witness and host not in until
             ]
+            for host, end in self._pace.waiting(now).items():
+                until[host] = max(end, until.get(host, end))
+            self._closed, self._valid_until = set(until), min(until.values(), default=math.inf)
         return self._closed
 
     def due_witness(self) -> tuple[str, int] | None:
@@ -108,6 +121,10 @@ class Hosts:
         return host in self._patience and not (
             trouble and trouble.has_request and trouble.is_witness
         )
+
+    def is_limited(self, address: str) -> bool:
+        """Tell whether an address finds requests too many while its host does not."""
+        return address in self._limited
 
     def is_paused(self, host: str) -> bool:
         """Tell whether a host is down, or has asked for a pause."""
@@ -130,18 +147,31 @@ class Hosts:
 
     def ask(self, host: str, is_witness: bool = False) -> None:
         """Note that a request is sent to a host, for the next of its addresses or for a witness."""
+        if self._pace.ask(host, self._clock()):
+            self._valid_until = -math.inf
         if host in self._troubles:
             trouble = self._trouble(host)
+            trouble.is_doubted &= is_witness  # else there was none
             trouble.has_request, trouble.is_witness = True, is_witness
             trouble.witnesses += is_witness
             trouble.until = self._clock() + ASKED_SECS
 
-    def answered(self, host: str) -> None:
-        """Note that a host has answered."""
+    def answered(self, host: str, is_witness: bool = False) -> None:
+        """Note that a host has answered a request, or that for a witness."""
+        self._pace.hasten(host, DELAY_PER_ANSWER)
         if host not in self._troubles:
             return
         trouble, now = self._trouble(host), self._clock()
+        if trouble.is_doubted:
+            if is_witness:
+                self._blame(host, trouble.limited)
+                self._pace.hasten(host)
+                del self._troubles[host]
+            return
         if trouble.has_asked_for_pause and trouble.until > now and not trouble.has_request:
+            if trouble.until - now > self._limit_secs:
+                self._doubt(trouble)  # nothing had answered before
+                return
             trouble.failures, trouble.pause, trouble.since = 0, FIRST_PAUSE_SECS, now
             return
         if trouble.since is not None:
@@ -164,12 +194,14 @@ class Hosts:
         """Note that a request that was to be sent to a host was not."""
         if host in self._troubles and self._troubles[host].has_request:
             trouble = self._trouble(host)
-            trouble.has_request, trouble.until = False, -math.inf
+            trouble.has_request, trouble.is_doubted = False, False
+            trouble.until = -math.inf
 
     def failed(self, host: str, waiting: Callable[[int], int]) -> None:
         """Note that a host gave no answer; *waiting* counts its queued addresses up to a number."""
         trouble = self._trouble(host)
         trouble.failures += 1
+        trouble.is_doubted = False
         if not self._is_news(trouble):
             return
         if trouble.since is None:
@@ -202,7 +234,51 @@ class Hosts:
         needs_witness = has_witness and (is_too_long or trouble.since is not None)
         if needs_witness and is_too_long and not (trouble.has_request and trouble.is_witness):
             wanted = 0
-        elif is_too_long:
+        else:
+            self._report(host, wanted, trouble.since is None)
+        trouble.has_asked_for_pause = True
+        if self._is_news(trouble):
+            self._pause(trouble, wanted, needs_witness)
+        else:
+            trouble.until = max(trouble.until, self._clock() + wanted)
+
+    def limit(
+        self, address: str, seconds: float | None, has_witness: bool, is_witness: bool = False
+    ) -> None:
+        """Note that an *address* finds requests too many, and asks for a pause, of as many
+        *seconds* if it says so; *is_witness* if it was asked for as a witness.
+
+        If its host has a witness, that tells whether the host does: at once if no pause was asked
+        for, one for which the crawl would not wait, or if one address did before; else after the
+        second pause in a row. Any host that limits requests finds one at once too many.
+        """
+        host, wanted = host_of(address), min(seconds or 0, MAX_RETRY_AFTER_SECS)
+        trouble, is_too_long = self._trouble(host), wanted > self._limit_secs
+        if is_witness:
+            trouble.has_request = False
+        elif trouble.is_doubted:
+            trouble.limited.append(address)
+            return
+        elif not self._is_news(trouble):
+            if not is_too_long:
+                trouble.until = max(trouble.until, self._clock() + wanted)
+            return
+        else:
+            trouble.limited = [address]
+        may_doubt = has_witness and not is_witness
+        if may_doubt and (seconds is None or is_too_long or host in self._limited):
+            self._doubt(trouble)
+            return
+        is_first = trouble.since is None
+        self._report(host, wanted, is_first)
+        if not trouble.has_asked_for_pause:  # pauses in a row are longer and longer by themselves
+            self._pace.slow(host)
+        trouble.is_doubted = may_doubt and not is_first
+        trouble.has_asked_for_pause = True
+        self._pause(trouble, wanted, trouble.is_doubted)
+
+    def _report(self, host: str, wanted: float, is_first: bool) -> None:
+        if wanted > self._limit_secs:
             logger.warning(
                 "%s asks for a pause of %.0f s, longer than CONTENTSPIDER_OUTAGE_SECS=%g: if its"
                 " addresses are all that is left, go on with --resume then",
@@ -210,13 +286,22 @@ class Hosts:
                 wanted,
                 self._limit_secs,
             )
-        elif trouble.since is None:
+        elif is_first:
             logger.info("%s asks for a pause", host)
-        trouble.has_asked_for_pause = True
-        if self._is_news(trouble):
-            self._pause(trouble, wanted, needs_witness)
-        else:
-            trouble.until = max(trouble.until, self._clock() + wanted)
+
+    def _doubt(self, trouble: Trouble) -> None:
+        """Ask for a witness at once."""
+        trouble.since = self._clock() if trouble.since is None else trouble.since
+        trouble.until, trouble.needs_witness = -math.inf, True
+        trouble.is_doubted = bool(trouble.limited)
+
+    def _blame(self, host: str, addresses: list[str]) -> None:
+        if host not in self._limited:
+            logger.warning("%s answers, but some addresses want a pause: they wait alone", host)
+        for name in (host, *addresses):
+            if name not in self._limited and len(self._limited) >= MAX_HOSTS:
+                del self._limited[next(iter(self._limited))]
+            self._limited[name] = None
 
     def _trouble(self, host: str) -> Trouble:
         """Return the trouble of a host, which is about to change."""

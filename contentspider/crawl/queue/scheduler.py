@@ -12,6 +12,7 @@ from scrapy.core.scheduler import BaseScheduler
 from contentspider.crawl.engine import Component, wake
 from contentspider.crawl.hold.binding import ROW_META_KEY, Bindings
 from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.queue.answers import WITNESS_META_KEY
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.requests import dump_request, load_request, with_password_apart
 from contentspider.crawl.revisits.answers import redirect_reason
@@ -32,6 +33,7 @@ CAREFUL_REQUESTS = 100
 WITNESSES = 8
 # Any answer tells: it is neither retried, nor redirected, nor an error, nor a copy.
 WITNESS_META = {
+    WITNESS_META_KEY: True,
     "dont_retry": True,
     "dont_redirect": True,
     "dont_cache": True,

@@ -13,6 +13,7 @@ from w3lib.url import canonicalize_url
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address
+from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
 
 if TYPE_CHECKING:
@@ -41,59 +42,87 @@ class Duplicates:
         self._site_of = site_of
         self._anonymous = count(1)
 
-    def claim(self, address: str, page: Page, row: int | None) -> str:
-        """Return the address to emit a page under, or nothing if the same page has come out.
+    def claim(self, address: str, page: Page, row: int | None) -> bool:
+        """Claim a page for its address; False if the same page has come out.
 
-        That is its own address, or the canonical address that the page names, where this is a form
-        of its own (see `plain_form`). A page has come out if one with its text and title has: any
-        of its site, if there are `MIN_TEXT_CHARS` of text; a form of its address or one that names
-        the same canonical address, if there are less; or one of which it was a copy in earlier
-        crawls, and is (see `Originals`). *row* is that of the page's address in the ledger.
+        It has if one with its text and title has: any of its site, if there are `MIN_TEXT_CHARS` of
+        text; a form of its address or one that names the same canonical address, if there are less;
+        or one of which it was a copy in earlier crawls, and is (see `Originals`). The text of a
+        form of its address (see `plain_form`) may have other counters. *row* is that of the page's
+        address in the ledger.
         """
-        site, named = self._site_of(address), self._canonical(address, page)
-        owner = row or -next(self._anonymous)
-        shown = _shown(address, named)
-        text = "\n".join(block.text for block in page.content.blocks)
-        said = "\n".join([*page.hints.titles[:1], text])
-        claims = [f"{site} {said}"]
-        if len(text) < MIN_TEXT_CHARS:
-            claims = [f"{plain_form(one)} {said}" for one in (address, named) if one]
+        owner, site = row or -next(self._anonymous), self._site_of(address)
+        named = self._canonical(address, page)
+        claims = self._claims(address, named, page)
         with self._keeper.guarded:
             revisits = self._keeper.revisits
             if revisits is not None and not revisits.is_first:
                 # The original has claimed its own id.
-                claims.append(revisits.originals.copied(page, shown, site))
-            keys = [_key(claim) for claim in dict.fromkeys([page_id(shown), *claims]) if claim]
+                claims.append(revisits.originals.copied(page, address, site))
+            keys = [_key(claim) for claim in dict.fromkeys([page_id(address), *claims]) if claim]
             canonical = named if named != address else ""
-            if self._keeper.ledger.frontier.claim(keys, owner, canonical):
-                return shown
-        return ""
+            return self._keeper.ledger.frontier.claim(keys, owner, canonical)
+        return False
+
+    def _claims(self, address: str, named: str, page: Page) -> list[str]:
+        title, texts = page.hints.titles[:1], [block.text for block in page.content.blocks]
+        said = "\n".join([*title, *texts])
+        forms = list(dict.fromkeys(plain_form(one) for one in (address, named) if one))
+        if len("\n".join(texts)) < MIN_TEXT_CHARS:
+            return [f"{form} {said}" for form in forms]
+        return [
+            f"{self._site_of(address)} {said}",
+            "\n".join([forms[0], *title, *map(without_counter, texts)]),
+        ]
+
+    def form_to_read(self, address: str, page: Page, row: int | None) -> str:
+        """Return the canonical address that a page names, if that is a form of its own which is to
+        be read before it; empty if there is none: then the page is to be claimed.
+        """
+        named, addresses = self._canonical(address, page), self._keeper.addresses
+        if (
+            row is None
+            or not addresses.may_wait
+            or page_id(named or address) == page_id(address)
+            or plain_form(named) != plain_form(address)
+            # Another host may not answer.
+            or urlsplit(named)[:2] != urlsplit(address)[:2]
+        ):
+            return ""
+        claims = [page_id(named), *self._claims(address, named, page)]
+        is_read = self._keeper.ledger.frontier.has_claims(map(_key, claims), row)
+        return "" if is_read else named
 
     def must_wait(self, address: str, page: Page, row: int | None) -> bool:
         """Tell whether a page is the copy of a known one that has not come yet: it is asked for
         again at the end, and comes out if the known one does not, so that which of the two is the
         page does not depend on which comes first.
         """
-        revisits, addresses = self._keeper.revisits, self._keeper.addresses
-        if revisits is None or revisits.is_first or row is None or addresses.is_at_end:
+        revisits = self._keeper.revisits
+        if revisits is None or revisits.is_first or row is None:
+            return False
+        if not self._keeper.addresses.may_wait:
             return False
         if sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS:
             return False
-        shown = _shown(address, self._canonical(address, page))
-        if not revisits.originals.awaited(page, shown, self._site_of(address)):
+        if not revisits.originals.awaited(page, address, self._site_of(address)):
             return False
-        addresses.note(row, "failed", "a copy of a known page", again=Again.AT_END)
+        self.wait(row, "a copy of a known page")
         return True
+
+    def wait(self, row: int | None, reason: str) -> None:
+        """Let a page wait for another one until the end."""
+        self._keeper.addresses.note(row, "failed", reason, again=Again.AT_END)
+
+    def shown(self, address: str, page: Page) -> str:
+        """Return an address as a page names it canonical, if that is the same to servers and us."""
+        named = self._canonical(address, page)
+        return named if named and page_id(named) == page_id(address) else address
 
     def _canonical(self, address: str, page: Page) -> str:
         """Return the address on its own site that a page names canonical, empty if none."""
         named = absolute(address, page.hints.canonical) if page.hints.canonical else ""
         return named if named and self._site_of(named) == self._site_of(address) else ""
-
-
-def _shown(address: str, named: str) -> str:
-    """Return the form of an address that is shown: the one *named* canonical, if it is one."""
-    return named if named and plain_form(named) == plain_form(address) else address
 
 
 def _key(claim: str) -> bytes:

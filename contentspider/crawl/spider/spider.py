@@ -270,13 +270,17 @@ class SiteSpider(DiscoverySpider):
         url = without_session(url) if "redirect_urls" in response.meta else url
         if self.duplicates.must_wait(url, page, row):
             return
-        address = self.duplicates.claim(url, page, row)
-        if not address:
+        form = self.duplicates.form_to_read(url, page, row)
+        if form and self.scope.has(form):
+            yield self._page_request(form, 1)
+            self.duplicates.wait(row, "its canonical form is read first")
+            return
+        if not self.duplicates.claim(url, page, row):
             self._skip(response, "duplicate")
             return
         self.pages += 1
         item = ContentItem.from_response(response)
-        item.url, item.id = address, page_id(address)
+        item.url, item.id = self.duplicates.shown(url, page), page_id(url)
         yield item
 
     def _move(self, address: str, moved_from: str) -> None:

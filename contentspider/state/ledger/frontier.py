@@ -209,6 +209,11 @@ class Frontier:
             self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))
         return True
 
+    def has_claims(self, claims: Iterable[bytes], row: int) -> bool:
+        """Tell whether another address has one of some claims."""
+        query = "SELECT 1 FROM claims WHERE claim = ? AND address <> ?"
+        return any(self._database.row(query, (claim, row)) for claim in claims)
+
     def states(self) -> dict[str, int]:
         """Return how many addresses are in each state, the most frequent first."""
         query = "SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC"
