@@ -37,6 +37,11 @@ def in_progress(crawler: Crawler) -> Collection[Request]:
     return slot.inprogress if slot else ()
 
 
+def downloading(crawler: Crawler) -> Collection[Request]:
+    """Return the requests that are being sent, those for robots.txt too."""
+    return crawler.engine.downloader.active if crawler.engine else ()
+
+
 def queue_length(crawler: Crawler) -> int:
     """Return how many requests wait in the scheduler, 0 if it does not tell."""
     slot = crawler.engine._slot if crawler.engine else None

@@ -50,6 +50,16 @@ def clean_address(address: str) -> str:
     return address.replace("//" + netloc, "//" + host, 1)
 
 
+def host_name(address: str) -> str:
+    """Return the name or number of an address' host, without its port, in lower case; empty if it
+    has none, or is no address.
+    """
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""
+
+
 def host_of(address: str) -> str:
     """Return the host of an address, with its port if it names one; empty if it has none.
 
