@@ -132,21 +132,19 @@ def test_a_name_is_checked_at_each_connection(world: World, site: Site, inner: S
 
 
 @pytest.mark.parametrize("number", [False, True])
-def test_a_start_in_a_private_network_is_crawled(
-    world: World, inner: Site, number: bool
-) -> None:
+def test_a_start_in_a_private_network_is_crawled(world: World, inner: Site, number: bool) -> None:
     host = "10.0.0.5" if number else "db.example.org"
     world.crawl(f"http://{host}:{world.port}/")
     assert world.connections() == {"10.0.0.5"}
     assert len(world.paths()) == 3
 
 
-def test_a_start_in_a_private_network_leads_to_names_in_it(
-    world: World, inner: Site
-) -> None:
+def test_a_start_in_a_private_network_leads_to_names_in_it(world: World, inner: Site) -> None:
     world.names["two.example.org"] = "10.0.0.5"
-    inner.add("/", article(0, f"<a href={world.url('two', '1')}>1</a>"
-                              f"<a href={world.url('meta', '2')}>2</a>"))
+    inner.add(
+        "/",
+        article(0, f"<a href={world.url('two', '1')}>1</a><a href={world.url('meta', '2')}>2</a>"),
+    )
     stats = world.crawl(world.url("db"))
     assert world.connections() == {"10.0.0.5"}
     assert world.paths() == ["/", "/1"]

@@ -1,48 +1,85 @@
-"""Addresses of pages: made absolute and clean, however broken the input is."""
+"""Addresses of pages: taken apart, made absolute and clean, and nothing raised however broken they
+are: all addresses from outside go through this module.
+"""
 
 from __future__ import annotations
 
 import re
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from w3lib.url import safe_url_string
 
 # A longer address is a script, data, or a trap.
 MAX_ADDRESS_CHARS = 2_000
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+NO_PARTS = SplitResult("", "", "", "", "")
+# Most addresses: a request can be sent to them.
+PLAIN = re.compile(
+    r"https?://(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}(?::[1-9]\d{0,3})?(?:[/?][!-~]*)?\Z", re.ASCII
+)
+
+
+def split_address(address: str) -> SplitResult:
+    """Return the parts of an address, all empty if it is none. Its port may still be wrong."""
+    try:
+        return urlsplit(address)
+    except ValueError:  # a broken IPv6 address, for example
+        return NO_PARTS
+
+
+def join(base: str, address: str) -> str:
+    """Return the absolute form of an address that is relative to *base*; empty if one is broken."""
+    try:
+        return urljoin(base, address)
+    except ValueError:
+        return ""
+
+
+def is_web_address(address: str) -> bool:
+    """Tell whether Scrapy can send a request to an address.
+
+    >>> [is_web_address("http://" + rest) for rest in ("[::1]:8000/ü", "e.org:port/", "[::1]x/")]
+    [True, False, False]
+    """
+    if PLAIN.match(address):
+        return True
+    try:
+        address.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
+        urlsplit(address)
+        parts = urlsplit(safe_url_string(address))
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def absolute(base: str, address: str) -> str:
     """Return the clean absolute form (`clean_address`) of an address that is relative to *base*.
 
-    Empty if that is not a valid web address: another scheme, no valid host or port, a lone
-    surrogate, or more than 2,000 characters.
+    Empty if that is not one that can be asked for (`is_web_address`), or has more than 2,000
+    characters.
 
     >>> absolute("https://e.org/a/", " b#top "), absolute("https://e.org/", "http://[x/")
     ('https://e.org/a/b', '')
     """
     if len(address) > MAX_ADDRESS_CHARS:
         return ""
-    try:
-        whole = clean_address(urljoin(base, address.strip()))
-        whole.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
-        parts = urlsplit(whole)
-        # Reading the port checks it.
-        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return ""
-    return whole if is_web and len(whole) <= MAX_ADDRESS_CHARS else ""
+    whole = clean_address(join(base, address.strip()))
+    return whole if len(whole) <= MAX_ADDRESS_CHARS and is_web_address(whole) else ""
 
 
 def clean_address(address: str) -> str:
     """Return an address without its fragment, its scheme's default port, user name and password.
 
-    Raises ValueError if its host is a broken IPv6 address.
+    Empty if its host is broken.
 
     >>> clean_address("http://me:secret@e.org:80/a#top"), clean_address("https://e.org:8443")
     ('http://e.org/a', 'https://e.org:8443')
     """
     address = address.partition("#")[0]
-    parts = urlsplit(address)
+    parts = split_address(address)
     netloc = parts.netloc
+    if parts is NO_PARTS:
+        return ""
     if ":" not in netloc and "@" not in netloc:
         return address
     host = netloc.rpartition("@")[2]
@@ -54,10 +91,7 @@ def host_name(address: str) -> str:
     """Return the name or number of an address' host, without its port, in lower case; empty if it
     has none, or is no address.
     """
-    try:
-        return urlsplit(address).hostname or ""
-    except ValueError:
-        return ""
+    return split_address(address).hostname or ""
 
 
 def host_of(address: str) -> str:

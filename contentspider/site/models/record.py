@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.url import canonicalize_url
 
-from contentspider.ground.addresses import absolute
+from contentspider.ground.addresses import absolute, is_web_address
 from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
@@ -126,7 +126,8 @@ class Extraction:
 def page_id(url: str) -> str:
     """Return the stable id of a page: a hash of its canonical URL, 32 hexadecimal digits."""
     if not CANONICAL.match(url):
-        url = canonicalize_url(url.encode("utf-8", "replace").decode())
+        url = url.encode("utf-8", "replace").decode()
+        url = canonicalize_url(url) if is_web_address(url) else url
     return _digest(url.encode())
 
 
