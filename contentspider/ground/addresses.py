@@ -5,6 +5,8 @@ are: all addresses from outside go through this module.
 from __future__ import annotations
 
 import re
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from w3lib.url import safe_url_string
@@ -92,6 +94,35 @@ def host_name(address: str) -> str:
     has none, or is no address.
     """
     return split_address(address).hostname or ""
+
+
+def network_of(host: str) -> str:
+    """Return what kind of network a host is in by its name alone: ``loopback``, ``link-local``,
+    ``private`` (any that is not public), or nothing where it is public or has to be looked up.
+
+    >>> [network_of(host) for host in ("localhost", "127.1", "::ffff:10.0.0.1", "169.254.169.254")]
+    ['loopback', 'loopback', 'private', 'link-local']
+    >>> [network_of(host) for host in ("example.org", "8.8.8.8", "2130706433")]
+    ['', '', 'loopback']
+    """
+    name = host.rstrip(".").partition("%")[0]
+    if name == "localhost" or name.endswith(".localhost"):
+        return "loopback"
+    address: IPv4Address | IPv6Address
+    try:
+        address = ip_address(name)
+    except ValueError:
+        try:  # the old forms that the system's look-up knows, too: 127.1, 2130706433, 0x7f.1
+            address = IPv4Address(socket.inet_aton(name))
+        except (OSError, ValueError):
+            return ""
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address.sixtofour or address
+    if address.is_loopback or address.is_unspecified:
+        return "loopback"
+    if address.is_link_local:
+        return "link-local"
+    return "" if address.is_global else "private"
 
 
 def host_of(address: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -17,7 +15,7 @@ from scrapy.utils.reactor import is_reactor_installed
 from w3lib.url import safe_url_string
 
 from contentspider.crawl.engine import Component, downloading
-from contentspider.ground.addresses import clean_address, host_name
+from contentspider.ground.addresses import clean_address, host_name, network_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -181,35 +179,6 @@ def check_names(guard: GuardMiddleware) -> None:
         resolver = CheckedNames(resolver)
         reactor.installNameResolver(resolver)  # type: ignore[attr-defined]
     resolver.guards.add(guard)
-
-
-def network_of(host: str) -> str:
-    """Return what kind of network a host is in by its name alone: ``loopback``, ``link-local``,
-    ``private`` (any that is not public), or nothing where it is public or has to be looked up.
-
-    >>> [network_of(host) for host in ("localhost", "127.1", "::ffff:10.0.0.1", "169.254.169.254")]
-    ['loopback', 'loopback', 'private', 'link-local']
-    >>> [network_of(host) for host in ("example.org", "8.8.8.8", "2130706433")]
-    ['', '', 'loopback']
-    """
-    name = host.rstrip(".").partition("%")[0]
-    if name == "localhost" or name.endswith(".localhost"):
-        return "loopback"
-    address: IPv4Address | IPv6Address
-    try:
-        address = ip_address(name)
-    except ValueError:
-        try:  # the old forms that the system's look-up knows, too: 127.1, 2130706433, 0x7f.1
-            address = IPv4Address(socket.inet_aton(name))
-        except (OSError, ValueError):
-            return ""
-    if isinstance(address, IPv6Address):
-        address = address.ipv4_mapped or address.sixtofour or address
-    if address.is_loopback or address.is_unspecified:
-        return "loopback"
-    if address.is_link_local:
-        return "link-local"
-    return "" if address.is_global else "private"
 
 
 class SafeRedirectMiddleware(RedirectMiddleware):

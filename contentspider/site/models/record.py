@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.url import canonicalize_url
 
-from contentspider.ground.addresses import absolute, is_web_address
+from contentspider.ground.addresses import absolute, host_name, is_web_address, network_of
 from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
@@ -169,6 +169,15 @@ def absolute_url(page: Page, address: str) -> str:
     return absolute(page.base, address) if address and address.isprintable() else ""
 
 
+def _canonical(page: Page) -> str:
+    """Return the address that a page names canonical, empty if that is in a private network in
+    which the page is not.
+    """
+    address = absolute_url(page, page.hints.canonical)
+    network = network_of(host_name(address))
+    return address if network in ("", network_of(host_name(page.url))) else ""
+
+
 def _first_picture(page: Page, blocks: Sequence[Block]) -> str:
     """Return the address of the first picture in the content."""
     addresses = (absolute_url(page, image[1]) for block in blocks for image in block.images)
@@ -230,7 +239,7 @@ def page_fields(
         "content_html": write_html(written),
         "passages": _passages(id_, blocks, passage_chars),
         "headings": page_headings(blocks),
-        "canonical": absolute_url(page, page.hints.canonical),
+        "canonical": _canonical(page),
         "published_at": published,
         "modified_at": modified if modified >= published[:10] else "",
         "author": list(author),
