@@ -174,10 +174,10 @@ def check_names(guard: GuardMiddleware) -> None:
         return
     from twisted.internet import reactor
 
-    resolver = reactor.nameResolver  # type: ignore[attr-defined]
+    resolver = reactor.nameResolver
     if not isinstance(resolver, CheckedNames):
         resolver = CheckedNames(resolver)
-        reactor.installNameResolver(resolver)  # type: ignore[attr-defined]
+        reactor.installNameResolver(resolver)
     resolver.guards.add(guard)
 
 

@@ -10,7 +10,13 @@ from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from contentspider.crawl.engine import tree_of
-from contentspider.ground.addresses import absolute, split_address
+from contentspider.ground.addresses import (
+    absolute,
+    clean_address,
+    is_web_address,
+    join,
+    split_address,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +91,8 @@ def read_head(root: _Element, url: str) -> Head:
                     rel += " print"
                 linked.append((rel[:MAX_TYPE_CHARS], kind[:MAX_TYPE_CHARS], href))
         elif href and not base:
-            base = absolute(url, href)
+            named = join(url, href.strip())
+            base = named if is_web_address(named) else ""
     base = base or url
     feeds = [feed for feed in (absolute(base, href) for href in feeds) if feed]
     return Head(base, robots, feeds, anchors, linked, generator)
@@ -93,10 +100,10 @@ def read_head(root: _Element, url: str) -> Head:
 
 def resolve_link(base: str, href: str, documents: bool) -> str:
     """Return the address of a page (with *documents*, also of a PDF file), empty if it is none."""
-    address = absolute(base, href)
+    address = clean_address(join(base, href))
     path = split_address(address).path.lower()
     is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
-    return address if is_page else ""
+    return address if is_page and is_web_address(address) else ""
 
 
 def page_links(
