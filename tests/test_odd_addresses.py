@@ -147,5 +147,5 @@ def test_a_start_address_that_is_none_is_said(tmp_path: Path, odd: str) -> None:
 
 
 def test_a_spider_says_so_too() -> None:
-    with pytest.raises(ContentSpiderError, match="is not the address of a website"):
+    with pytest.raises(ContentSpiderError, match=r"'http://\[::1\]x/' is not the address"):
         SiteSpider(url="http://[::1]x/")

@@ -90,16 +90,15 @@ class SiteSpider(DiscoverySpider):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.credentials = Credentials()
-        self.start_urls = self.credentials.take(
-            with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part
-        )
-        if not self.start_urls:
+        starts = [with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part]
+        if not starts:
             raise ValueError(
                 "the site spider needs an address: scrapy crawl site -a url=https://example.org"
             )
-        if wrong := [address for address in self.start_urls if not is_web_address(address)]:
+        if wrong := [address for address in starts if not is_web_address(address)]:
             raise ContentSpiderError(f"{printable(wrong[0])!r} is not the address of a website")
+        self.credentials = Credentials()
+        self.start_urls = self.credentials.take(starts)
         self.max_pages = int(max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
