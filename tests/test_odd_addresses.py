@@ -42,6 +42,7 @@ ODD = [
     "http://e.org:99999/",
     "http://e.org:-1/",
     "http://℀.org/",
+    "http://[::1]{http:{@[::1",
     "//[x",
 ]
 PIECES = [

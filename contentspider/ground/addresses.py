@@ -47,8 +47,7 @@ def is_web_address(address: str) -> bool:
         return True
     try:
         address.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
-        urlsplit(address)
-        parts = urlsplit(safe_url_string(address))
+        parts = urlsplit(safe_url_string(clean_address(address)))
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
