@@ -47,8 +47,11 @@ def is_web_address(address: str) -> bool:
         return True
     try:
         address.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
-        parts = urlsplit(safe_url_string(clean_address(address)))
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        sent = [urlsplit(safe_url_string(one)) for one in (address, clean_address(address))]
+        return all(
+            parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+            for parts in sent
+        )
     except ValueError:
         return False
 
