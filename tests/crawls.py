@@ -58,7 +58,8 @@ class Crawl:
             crawl=self.queued.append,
             close_spider_async=self._close,
         )
-        self.crawler.get_downloader_middleware = lambda kind: kind is GuardMiddleware or None
+        guard = SimpleNamespace(refusal=lambda request: None)
+        self.crawler.get_downloader_middleware = {GuardMiddleware: guard}.get
         keeper = self.crawler.get_extension(Keeper)
         assert keeper is not None
         self.keeper: Keeper = keeper

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
         (["crawl", "http://127.0.0.1:9/", "-o", "pages.unknown"], "names no format"),
         (["crawl", "http://127.0.0.1:9/", "-o", "none/pages.jsonl"], "its folder does not exist"),
         (["evaluate", ".", "-o", "x", "--prior", "none.npz"], "none.npz"),
-        (["crawl", "http://[::1"], "is not the address of a website"),
-        (["crawl", ""], "is not the address of a website"),
         (
             ["crawl", "example.org", "-s", "CONTENTSPIDER_LABELS=vote"],
             "use one of 'votes', 'own', 'paper'",

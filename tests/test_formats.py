@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import etree
@@ -15,9 +16,6 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import SafeFormatter
 from contentspider.state.files.formats import PAGE_KINDS, Output, page_file
 from contentspider.state.files.output import JsonLinesWriter
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTILE = "a\x00b\x1b[2J\x0b\ufffe\ud83d\u2028<b>&amp;</b> \r]]>"
 ITEMS: list[dict[str, Any]] = [
@@ -193,3 +191,10 @@ def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_ane
     last.close()
     assert out.read_bytes() == b"one\n"
     assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
+def test_a_folder_in_which_no_file_can_be_made_is_said() -> None:
+    path = Path("/proc/x.jsonl")
+    with pytest.raises(ContentSpiderError, match="no file can be made in /proc"):
+        JsonLinesWriter(path, None, [])

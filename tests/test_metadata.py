@@ -240,6 +240,25 @@ def test_addresses_are_relative_to_the_base_of_the_page() -> None:
     assert (in_folder["canonical"], in_folder["image"]) == ("", "")
 
 
+@pytest.mark.parametrize(
+    ("url", "named", "is_kept"),
+    [
+        ("https://e.org/", "http://127.0.0.1:8000/x", False),
+        ("https://e.org/", "http://localhost/x", False),
+        ("https://e.org/", "http://[::ffff:10.0.0.1]/x", False),
+        ("https://e.org/", "http://169.254.169.254/x", False),
+        ("http://127.0.0.1:9000/", "http://localhost/x", True),
+        ("http://127.0.0.1:9000/", "http://10.0.0.1/x", False),
+        ("http://127.0.0.1:9000/", "http://e.org/x", True),
+    ],
+)
+def test_no_canonical_address_leads_into_another_network(
+    url: str, named: str, is_kept: bool
+) -> None:
+    found = fields(f"<link rel=canonical href='{named}'><p>text", url)
+    assert found["canonical"] == (named if is_kept else "")
+
+
 def test_headings_are_those_of_the_content() -> None:
     assert fields("<h1>Ferry</h1><p>text<h3>Times * prices</h3><h2></h2>")["headings"] == [
         "# Ferry",

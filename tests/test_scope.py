@@ -16,10 +16,10 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.test import get_crawler
 
-from contentspider.crawl.spider.guard import GuardMiddleware, RefusedError, network_of
+from contentspider.crawl.spider.guard import GuardMiddleware, RefusedError
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.spider.spider import START_META_KEY, SiteSpider
-from contentspider.ground.addresses import clean_address
+from contentspider.ground.addresses import clean_address, network_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, crawl_name
 from contentspider.ground.sites import SiteKeys

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import contentspider
 from contentspider.cli import crawl, evaluate, extract, index, models, rules, run
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.terminal import SafeFormatter, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_FAILED = 1
+EXIT_USAGE = 2  # argparse's
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -58,6 +59,7 @@ def execute(options: argparse.Namespace) -> int:
         return options.run(options) or 0
     except ContentSpiderError as error:
         print(printable(f"contentspider: {error}"), file=sys.stderr)
+        return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILED
     except BrokenPipeError:
         # Its reader is gone: nothing to flush at exit.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123

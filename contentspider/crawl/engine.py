@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parsel import Selector
 from scrapy import signals
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from lxml.etree import _Element
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.http import HtmlResponse
     from typing_extensions import Self
 
 
@@ -31,10 +34,26 @@ class Component:
         return cls(crawler)
 
 
+def tree_of(response: HtmlResponse) -> _Element | None:
+    """Return the tree of a page, None if it has no markup."""
+    if not response.body.strip():
+        return None
+    try:
+        root: _Element = response.selector.root
+    except ValueError:  # the address in its <base> is broken, which Scrapy's selector resolves
+        root = Selector(response.text, type="html").root
+    return root if hasattr(root, "iter") else None
+
+
 def in_progress(crawler: Crawler) -> Collection[Request]:
     """Return the requests that are being sent, or whose callbacks and items are not done."""
     slot = crawler.engine._slot if crawler.engine else None
     return slot.inprogress if slot else ()
+
+
+def downloading(crawler: Crawler) -> Collection[Request]:
+    """Return the requests that are being sent, those for robots.txt too."""
+    return crawler.engine.downloader.active if crawler.engine else ()
 
 
 def queue_length(crawler: Crawler) -> int:

@@ -6,7 +6,6 @@ import logging
 from http.client import responses
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
@@ -14,6 +13,7 @@ from scrapy.exceptions import NotConfigured
 from contentspider.crawl.engine import Component, end_at_start
 from contentspider.crawl.options import CrawlOptions
 from contentspider.ground import __version__
+from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.warc import Exchange, WarcFile
 
@@ -54,7 +54,7 @@ class WarcArchive(Component):
 
     def downloaded(self, response: Response, request: Request) -> None:
         """Write an answer with its request."""
-        parts = urlsplit(response.url)
+        parts = split_address(response.url)
         if self.warc is None or parts.scheme not in ("http", "https"):
             return
         exchange = Exchange(

@@ -1,53 +1,130 @@
-"""Addresses of pages: made absolute and clean, however broken the input is."""
+"""Addresses of pages: taken apart, made absolute and clean, and nothing raised however broken they
+are: all addresses from outside go through this module.
+"""
 
 from __future__ import annotations
 
 import re
-from urllib.parse import urljoin, urlsplit
+import socket
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from w3lib.url import safe_url_string
 
 # A longer address is a script, data, or a trap.
 MAX_ADDRESS_CHARS = 2_000
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+NO_PARTS = SplitResult("", "", "", "", "")
+# Most addresses: a request can be sent to them.
+PLAIN = re.compile(
+    r"https?://(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}(?::[1-9]\d{0,3})?(?:[/?][!-~]*)?\Z", re.ASCII
+)
+
+
+def split_address(address: str) -> SplitResult:
+    """Return the parts of an address, all empty if it is none. Its port may still be wrong."""
+    try:
+        return urlsplit(address)
+    except ValueError:  # a broken IPv6 address, for example
+        return NO_PARTS
+
+
+def join(base: str, address: str) -> str:
+    """Return the absolute form of an address that is relative to *base*; empty if one is broken."""
+    try:
+        return urljoin(base, address)
+    except ValueError:
+        return ""
+
+
+def is_web_address(address: str) -> bool:
+    """Tell whether Scrapy can send a request to an address.
+
+    >>> [is_web_address("http://" + rest) for rest in ("[::1]:8000/ü", "e.org:port/", "[::1]x/")]
+    [True, False, False]
+    """
+    if PLAIN.match(address):
+        return True
+    try:
+        address.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
+        sent = [urlsplit(safe_url_string(one)) for one in (address, clean_address(address))]
+        return all(
+            parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+            for parts in sent
+        )
+    except ValueError:
+        return False
 
 
 def absolute(base: str, address: str) -> str:
     """Return the clean absolute form (`clean_address`) of an address that is relative to *base*.
 
-    Empty if that is not a valid web address: another scheme, no valid host or port, a lone
-    surrogate, or more than 2,000 characters.
+    Empty if that is not one that can be asked for (`is_web_address`), or has more than 2,000
+    characters.
 
     >>> absolute("https://e.org/a/", " b#top "), absolute("https://e.org/", "http://[x/")
     ('https://e.org/a/b', '')
     """
     if len(address) > MAX_ADDRESS_CHARS:
         return ""
-    try:
-        whole = clean_address(urljoin(base, address.strip()))
-        whole.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
-        parts = urlsplit(whole)
-        # Reading the port checks it.
-        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return ""
-    return whole if is_web and len(whole) <= MAX_ADDRESS_CHARS else ""
+    whole = clean_address(join(base, address.strip()))
+    return whole if len(whole) <= MAX_ADDRESS_CHARS and is_web_address(whole) else ""
 
 
 def clean_address(address: str) -> str:
     """Return an address without its fragment, its scheme's default port, user name and password.
 
-    Raises ValueError if its host is a broken IPv6 address.
+    Empty if its host is broken.
 
     >>> clean_address("http://me:secret@e.org:80/a#top"), clean_address("https://e.org:8443")
     ('http://e.org/a', 'https://e.org:8443')
     """
     address = address.partition("#")[0]
-    parts = urlsplit(address)
+    parts = split_address(address)
     netloc = parts.netloc
+    if parts is NO_PARTS:
+        return ""
     if ":" not in netloc and "@" not in netloc:
         return address
     host = netloc.rpartition("@")[2]
     host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ":")).removesuffix(":")
     return address.replace("//" + netloc, "//" + host, 1)
+
+
+def host_name(address: str) -> str:
+    """Return the name or number of an address' host, without its port, in lower case; empty if it
+    has none, or is no address.
+    """
+    return split_address(address).hostname or ""
+
+
+def network_of(host: str) -> str:
+    """Return what kind of network a host is in by its name alone: ``loopback``, ``link-local``,
+    ``private`` (any that is not public), or nothing where it is public or has to be looked up.
+
+    >>> [network_of(host) for host in ("localhost", "127.1", "::ffff:10.0.0.1", "169.254.169.254")]
+    ['loopback', 'loopback', 'private', 'link-local']
+    >>> [network_of(host) for host in ("example.org", "8.8.8.8", "2130706433")]
+    ['', '', 'loopback']
+    """
+    name = host.rstrip(".").partition("%")[0]
+    if name == "localhost" or name.endswith(".localhost"):
+        return "loopback"
+    address: IPv4Address | IPv6Address
+    try:
+        address = ip_address(name)
+    except ValueError:
+        try:  # the old forms that the system's look-up knows, too: 127.1, 2130706433, 0x7f.1
+            address = IPv4Address(socket.inet_aton(name))
+        except (OSError, ValueError):
+            return ""
+    if isinstance(address, IPv6Address):
+        address = address.ipv4_mapped or address.sixtofour or address
+    if address.is_loopback or address.is_unspecified:
+        return "loopback"
+    if address.is_link_local:
+        return "link-local"
+    return "" if address.is_global else "private"
 
 
 def host_of(address: str) -> str:

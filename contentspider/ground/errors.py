@@ -5,6 +5,10 @@ class ContentSpiderError(Exception):
     """Base of all errors of contentspider; the message says what happened and what to do."""
 
 
+class UsageError(ContentSpiderError):
+    """An argument of the command line is wrong."""
+
+
 class StateError(ContentSpiderError):
     """A file that contentspider wrote (a model, a prior, held pages) cannot be used.
 

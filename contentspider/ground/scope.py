@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from contentspider.ground.addresses import clean_address
+from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.patterns import compile_pattern
 from contentspider.ground.sites import SiteKeys
@@ -72,12 +72,9 @@ class Scope:
         """
         if not address.startswith(("http://", "https://")):
             return False
-        try:
-            if self.scope == "domain":
-                return self._keys.key(address) in self._sites
-            host = self._host(address)
-        except ValueError:
-            return False  # not an address, such as http://[x
+        if self.scope == "domain":
+            return self._keys.key(address) in self._sites
+        host = self._host(address)
         if self.scope == "subdomains":
             return any(host == site or host.endswith("." + site) for site in self._sites)
         return host in self._sites
@@ -91,7 +88,7 @@ class Scope:
         return not any(pattern.search(address) for pattern in self._exclude)
 
     def _is_below(self, address: str) -> bool:
-        path = unquote(urlsplit(address).path) or "/"
+        path = unquote(split_address(address).path) or "/"
         return any(
             path == folder
             or path.startswith(folder.rstrip("/") + "/")
@@ -101,7 +98,7 @@ class Scope:
         )
 
     def _host(self, address: str) -> str:
-        netloc = urlsplit(address).netloc
+        netloc = split_address(address).netloc
         host = self._hosts.get(netloc)
         if host is None:
             if len(self._hosts) > 10_000:
@@ -116,7 +113,7 @@ def site_host(address: str) -> str:
     >>> site_host("https://me:secret@WWW.Example.org:443/x"), site_host("http://127.0.0.1:8000")
     ('example.org', '127.0.0.1:8000')
     """
-    return urlsplit(clean_address(address)).netloc.lower().removeprefix("www.")
+    return split_address(clean_address(address)).netloc.lower().removeprefix("www.")
 
 
 def folder_of(address: str) -> str:
@@ -126,7 +123,7 @@ def folder_of(address: str) -> str:
     >>> [folder_of("https://e.org" + path) for path in ("", "/docs", "/docs/", "/docs/index.html")]
     ['/', '/docs', '/docs/', '/docs/']
     """
-    path = unquote(urlsplit(address).path) or "/"
+    path = unquote(split_address(address).path) or "/"
     folder, _, name = path.rpartition("/")
     return folder + "/" if "." in name else path
 
@@ -163,7 +160,7 @@ def crawl_name(
 
 
 def _after_host(address: str) -> str:
-    parts = urlsplit(address)
+    parts = split_address(address)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+
+from contentspider.ground.addresses import split_address
 
 if TYPE_CHECKING:
     import tldextract
@@ -38,7 +39,7 @@ class SiteKeys:
 
     def key(self, url: str) -> str:
         """Return the site's key; it is safe as the name of a folder."""
-        netloc = urlsplit(url).netloc.rpartition("@")[2].lower()
+        netloc = split_address(url).netloc.rpartition("@")[2].lower()
         key = self._known.get(netloc)
         if key is None:
             if len(self._known) > 10_000:

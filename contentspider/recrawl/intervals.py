@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import numpy as np
+
+from contentspider.ground.addresses import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ def kind_of(url: str) -> str:
     """Return the kind of a page by its address: host, first part and depth of the path, and whether
     there are parameters. Pages of a kind change about equally often.
     """
-    parts = urlsplit(url)
+    parts = split_address(url)
     path = [part for part in parts.path.split("/") if part]
     first = path[0] if len(path) > 1 else ""
     return f"{parts.netloc}/{first} {len(path)} {bool(parts.query)}"

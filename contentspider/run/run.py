@@ -11,7 +11,6 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from itemadapter import ItemAdapter
 from scrapy import signals
@@ -23,10 +22,10 @@ from contentspider.crawl.hold.models import check_overrides
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.spider.headers import ANONYMOUS
 from contentspider.crawl.spider.spider import SiteSpider
+from contentspider.ground.addresses import is_web_address
 from contentspider.ground.atomic import write_json
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.scope import crawl_name, with_scheme
-from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import SafeFormatter, printable, say
 from contentspider.run import project
 from contentspider.run.flags import CRAWL_FLAGS, FLAGS
@@ -115,7 +114,7 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
         raise ContentSpiderError(f"there is no address to start from; {advice}")
     for address in found:
         if not is_address(address):
-            raise ContentSpiderError(
+            raise UsageError(
                 f"{printable(address)!r} is not the address of a website; give one like"
                 " https://example.org"
             )
@@ -124,16 +123,7 @@ def start_addresses(options: argparse.Namespace) -> list[str]:
 
 def is_address(text: str) -> bool:
     """Tell whether a crawl can start from an address; https:// is assumed."""
-    try:
-        parts = urlsplit(with_scheme(text))
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and not any(char.isspace() for char in text)
-            and bool(SiteKeys().key(with_scheme(text)))
-        )
-    except ValueError:
-        return False
+    return is_web_address(with_scheme(text)) and not any(char.isspace() for char in text)
 
 
 def crawl(options: argparse.Namespace) -> int:

@@ -6,8 +6,8 @@ import re
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
 
+from contentspider.ground.addresses import NO_PARTS, join, split_address
 from contentspider.page.about.jsonld import title_key
 from contentspider.page.about.metadata import MAX_TITLE_CHARS
 from contentspider.page.words.names import HEADINGS
@@ -115,7 +115,7 @@ class _Site:
     """The names of the page's site: those that it states, its links to the front page, its host."""
 
     def __init__(self, page: Page, claims: Sequence[str]) -> None:
-        address = urlsplit(page.url)
+        address = split_address(page.url)
         host = address.hostname or ""
         self._hosts = [title_key(host), title_key(host.removeprefix("www.").rpartition(".")[0])]
         self._names = {title_key(page.metadata.site_name)} - {""}
@@ -184,11 +184,11 @@ def _links_up(block: Block, address: str, here: str) -> bool:
     """Tell whether a block is one link to the front page or an index above the path *here*."""
     for start, stop, target in block.spans:
         if ((stop - start) * 10 >= len(block.text) * 9 and len(target) > 1) or target == "/":
-            try:
-                whole = target if SIMPLE_LINK.match(target) else urljoin(address, target)
-                up = INDEX.sub("", urlsplit(whole).path).lstrip("/")
-            except ValueError:
+            whole = target if SIMPLE_LINK.match(target) else join(address, target)
+            parts = split_address(whole)
+            if parts is NO_PARTS or not whole:
                 return False
+            up = INDEX.sub("", parts.path).lstrip("/")
             if here != up and here.startswith(up) and (not up or up.endswith("/")):
                 return True
     return False

@@ -6,8 +6,9 @@ import threading
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
+from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import Query, connect
 from contentspider.index.errors import EngineDownError, EngineError
@@ -187,7 +188,7 @@ class Pages:
         if is_api(request):
             return JSONResponse(dict(record))
         place = str(record.get("url", ""))
-        link = place if urlsplit(place).scheme in ("http", "https") else ""
+        link = place if split_address(place).scheme in ("http", "https") else ""
         return self._html("page.html", record=record, link=link, words=words_of(request))
 
     async def sites(self, request: Request) -> Response:

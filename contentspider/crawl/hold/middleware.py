@@ -11,7 +11,7 @@ from scrapy.http import HtmlResponse, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.collector import no_collection
-from contentspider.crawl.engine import Component
+from contentspider.crawl.engine import Component, tree_of
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.revisits.answers import (
@@ -115,8 +115,8 @@ class BlocksMiddleware(Component):
         return page
 
     def _read(self, response: HtmlResponse) -> Page:
-        root = response.selector.root if response.body.strip() else None
-        if root is None or not hasattr(root, "iter"):
+        root = tree_of(response)
+        if root is None:
             return Page.from_html("", response.url)
         overrides = self.holder.models.overrides(response.url)
         with no_collection():

@@ -13,6 +13,7 @@ from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.outage import NO_SERVER, TOO_MANY_REQUESTS, UNAVAILABLE, retry_after
+from contentspider.crawl.spider.guard import GuardMiddleware
 from contentspider.crawl.spider.robots import RobotsUnreadError
 from contentspider.ground.addresses import host_of
 
@@ -90,7 +91,13 @@ class AnswersMiddleware(Component):
         return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Note why an address could not be fetched; if its host is down it waits in the queue."""
+        """Note why an address could not be fetched; if its host is down it waits in the queue.
+
+        Raises the guard's refusal of a name in place of its look-up's failure.
+        """
+        guard = self.crawler.get_downloader_middleware(GuardMiddleware)
+        refusal = guard.refusal(request) if guard else None
+        exception = refusal or exception
         host, note = host_of(request.url), self.keeper.addresses.note
         row = request.meta.get(ROW_META_KEY)
         may_pass = isinstance(exception, self._retried_errors)
@@ -105,6 +112,8 @@ class AnswersMiddleware(Component):
             self._failed(host)
             return self._waiting(request)
         self.keeper.hosts.release(host)
+        if refusal:
+            raise refusal
         return None
 
     def _failed(self, host: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest
 from w3lib.http import basic_auth_header
 
-from contentspider.ground.addresses import clean_address
+from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
@@ -92,7 +92,7 @@ def _decode_item(value: Any, bindings: Bindings) -> Any:
 
 def with_password_apart(request: Request) -> Request:
     """Return a request with its address' user and password in a header, to be kept in memory."""
-    parts = urlsplit(request.url) if "@" in request.url else None
+    parts = split_address(request.url) if "@" in request.url else None
     if not parts or parts.username is None:
         return request
     apart = request.replace(url=clean_address(request.url))

@@ -8,12 +8,12 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 from contentspider.crawl.revisits.due import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.revisits.originals import Originals
 from contentspider.crawl.revisits.refilter import Refilter, find_counters, without_counters
+from contentspider.ground.addresses import join
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
 from contentspider.recrawl.difference import (
@@ -326,4 +326,4 @@ def folder_of(url: str, root: bool = False) -> str:
     >>> folder_of("http://e.org/a/b?c=/d"), folder_of("http://e.org/a/b", root=True)
     ('http://e.org/a/', 'http://e.org/')
     """
-    return urljoin(url, "/" if root else ".")
+    return join(url, "/" if root else ".")

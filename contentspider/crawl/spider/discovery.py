@@ -6,7 +6,6 @@ import logging
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 from uuid import uuid4
 
 from scrapy import Request, Spider
@@ -14,12 +13,13 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
 
+from contentspider.crawl.engine import tree_of
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, NOT_THERE
 from contentspider.crawl.queue.failures import why
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES
 from contentspider.crawl.spider.robots import SITEMAPS_META_KEY
-from contentspider.ground.addresses import absolute, host_of
+from contentspider.ground.addresses import absolute, host_of, join
 from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
 
@@ -86,16 +86,16 @@ class DiscoverySpider(Spider):
         is crawled for the first time there is nothing yet that could turn into that.
         """
         if self.revisits is not None and not self.revisits.is_first:
-            for root in dict.fromkeys(urljoin(start, "/") for start in starts):
+            for root in dict.fromkeys(join(start, "/") for start in starts):
                 yield from self.probe_beside(root)
 
     def probe_beside(self, address: str) -> Iterator[Request]:
         """Yield the request, once, of an address in the folder of another where nothing can be."""
-        folder = urljoin(address, ".")
+        folder = join(address, ".")
         if folder not in self.probed:
             self.probed.add(folder)
             meta = {"handle_httpstatus_list": list(NOT_THERE)}
-            yield self._ask(urljoin(folder, uuid4().hex), self.parse_probe, meta, priority=20)
+            yield self._ask(join(folder, uuid4().hex), self.parse_probe, meta, priority=20)
 
     def _ask(
         self, address: str, callback: Callable[..., Any], meta: dict[str, Any], **fields: Any
@@ -105,8 +105,9 @@ class DiscoverySpider(Spider):
     def parse_probe(self, response: Response) -> None:
         """Learn how an error page of the site looks, whatever status it has here."""
         page = response.meta.get(PAGE_META_KEY)
-        if page is None and isinstance(response, HtmlResponse) and response.body.strip():
-            page = Page.from_selector(response.selector, response.url)
+        if page is None and isinstance(response, HtmlResponse):
+            root = tree_of(response)
+            page = Page.from_root(root, response.url) if root is not None else None
         if page is not None and self.revisits is not None:
             self.revisits.learn_error_page(page)
 
@@ -114,13 +115,13 @@ class DiscoverySpider(Spider):
         """Yield the requests of robots.txt and of the usual sitemap below the *root* of a host."""
         # The first is for our own middleware, the second for any other.
         meta = {SITEMAPS_META_KEY: True, "dont_obey_robotstxt": True}
-        yield self._ask(urljoin(root, "/robots.txt"), self.parse_robots, meta)
-        yield from self._sitemap_requests(urljoin(root, "/sitemap.xml"), 1)
+        yield self._ask(join(root, "/robots.txt"), self.parse_robots, meta)
+        yield from self._sitemap_requests(join(root, "/sitemap.xml"), 1)
 
     def parse_robots(self, response: Response) -> Iterator[Request]:
         """Follow the sitemaps that robots.txt names."""
-        for address in sitemap_urls_from_robots(response.body, base_url=response.url):
-            yield from self._sitemap_requests(address, 1)
+        for address in sitemap_urls_from_robots(response.body):
+            yield from self._sitemap_requests(absolute(response.url, address), 1)
 
     def _sitemap_requests(self, address: str, level: int) -> Iterator[Request]:
         if level > SITEMAP_DEPTH or not self.scope.has_site(address):

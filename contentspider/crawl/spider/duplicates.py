@@ -6,13 +6,13 @@ import re
 from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
-from contentspider.ground.addresses import absolute, clean_address
+from contentspider.ground.addresses import absolute, clean_address, split_address
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
 
@@ -136,7 +136,7 @@ def plain_form(address: str) -> str:
     >>> plain_form("http://www.e.org:80/a/index.html?b=1&utm_source=x&a=2")
     'e.org/a?a=2&b=1'
     """
-    parts = urlsplit(canonicalize_url(clean_address(address)))
+    parts = split_address(canonicalize_url(clean_address(address)))
     path = INDEX_NAME.sub("/", parts.path).rstrip("/")
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     query = urlencode([pair for pair in pairs if not TRACKING.fullmatch(pair[0])])

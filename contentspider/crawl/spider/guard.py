@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import socket
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from scrapy import Request, signals
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.reactor import is_reactor_installed
 from w3lib.url import safe_url_string
 
-from contentspider.crawl.engine import Component
-from contentspider.ground.addresses import clean_address
+from contentspider.crawl.engine import Component, downloading
+from contentspider.ground.addresses import clean_address, host_name, network_of
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -41,6 +41,9 @@ class GuardMiddleware(Component):
     """Refuses requests, whatever names their address (links, sitemaps, feeds, redirects): those of
     another scheme than http and https; those to addresses of a private network, unless a start
     address is in one of its kind; and pages' redirects out of the crawl.
+
+    Names are checked by what Twisted connects to (`CheckedNames`); where another than Twisted
+    looks them up, by the address that answered. A proxy looks up names by itself.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -48,27 +51,49 @@ class GuardMiddleware(Component):
         self._start_hosts: set[str] = set()
         self._network_of = lru_cache(maxsize=10_000)(network_of)
         self._open_networks = {""}
+        # Networks of the names that are refused.
+        self._refused: LocalCache[str, str] = LocalCache(10_000)
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         crawler.signals.connect(self._downloaded, signal=signals.response_downloaded)
 
     def _opened(self) -> None:
         for address in getattr(self.crawler.spider, "start_urls", ()):
-            host = urlsplit(safe_url_string(address)).hostname or ""
+            host = host_name(safe_url_string(address))
             self._start_hosts.add(host)
             self._open_networks.add(self._network_of(host))
 
     def _downloaded(self, response: Response, request: Request) -> None:
         """Learn in which network a start is whose name does not say so."""
-        if urlparse_cached(request).hostname in self._start_hosts:
-            self._open_networks.add(self._answering_network(request, response))
+        if response.ip_address is not None and not request.meta.get("proxy"):
+            self.closed_network(urlparse_cached(request).hostname or "", str(response.ip_address))
 
-    def _answering_network(self, request: Request, response: Response) -> str:
-        if response.ip_address is None or request.meta.get("proxy"):
-            return ""
-        return self._network_of(str(response.ip_address))
+    def closed_network(self, host: str, address: str) -> str:
+        """Return in which private network the *address* of a *host* is, empty if it may be asked:
+        that of a start opens its network.
+        """
+        network = self._network_of(address)
+        if host in self._start_hosts:
+            self._open_networks.add(network)
+        return "" if network in self._open_networks else network
+
+    def is_asking(self, host: str) -> bool:
+        """Tell whether a request of the crawl to a *host* is on its way."""
+        requests = downloading(self.crawler)
+        return any(urlparse_cached(request).hostname == host for request in requests)
+
+    def note_looked_up(self, host: str, network: str) -> None:
+        """Remember that a *host* is only in a private *network*, or (empty) may be asked."""
+        self._refused[host] = network
+
+    def refusal(self, request: Request) -> RefusedError | None:
+        """Return why there was no address to connect to, if it was for the guard."""
+        host = urlparse_cached(request).hostname or ""
+        network = self._refused.get(host) if not request.meta.get("proxy") else ""
+        return _refused_name(f"at a {network} address") if network else None
 
     def process_request(self, request: Request) -> Request | None:
         """Refuse the request, or clear its address of a password that a site put there."""
+        check_names(self)
         parts = urlparse_cached(request)
         if parts.scheme not in ("http", "https"):
             raise RefusedError("scheme", f"{parts.scheme}: is no address on the web")
@@ -90,44 +115,70 @@ class GuardMiddleware(Component):
 
     def process_response(self, request: Request, response: Response) -> Response:
         """Refuse the answer if the address' name led into a private network."""
-        network = self._answering_network(request, response)
-        is_start = urlparse_cached(request).hostname in self._start_hosts
-        if not is_start and network not in self._open_networks:
-            raise RefusedError(
-                "private_address",
-                f"its host is at {response.ip_address}, a {network} address, which a site on the"
-                " web must not lead to",
-            )
+        found = response.ip_address
+        if found is not None and not request.meta.get("proxy"):
+            host = urlparse_cached(request).hostname or ""
+            if network := self.closed_network(host, str(found)):
+                raise _refused_name(f"at {found}, a {network} address")
         return response
 
 
-def network_of(host: str) -> str:
-    """Return what kind of network a host is in by its name alone: ``loopback``, ``link-local``,
-    ``private`` (any that is not public), or nothing where it is public or has to be looked up.
+def _refused_name(place: str) -> RefusedError:
+    reason = f"its host is {place}, which a site on the web must not lead to"
+    return RefusedError("private_address", reason)
 
-    >>> [network_of(host) for host in ("localhost", "127.1", "::ffff:10.0.0.1", "169.254.169.254")]
-    ['loopback', 'loopback', 'private', 'link-local']
-    >>> [network_of(host) for host in ("example.org", "8.8.8.8", "2130706433")]
-    ['', '', 'loopback']
+
+class CheckedNames:
+    """Twisted's look-up of names, without the addresses that a crawl refuses: Twisted connects to
+    no other than it is given here. It is that of the whole process, and concerns only *guards*.
     """
-    name = host.rstrip(".").partition("%")[0]
-    if name == "localhost" or name.endswith(".localhost"):
-        return "loopback"
-    address: IPv4Address | IPv6Address
-    try:
-        address = ip_address(name)
-    except ValueError:
-        try:  # the old forms that the system's look-up knows, too: 127.1, 2130706433, 0x7f.1
-            address = IPv4Address(socket.inet_aton(name))
-        except (OSError, ValueError):
-            return ""
-    if isinstance(address, IPv6Address):
-        address = address.ipv4_mapped or address.sixtofour or address
-    if address.is_loopback or address.is_unspecified:
-        return "loopback"
-    if address.is_link_local:
-        return "link-local"
-    return "" if address.is_global else "private"
+
+    def __init__(self, resolver: Any) -> None:
+        self._resolver = resolver
+        self.guards: WeakSet[GuardMiddleware] = WeakSet()
+
+    def resolveHostName(self, receiver: Any, name: str, *args: Any, **options: Any) -> Any:
+        """Look up a *name*."""
+        host = name.lower()
+        for guard in [guard for guard in self.guards if guard.is_asking(host)]:
+            receiver = CheckedAddresses(receiver, host, guard)
+        return self._resolver.resolveHostName(receiver, name, *args, **options)
+
+
+class CheckedAddresses:
+    """Passes those addresses of a *host* on that its *guard* does not refuse."""
+
+    def __init__(self, receiver: Any, host: str, guard: GuardMiddleware) -> None:
+        self._receiver = receiver
+        self._host = host
+        self._guard = guard
+        self._networks: set[str] = set()
+        self.resolutionBegan = receiver.resolutionBegan
+
+    def addressResolved(self, address: Any) -> None:
+        """Pass an address on, unless it is refused."""
+        network = self._guard.closed_network(self._host, address.host)
+        self._networks.add(network)
+        if not network:
+            self._receiver.addressResolved(address)
+
+    def resolutionComplete(self) -> None:
+        """Tell the guard what has become of the name."""
+        self._guard.note_looked_up(self._host, min(self._networks, default=""))
+        self._receiver.resolutionComplete()
+
+
+def check_names(guard: GuardMiddleware) -> None:
+    """Have Twisted, if it runs, look up names for a *guard* by `CheckedNames`, from now on."""
+    if not is_reactor_installed():
+        return
+    from twisted.internet import reactor
+
+    resolver = reactor.nameResolver
+    if not isinstance(resolver, CheckedNames):
+        resolver = CheckedNames(resolver)
+        reactor.installNameResolver(resolver)
+    resolver.guards.add(guard)
 
 
 class SafeRedirectMiddleware(RedirectMiddleware):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from w3lib.http import basic_auth_header
 
 from contentspider.crawl.engine import Component
 from contentspider.ground import __version__
-from contentspider.ground.addresses import clean_address
+from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 
@@ -73,7 +73,7 @@ class Credentials:
         cleaned = []
         for address in addresses:
             clean = clean_address(address)
-            user, at, _ = urlsplit(address).netloc.rpartition("@")
+            user, at, _ = split_address(address).netloc.rpartition("@")
             if at:
                 name, _, password = map(unquote, user.partition(":"))
                 self._headers[_origin(clean)] = basic_auth_header(name, password, "utf-8")
@@ -86,7 +86,7 @@ class Credentials:
 
 
 def _origin(address: str) -> tuple[str, str]:
-    parts = urlsplit(address)
+    parts = split_address(address)
     return parts.scheme, parts.netloc.lower()
 
 

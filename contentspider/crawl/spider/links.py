@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urljoin, urlsplit
 
 from scrapy.http import HtmlResponse
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
-from contentspider.ground.addresses import absolute, clean_address
+from contentspider.crawl.engine import tree_of
+from contentspider.ground.addresses import (
+    absolute,
+    clean_address,
+    is_web_address,
+    join,
+    split_address,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,8 +91,8 @@ def read_head(root: _Element, url: str) -> Head:
                     rel += " print"
                 linked.append((rel[:MAX_TYPE_CHARS], kind[:MAX_TYPE_CHARS], href))
         elif href and not base:
-            with suppress(ValueError):
-                base = urljoin(url, href.strip())
+            named = join(url, href.strip())
+            base = named if is_web_address(named) else ""
     base = base or url
     feeds = [feed for feed in (absolute(base, href) for href in feeds) if feed]
     return Head(base, robots, feeds, anchors, linked, generator)
@@ -95,14 +100,10 @@ def read_head(root: _Element, url: str) -> Head:
 
 def resolve_link(base: str, href: str, documents: bool) -> str:
     """Return the address of a page (with *documents*, also of a PDF file), empty if it is none."""
-    try:
-        address = clean_address(urljoin(base, href))
-        parts = urlsplit(address)
-    except ValueError:
-        return ""  # an unclosed bracket in the host, for example
-    path = parts.path.lower()
+    address = clean_address(join(base, href))
+    path = split_address(address).path.lower()
     is_page = not path.endswith(SKIPPED_SUFFIXES) or (documents and path.endswith(".pdf"))
-    return address if is_page and parts.scheme in ("http", "https") and parts.netloc else ""
+    return address if is_page and is_web_address(address) else ""
 
 
 def page_links(
@@ -142,10 +143,8 @@ def links(response: Response) -> list[str]:
     ``response.follow_all``: absolute, each once, without fragments. What is no address of a page on
     the web (``javascript:``, ``mailto:``, pictures, archives) is left out.
     """
-    if not isinstance(response, HtmlResponse) or not response.body.strip():
-        return []
-    root = response.selector.root
-    return page_links(read_head(root, response.url)) if hasattr(root, "iter") else []
+    root = tree_of(response) if isinstance(response, HtmlResponse) else None
+    return page_links(read_head(root, response.url)) if root is not None else []
 
 
 def remembering() -> Resolve:

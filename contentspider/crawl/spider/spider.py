@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.engine import end_at_start
+from contentspider.crawl.engine import end_at_start, tree_of
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
@@ -35,9 +34,11 @@ from contentspider.crawl.spider.links import MAX_LINKS, Head, page_links, read_h
 from contentspider.crawl.spider.owntexts import OwnTexts
 from contentspider.crawl.spider.robots import header_directives, meta_directives
 from contentspider.crawl.spider.traps import Traps, without_session
-from contentspider.ground.addresses import clean_address
+from contentspider.ground.addresses import clean_address, is_web_address, join
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, crawl_name, several, with_scheme
 from contentspider.ground.sites import SiteKeys
+from contentspider.ground.terminal import printable
 from contentspider.page.input.pdf import can_read, is_pdf
 from contentspider.site.models.record import page_id
 
@@ -89,14 +90,15 @@ class SiteSpider(DiscoverySpider):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.credentials = Credentials()
-        self.start_urls = self.credentials.take(
-            with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part
-        )
-        if not self.start_urls:
+        starts = [with_scheme(part) for part in re.split(r"\s+|,(?=\s*https?://)", url) if part]
+        if not starts:
             raise ValueError(
                 "the site spider needs an address: scrapy crawl site -a url=https://example.org"
             )
+        if wrong := [address for address in starts if not is_web_address(address)]:
+            raise ContentSpiderError(f"{printable(wrong[0])!r} is not the address of a website")
+        self.credentials = Credentials()
+        self.start_urls = self.credentials.take(starts)
         self.max_pages = int(max_pages)
         self.max_depth = int(max_depth)
         self.sitemaps = str(sitemaps).lower() not in ("0", "false", "no")
@@ -171,7 +173,7 @@ class SiteSpider(DiscoverySpider):
         roots = set()
         for address in self.start_urls:
             yield self._page_request(address, 10, {START_META_KEY: True}, dont_filter=True)
-            root = urljoin(address, "/")
+            root = join(address, "/")
             if self.sitemaps and root not in roots:
                 roots.add(root)
                 for request in self.robots_requests(root):
@@ -219,9 +221,8 @@ class SiteSpider(DiscoverySpider):
         return bool(self.max_pages) and self.pages >= self.max_pages
 
     def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
-        # A page without any markup has no tree.
-        root = response.selector.root if response.body.strip() else None
-        head = read_head(root, response.url) if root is not None and hasattr(root, "iter") else None
+        root = tree_of(response)
+        head = read_head(root, response.url) if root is not None else None
         robots = self._directives(response, head)
         depth = response.meta.get("depth", 0) + 1
         follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)

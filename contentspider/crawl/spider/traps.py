@@ -6,9 +6,9 @@ import logging
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from contentspider.crawl.spider.links import MAX_LINKS
+from contentspider.ground.addresses import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -161,7 +161,7 @@ def repeats(address: str) -> bool:
     >>> [repeats("https://e.org" + path) for path in ("/a/a/b/b", "/11/11/11/a")]
     [False, False]
     """
-    segments = [segment for segment in urlsplit(address).path.split("/") if segment]
+    segments = [segment for segment in split_address(address).path.split("/") if segment]
     parts = REPEATED.findall("".join("/" + segment for segment in segments))
     is_repeated = any(not part.replace("/", "").isdigit() for part in parts)
     return is_repeated or len(segments) > MAX_SEGMENTS
@@ -182,7 +182,7 @@ def shape_of(address: str) -> str:
     >>> shape_of("https://e.org/shop?size=1&sort=up")
     'e.org/shop?'
     """
-    parts = urlsplit(address)
+    parts = split_address(address)
     return parts.netloc + blanked(parts.path) + ("?" if parts.query else "")
 
 
@@ -237,7 +237,7 @@ class SeenTexts:
         """
         if "#" not in shape and "?" not in shape:
             return True
-        parts = urlsplit(page.url)
+        parts = split_address(page.url)
         address = f"{parts.path}?{parts.query}"
 
         def is_calendar(number: str) -> bool:

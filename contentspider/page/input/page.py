@@ -6,8 +6,8 @@ import json
 import zlib
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin
 
+from contentspider.ground.addresses import is_web_address, join
 from contentspider.ground.errors import StateError
 from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.page.about.hints import Hints, read_head
@@ -119,12 +119,11 @@ class Page:
     @property
     def base(self) -> str:
         """Return the address by which the page's links are resolved."""
-        if len(self.content.base) > MAX_BASE_CHARS:
+        if not 0 < len(self.content.base) <= MAX_BASE_CHARS:
             return self.url
-        try:
-            return urljoin(self.url, self.content.base)
-        except ValueError:  # a broken IPv6 address
-            return self.url
+        base = join(self.url, self.content.base)
+        is_broken = is_web_address(self.url) and not is_web_address(base)
+        return self.url if is_broken else base
 
     def dump(self) -> bytes:
         """Return the page as compressed JSON, for `load`."""

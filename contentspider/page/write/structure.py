@@ -11,9 +11,8 @@ import re
 from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
-from urllib.parse import urljoin, urlsplit
 
-from contentspider.ground.addresses import MAX_ADDRESS_CHARS
+from contentspider.ground.addresses import MAX_ADDRESS_CHARS, NO_PARTS, join, split_address
 from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS, step_tag
 
@@ -294,7 +293,7 @@ class Resolver:
 
     def __init__(self, base: str) -> None:
         self._base = base
-        self._is_absolute = base.startswith(("http:", "https:"))
+        self._is_absolute = base.startswith(("http:", "https:")) and bool(join(base, "/"))
         self._joined: dict[str, str] = {}
 
     def resolve(self, address: str) -> str:
@@ -306,21 +305,21 @@ class Resolver:
         if address.startswith("javascript:"):
             return ""
         address = address.strip(BLANK).translate(LEFT_OUT)
-        try:
-            if self._is_absolute:
-                if SIMPLE_PATH.match(address):
-                    return self._join("/")[:-1] + address
-                if SIMPLE_FRAGMENT.match(address):
-                    return self._join("#x")[:-2] + address
-                if name := SIMPLE_NAME.match(address):
-                    return self._join(name[1] + "x")[:-1] + address[name.end(1) :]
-            whole = urljoin(self._base, address) if self._is_absolute else address
-            scheme = urlsplit(whole).scheme.lower()
-        except ValueError:  # half an address of IPv6
+        if self._is_absolute:
+            if SIMPLE_PATH.match(address):
+                return self._join("/")[:-1] + address
+            if SIMPLE_FRAGMENT.match(address):
+                return self._join("#x")[:-2] + address
+            if name := SIMPLE_NAME.match(address):
+                return self._join(name[1] + "x")[:-1] + address[name.end(1) :]
+        whole = join(self._base, address) if self._is_absolute else address
+        parts = split_address(whole)
+        if parts is NO_PARTS:
             return ""
+        scheme = parts.scheme.lower()
         return whole if scheme in LINK_SCHEMES or not scheme else ""
 
     def _join(self, address: str) -> str:
         if address not in self._joined:
-            self._joined[address] = urljoin(self._base, address)
+            self._joined[address] = join(self._base, address)
         return self._joined[address]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from w3lib.url import canonicalize_url
 
-from contentspider.ground.addresses import absolute
+from contentspider.ground.addresses import absolute, host_name, is_web_address, network_of
 from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
@@ -126,7 +126,8 @@ class Extraction:
 def page_id(url: str) -> str:
     """Return the stable id of a page: a hash of its canonical URL, 32 hexadecimal digits."""
     if not CANONICAL.match(url):
-        url = canonicalize_url(url.encode("utf-8", "replace").decode())
+        url = url.encode("utf-8", "replace").decode()
+        url = canonicalize_url(url) if is_web_address(url) else url
     return _digest(url.encode())
 
 
@@ -166,6 +167,15 @@ def absolute_url(page: Page, address: str) -> str:
     """Return an address of the page as an absolute web address; empty if it is invalid."""
     address = address.strip()
     return absolute(page.base, address) if address and address.isprintable() else ""
+
+
+def _canonical(page: Page) -> str:
+    """Return the address that a page names canonical, empty if that is in a private network in
+    which the page is not.
+    """
+    address = absolute_url(page, page.hints.canonical)
+    network = network_of(host_name(address))
+    return address if network in ("", network_of(host_name(page.url))) else ""
 
 
 def _first_picture(page: Page, blocks: Sequence[Block]) -> str:
@@ -229,7 +239,7 @@ def page_fields(
         "content_html": write_html(written),
         "passages": _passages(id_, blocks, passage_chars),
         "headings": page_headings(blocks),
-        "canonical": absolute_url(page, page.hints.canonical),
+        "canonical": _canonical(page),
         "published_at": published,
         "modified_at": modified if modified >= published[:10] else "",
         "author": list(author),

@@ -31,6 +31,7 @@ class LockedFile:
         try:
             if path.is_dir():
                 raise IsADirectoryError(0, "it is a folder")
+            lock.touch()  # why it cannot be made the lock does not say
             self._lock.acquire()
             self._file: BinaryIO = partial.open("r+b" if partial.exists() else "w+b", buffering)
         except Timeout as error:
@@ -39,7 +40,10 @@ class LockedFile:
             ) from error
         except OSError as error:
             self._lock.release()
-            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+            reason = error.strerror
+            if isinstance(error, FileNotFoundError):
+                reason = f"no file can be made in {path.absolute().parent}"
+            raise ContentSpiderError(f"{path} cannot be written: {reason}") from error
 
     def close(self) -> None:
         """Close the file, and let others write it."""

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from contentspider.ground.addresses import absolute
+from contentspider.ground.addresses import absolute, split_address
 from contentspider.page.input.body import decode, is_binary
 from contentspider.page.input.files import HTML_BEGINNING
 from contentspider.page.input.page import Page
@@ -75,10 +74,7 @@ class Markdown:
 
 
 def _path(address: str) -> str:
-    try:
-        return urlsplit(address).path.lower()
-    except ValueError:
-        return ""
+    return split_address(address).path.lower()
 
 
 def _page_address(url: str) -> str:
