@@ -86,7 +86,7 @@ class Duplicates:
             or page_id(named or address) == page_id(address)
             or plain_form(named) != plain_form(address)
             # Another host may not answer.
-            or urlsplit(named)[:2] != urlsplit(address)[:2]
+            or split_address(named)[:2] != split_address(address)[:2]
         ):
             return ""
         claims = [page_id(named), *self._claims(address, named, page)]
