@@ -11,8 +11,10 @@ import pytest
 import contentspider
 from contentspider import Extraction, LearningOptions, Page, Prior, SiteLearner, SiteModel
 from contentspider.crawl.hold.items import ContentItem
+from contentspider.evaluation.corpora import find_corpora
 from contentspider.ground.errors import StateError
 from contentspider.state.stores.models import ModelStore
+from tests.conftest import token_f1
 from tests.sites import prose
 
 if TYPE_CHECKING:
@@ -137,3 +139,18 @@ def test_the_public_names_are_there_and_load_nothing_before() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Crawler'"):
         contentspider.Crawler  # noqa: B018
     assert {Extraction, LearningOptions, Prior}
+
+
+def test_a_template_that_the_sample_lacks_is_left_to_the_prior(example_corpus: Path) -> None:
+    (corpus,) = find_corpora(example_corpus)
+    gold = {page.path: page.text for page in corpus.gold()}
+    recipes = [path for path in gold if path.startswith("recipes/")]
+    assert recipes
+    pages = {page.url: page for page in corpus.pages()}
+    model = SiteLearner("example").fit(
+        page for url, page in pages.items() if not url.startswith("recipes/")
+    )
+    for path in recipes:
+        extraction = model.extract(pages[path])
+        assert extraction.by_prior
+        assert token_f1(extraction.text, gold[path]) > 0.95

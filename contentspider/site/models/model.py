@@ -16,6 +16,7 @@ from contentspider.site.guess import mean_of_odds
 from contentspider.site.judge.classifier import CLASSIFIERS
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures, parse_feature_sets
 from contentspider.site.judge.prior import Prior
+from contentspider.site.judge.rows import text_key
 from contentspider.site.models.counts import count_prose, kept_chars, sureness
 from contentspider.site.models.folder import read_model
 from contentspider.site.models.generations import Generations
@@ -42,8 +43,9 @@ ENOUGH_PAGES = 21
 # There the prior's log odds count like so many pages. Two to five measure alike.
 PRIOR_PAGES = 3
 # The prior alone judges a page of which less than a sentence is kept, and more than this share of
-# the prose stands at unseen places.
-UNSEEN_SHARE = 0.5
+# the prose that is not known as boilerplate stands at unseen places. It is no half, since comments
+# stand at known places (research/NOTES.md).
+UNSEEN_SHARE = 0.25
 MAX_PATHS = 20_000  # in the cache of seen places
 
 
@@ -167,11 +169,18 @@ class SiteModel:
         return _Decision(probabilities, True, is_guess)
 
     def _is_strange(self, page: Page, decided: Floats) -> bool:
-        """Tell whether hardly anything was kept of a page with most prose at unseen places."""
+        """Tell whether hardly anything was kept of a page with most prose at unseen places; known
+        boilerplate does not count.
+        """
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
         chars, unseen = self.unseen_prose(page)
-        return unseen > UNSEEN_SHARE * chars
+        known = sum(
+            len(block.text) - block.link_chars
+            for block in page.content.blocks
+            if text_key(block.text) in self.noise_texts
+        )
+        return unseen > UNSEEN_SHARE * (chars - known)
 
     def unseen_prose(self, page: Page) -> tuple[int, int]:
         """Return a page's characters outside of links, and how many are at unseen places."""
