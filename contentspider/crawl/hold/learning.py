@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contentspider.page.input.page import Page
+    from contentspider.site.learn.learner import LearnedSite
     from contentspider.site.models.model import SiteModel
 
 NOT_ENOUGH_TEXT = 3
@@ -100,44 +101,31 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
             yield page
 
 
-def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any]:
-    """Return how well a new model does on its pages, and how well the one before it (`_score`)."""
-    from contentspider.site.learn.learner import SiteLearner
+def _compare(learned: LearnedSite, before: Path) -> list[Any]:
+    """Return how well a new model does on its pages, and how well the one *before* it (`_score`)."""
     from contentspider.site.models.model import SiteModel
 
     try:
-        before = SiteModel.load(task["before"])
-        before.judge = model.judge
+        other = SiteModel.load(before)
+        other.judge = learned.model.judge
     except (ContentSpiderError, OSError):
         return [0.0, None]
-    own_texts = ledger.own_texts.of_site(task["site"])
-    sample = SiteLearner.sample(_pages(ledger, task["site"]), own_texts)
-    # Of its own pages a model knows what was decided: by what the classifier says the two are
-    # compared.
-    votes = model.decided
-    model.decided, before.decided = {}, {}
-    scores = [
-        sum(_score(one, page, votes) for page in sample) / len(sample) for one in (model, before)
-    ]
-    model.decided = votes
-    return scores
+    return [_score(model, learned) for model in (learned.model, other)]
 
 
-def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
-    """Return how sure a model is of a page, from 0 to 1, times the share of the text of which it
-    says what the *votes* of the site say, if they are known.
+def _score(model: SiteModel, learned: LearnedSite) -> float:
+    """Return how sure a model is of pages, from 0 to 1, times the share of their text of which it
+    says what the site voted: the mean of the pages.
     """
     import numpy as np
 
-    from contentspider.site.models.memory import page_key, unpack
-
-    found = model.extract(page)
-    known = votes.get(page_key(page.content))
-    if known is None:
-        return found.confidence
-    sizes = np.sqrt([len(block.text) for block in page.content.blocks])
-    agreed = sizes[(found.probabilities > 0.5) == (unpack(known) > 0.5)].sum() / sizes.sum()
-    return float(agreed) * found.confidence
+    total = 0.0
+    for page, voted in zip(learned.sample, learned.labels, strict=True):
+        found = model.extract(page)
+        sizes = np.sqrt([len(block.text) for block in page.content.blocks])
+        agreed = sizes[(found.probabilities > 0.5) == (voted > 0.5)].sum() / sizes.sum()
+        total += float(agreed) * found.confidence
+    return total / len(learned.sample)
 
 
 def main() -> int:
@@ -153,10 +141,9 @@ def main() -> int:
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
-        model = SiteLearner(task["site"], options).fit(
+        learned = SiteLearner(task["site"], options).learn(
             _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
         )
-        compared = _compare(model, ledger, task) if task["before"] else []
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))
@@ -164,8 +151,9 @@ def main() -> int:
     except ContentSpiderError as error:
         sys.stderr.write(str(error))
         return 1
-    head = json.dumps([model.manifest(), *compared]).encode()
-    output.write(head + b"\n" + model.dump_weights())
+    compared = _compare(learned, Path(task["before"])) if task["before"] else []
+    head = json.dumps([learned.model.manifest(), *compared]).encode()
+    output.write(head + b"\n" + learned.model.dump_weights())
     return 0
 
 

@@ -14,7 +14,6 @@ from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.site.models.counts import outline
 from contentspider.site.models.record import add_own_text, page_fields
 from contentspider.state.ledger.items import PageInHand
 
@@ -126,7 +125,7 @@ class ContentPipeline(Component):
 
     def _count(self, page: Page, extraction: Extraction | None, page_type: str) -> None:
         count = self.stats.inc_value
-        lengths = outline(page.content)
+        lengths = [len(block.text) for block in page.content.blocks]
         total = sum(lengths)
         kept = sum(compress(lengths, extraction.kept.tolist())) if extraction else total
         count("contentspider/chars/kept", kept)
