@@ -193,7 +193,7 @@ def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -
 
 
 def test_another_title_is_none_of_the_text_though_that_begins_with_it() -> None:
-    html = page(f"<nav><h3>{TITLE}</h3><p>Menu<p>Start<p>Tea</nav>", f"<h2>{TITLE}</h2>")
+    html = page(f"<nav><h3>{TITLE}</h3><p>Menu<p>Start<p>News</nav>", f"<h2>{TITLE}</h2>")
     assert said(html, f"{TITLE}\n{TEXT}", TITLE) == ([FIRST, SECOND], [], TITLE)
     found = align(Page.from_html(html).content, OwnText("/", f"{TITLE}\n{TEXT}", "feed", TITLE))
     assert found is not None

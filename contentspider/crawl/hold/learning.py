@@ -102,7 +102,7 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
 
 
 def _compare(learned: LearnedSite, before: Path) -> list[Any]:
-    """Return how well a new model does on its pages, and how well the one *before* it (`_score`)."""
+    """Return how well a new model does on its pages, and the one *before* it (`_score`)."""
     from contentspider.site.models.model import SiteModel
 
     try:
