@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha1
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from scrapy import FormRequest, Request
 from scrapy.http import JsonRequest
+from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
-from contentspider.ground.addresses import clean_address, split_address
+from contentspider.ground.addresses import clean_address, parameter_order, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
@@ -31,6 +33,18 @@ del DEFAULTS["url"], DEFAULTS["priority"]
 CARRIERS = ("meta", "cb_kwargs")
 # What items are under; no value that `encode_value` writes has this name.
 ITEM = "item"
+
+
+class OrderedFingerprinter(RequestFingerprinter):
+    """Scrapy's fingerprints, by which requests are the same, but with the order of parameters: in
+    another order they are another address.
+    """
+
+    def fingerprint(self, request: Request) -> bytes:
+        """Return the fingerprint of a request."""
+        found = super().fingerprint(request)
+        order = parameter_order(request.url)
+        return sha1(found + order.encode(), usedforsecurity=False).digest() if order else found
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
