@@ -44,7 +44,6 @@ def number(minimum: int) -> Callable[[str], Any]:
 
 
 not_negative, positive, folds = number(0), number(1), number(2)
-share = reading(Option("", 0.95, "", minimum=0, maximum=1))
 
 
 def folder(text: str) -> Path:

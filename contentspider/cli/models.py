@@ -144,8 +144,11 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 
 def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
-    from contentspider.site.rules.explanation import explain_model
-
+    try:
+        from contentspider_rules.explanation import explain_model
+    except ImportError:
+        needs = "the model in a few sentences needs contentspider-rules"
+        return ["", f"{needs}: pip install contentspider-rules"]
     try:
         found = explain_model(model, pages)
     except NotEnoughTextError:
