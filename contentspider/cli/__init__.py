@@ -39,7 +39,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
         *(crawl.crawl, run.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
-        *(index, extract.extract, extract.report, models, evaluate.evaluate),
+        *(index.index, index.search, index.serve, extract.extract, extract.report),
+        *(models.models, evaluate.evaluate),
     ):
         one.add_to(commands)
     for entry in entry_points(group=COMMANDS):

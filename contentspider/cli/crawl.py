@@ -6,8 +6,8 @@ import argparse
 import json
 from contextlib import closing
 from datetime import datetime, timezone
+from typing import Any
 
-from contentspider.cli.arguments import CRAWL_HELP, add_option
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, exit_codes, option
 from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
@@ -22,11 +22,11 @@ URLS = argument("[URL...]", "where to start; https:// is assumed")
 
 def _flags(parser: argparse.ArgumentParser) -> None:
     for title in (MOST_USED, PAGES, FILES, REQUESTS, RUNS):
-        group = parser.add_argument_group(title)
+        group: Any = parser.add_argument_group(title)
         for one in CRAWL_FLAGS:
             if one.group == title:
                 # A setting is that of the project (`contentspider.run.project`) unless it is given.
-                add_option(group, one.key, **({"default": None} if one.setting else {}))
+                option(one.key, **({"default": None} if one.setting else {}))(group)
 
 
 @command("crawl", "crawl websites to clean items", URLS, _flags, epilog=exit_codes(MEANINGS))
@@ -113,7 +113,7 @@ def changes(options: argparse.Namespace) -> None:
     "diff",
     "show how a page's main content changed",
     argument("URL", "the page's address"),
-    argument("--crawl CRAWL", f"{CRAWL_HELP} (default: any that has the page)"),
+    argument("--crawl CRAWL", "which crawl, as in 'changes' (default: any that has the page)"),
     STATE_DIR,
 )
 def diff(options: argparse.Namespace) -> None:

@@ -6,8 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import chosen_learning, not_negative
-from contentspider.cli.command import argument, command, learning_options
+from contentspider.cli.command import (
+    argument,
+    chosen_learning,
+    command,
+    learning_options,
+    not_negative,
+)
 from contentspider.ground.terminal import say
 
 if TYPE_CHECKING:

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import chosen_learning, folder, positive
-from contentspider.cli.command import STATE_DIR, argument, command, learning_options, option
+from contentspider.cli.command import (
+    STATE_DIR,
+    argument,
+    chosen_learning,
+    command,
+    learning_options,
+    option,
+    positive,
+)
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
 from contentspider.state.files.formats import STDOUT, WRITERS, Output
+from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
+
+
+def folder(text: str) -> Path:
+    """Return a folder; a store of models is none."""
+    if is_url(text):
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a folder; 'contentspider models --models {text} export' copies a model"
+            " from it"
+        )
+    return Path(text)
 
 
 @command(

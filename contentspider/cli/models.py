@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import not_negative, positive
-from contentspider.cli.command import MODELS, STATE_DIR, add_group, argument, command
-from contentspider.cli.sources import kept_pages
+from contentspider.cli.command import (
+    MODELS,
+    STATE_DIR,
+    argument,
+    command,
+    group,
+    not_negative,
+    positive,
+)
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError, StateError
 from contentspider.ground.terminal import printable
 
@@ -16,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from contentspider.cli.arguments import Commands
     from contentspider.cli.command import Argument, Command
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
@@ -33,13 +39,6 @@ TWO = argument("[GENERATION...]", "two, or one and the present one (default: the
 EXPORTED = argument("--generation N", "default: the present one", positive, 0)
 MOST = argument("--most N", "signatures of each kind (default: 20)", not_negative, 20)
 FILE = argument("FILE", "a zip file", Path)
-
-
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    text = "show what was learned of sites, go back to it, move it"
-    actions = (list_models, show, diff, rollback, export_model, import_model)
-    add_group(commands, "models", text, actions, MODELS)
 
 
 def action(name: str, text: str, *arguments: Argument) -> Callable[[Action], Command]:
@@ -63,6 +62,23 @@ def action(name: str, text: str, *arguments: Argument) -> Callable[[Action], Com
         return command(name, text, *arguments, STATE_DIR)(run)
 
     return decorate
+
+
+def kept_pages(site: str, state_dir: str) -> list[Page]:
+    """Return the pages of a site that its crawl has kept; none if there is no crawl of it."""
+    try:
+        return crawled_pages(site, site, state_dir)[1]
+    except ContentSpiderError:
+        return []
+
+
+def crawled_pages(crawl: str, site: str, state_dir: str) -> tuple[str, list[Page]]:
+    """Return a *site* of a crawl ("": its only one), and the pages of it that were kept."""
+    from contentspider.state.crawls.export import find_crawl
+    from contentspider.state.ledger.ledger import Ledger
+
+    with closing(Ledger(find_crawl(crawl, state_dir), read_only=True)) as ledger:
+        return ledger.pages.of_site(site)
 
 
 def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
@@ -249,3 +265,11 @@ def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     store.save(model, "import")
     number = store.generations(model.site).present()
     return [f"{model.site}: model {model.version} is generation {number} now"]
+
+
+models = group(
+    "models",
+    "show what was learned of sites, go back to it, move it",
+    (list_models, show, diff, rollback, export_model, import_model),
+    MODELS,
+)

@@ -7,8 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import positive
-from contentspider.cli.command import STATE_DIR, argument, command, exit_codes
+from contentspider.cli.command import STATE_DIR, argument, command, exit_codes, positive
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.crawls.outcome import Outcome
 

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli import evaluate as evaluation
 from contentspider.cli import execute
-from contentspider.cli.arguments import chosen_learning, folds, not_negative
-from contentspider.cli.command import STATE_DIR, argument, command, learning_options
+from contentspider.cli.command import (
+    STATE_DIR,
+    argument,
+    chosen_learning,
+    command,
+    folds,
+    learning_options,
+    not_negative,
+)
 from contentspider.ground.errors import ContentSpiderError
 from contentspider_research import BY_LENGTH, EQUAL, EXPERIMENTS
 

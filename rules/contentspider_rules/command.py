@@ -6,9 +6,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import positive, reading
-from contentspider.cli.command import MODELS, STATE_DIR, add_group, argument, command
-from contentspider.cli.sources import crawled_pages, kept_pages
+from contentspider.cli.command import (
+    MODELS,
+    STATE_DIR,
+    argument,
+    command,
+    group,
+    positive,
+    reading,
+)
+from contentspider.cli.models import crawled_pages, kept_pages
 from contentspider.crawl.option import Option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
@@ -17,7 +24,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from contentspider.cli.arguments import Commands
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
     from contentspider.state.stores.models import ModelStore
@@ -26,12 +32,6 @@ if TYPE_CHECKING:
 FORMATS = ("xml", "json", "css", "ftr")
 SHARE = reading(Option("", 0.95, "", minimum=0, maximum=1))
 RULES = argument("RULES", "a rule file, XML or JSON", Path)
-
-
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    text = "write a site's model as a few keep and drop rules, and apply them"
-    add_group(commands, "rules", text, (export, check, apply))
 
 
 @command(
@@ -213,3 +213,10 @@ def _html_files(paths: Iterable[Path]) -> list[Path]:
     if not files:
         raise ContentSpiderError(f"no HTML files under {', '.join(map(str, paths))}")
     return files
+
+
+rules = group(
+    "rules",
+    "write a site's model as a few keep and drop rules, and apply them",
+    (export, check, apply),
+)
