@@ -90,7 +90,7 @@ def report(options: argparse.Namespace) -> None:
     """Write one self-contained HTML page: a site's clusters with scores and examples, and what
     each page kept and lost.
     """
-    from contentspider.report.render import write_crawl_report, write_report
+    from contentspider.report.report import write_crawl_report, write_report
 
     source, models, output = Path(options.source), options.models, options.output
     if source.is_dir():

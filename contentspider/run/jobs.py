@@ -37,7 +37,6 @@ LOGS = "logs"
 TAIL_BYTES = 4_096
 # Outcomes of sites that were not crawled, beside those of crawls (`Outcome`).
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
-OUTCOMES = {int(outcome): outcome for outcome in Outcome}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +73,9 @@ class Jobs:
     def __init__(
         self, jobs: int, only_due: bool = False, state_dir: str = "", force: bool = False
     ) -> None:
-        self._jobs = jobs
-        self._only_due = only_due
+        self._jobs, self._only_due, self._state_dir = jobs, only_due, state_dir
         # None: not given.
         self._options = {"state_dir": state_dir or None, "force": force or None}
-        self._state_dir = state_dir
         self._logs = state_folder(state_dir).absolute() / LOGS
         self._running: set[subprocess.Popen[str]] = set()
         # A signal's handler runs in the main thread, and may interrupt itself.
@@ -182,51 +179,59 @@ class Jobs:
     def _result(
         self, site: PlannedSite, code: int, started: datetime, log: Path, stats: Path
     ) -> SiteResult:
-        record = _read_stats(stats)
-        outcome = OUTCOMES.get(code, Outcome.INTERRUPTED if code < 0 else Outcome.ERROR)
-        items, quality = None, list[tuple[float, int, str]]()
-        if record is not None:
-            items = record["stats"].get("item_scraped_count", 0)
-            quality = site_qualities(record["stats"])
-            reasons = record["reasons"]
-        elif outcome is Outcome.ERROR and is_in_use(self._ledger(site)):
-            return self._elsewhere(site)  # another crawl began when this one was about to
-        else:
+        known = code in [*Outcome]
+        outcome = Outcome(code) if known else Outcome.INTERRUPTED if code < 0 else Outcome.ERROR
+        items, f1, f1_pages = None, None, 0
+        try:
+            record = json.loads(stats.read_bytes())
+        except (OSError, ValueError):  # it did not get as far as to write them
+            if outcome is Outcome.ERROR and is_in_use(self._ledger(site)):
+                return self._elsewhere(site)  # another crawl began when this one was about to
             reasons = [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _tail(log)
-        f1, f1_pages, _ = quality[0] if quality else (None, 0, "")
-        ended = datetime.now(timezone.utc)
-        seconds = (ended - started).total_seconds()
+        else:
+            reasons = record["reasons"]
+            items = record["stats"].get("item_scraped_count", 0)
+            if quality := site_qualities(record["stats"]):
+                f1, f1_pages, _ = quality[0]
+        result = SiteResult(
+            site=site.name,
+            outcome=outcome.name.lower(),
+            exit_code=code,
+            **_span(started),
+            items=items,
+            f1=f1,
+            f1_pages=f1_pages,
+            reasons=tuple(reasons),
+            log=str(log),
+        )
         logger.log(
             logging.INFO if outcome is Outcome.COMPLETE else logging.WARNING,
             "%s: %s after %.0f s, %s%s",
             site.name,
-            outcome.name.lower().replace("_", " "),
-            seconds,
+            result.outcome.replace("_", " "),
+            result.seconds,
             "items unknown" if items is None else f"{items:,} items",
             f": {'; '.join(reasons)} ({log})" if reasons else "",
         )
-        return SiteResult(
-            site.name,
-            outcome.name.lower(),
-            code,
-            started.isoformat(timespec="seconds"),
-            ended.isoformat(timespec="seconds"),
-            round(seconds, 3),
-            items,
-            f1,
-            f1_pages,
-            tuple(reasons),
-            str(log),
-        )
+        return result
+
+
+def _span(started: datetime) -> dict[str, Any]:
+    """Return when what began at *started* began and has ended, and after how many seconds."""
+    ended = datetime.now(timezone.utc)
+    return {
+        "started": started.isoformat(timespec="seconds"),
+        "ended": ended.isoformat(timespec="seconds"),
+        "seconds": round((ended - started).total_seconds(), 3),
+    }
 
 
 def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
     """Return the outcome of a run: complete if all its crawls are."""
-    outcomes = {result.outcome for result in results if result.outcome not in (NOT_DUE, RUNNING)}
-    bad = outcomes - {Outcome.COMPLETE.name.lower()}
     if is_stopped:
         return Outcome.INTERRUPTED
-    if bad == {Outcome.MONITOR_FAILED.name.lower()}:
+    bad = {result.outcome for result in results} - {NOT_DUE, RUNNING, "complete"}
+    if bad == {"monitor_failed"}:
         return Outcome.MONITOR_FAILED
     return Outcome.INCOMPLETE if bad else Outcome.COMPLETE
 
@@ -234,28 +239,9 @@ def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
 def write_summary(
     path: Path, results: Sequence[SiteResult], outcome: Outcome, started: datetime
 ) -> None:
-    """Write the outcomes of a run and its sites as JSON; raises `ContentSpiderError` if that
-    fails.
-    """
-    ended = datetime.now(timezone.utc)
-    summary = {
-        "outcome": outcome.name.lower(),
-        "exit_code": int(outcome),
-        "started": started.isoformat(timespec="seconds"),
-        "ended": ended.isoformat(timespec="seconds"),
-        "seconds": round((ended - started).total_seconds(), 3),
-        "sites": [asdict(result) for result in results],
-    }
-    write_json(path, summary)
-
-
-def _read_stats(path: Path) -> dict[str, Any] | None:
-    """Return what a crawl wrote of itself at its end, None if it did not get that far."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return found
+    """Write the outcomes of a run and its sites; raises `ContentSpiderError` if that fails."""
+    summary = {"outcome": outcome.name.lower(), "exit_code": int(outcome), **_span(started)}
+    write_json(path, summary | {"sites": [asdict(result) for result in results]})
 
 
 def _tail(log: Path) -> list[str]:
