@@ -134,12 +134,9 @@ CRAWL = argument(
     "CRAWL", "the address that was crawled, the crawl's name (--name), or its ledger's file"
 )
 STATE_DIR, MODELS = option("state_dir"), option("models")
-
-
-def learning_options(features: str = "slots") -> tuple[Argument, ...]:
-    """Return the options that choose how a site is learned."""
-    sets = option("features", action="store", default=features)
-    return option("labels"), sets, option("classifier")
+# How a site is learned.
+FEATURES = option("features", action="store", default="slots")
+LEARNING = (option("labels"), FEATURES, option("classifier"))
 
 
 def chosen_learning(options: argparse.Namespace) -> LearningOptions:

@@ -6,13 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import (
-    argument,
-    chosen_learning,
-    command,
-    learning_options,
-    not_negative,
-)
+from contentspider.cli.command import LEARNING, argument, chosen_learning, command, not_negative
 from contentspider.ground.terminal import say
 
 if TYPE_CHECKING:
@@ -34,7 +28,7 @@ if TYPE_CHECKING:
         "-o --output PREDICTIONS", "write JSON lines of site, path and text", Path, required=True
     ),
     argument("--suite SUITE", "only the sites of this suite"),
-    *learning_options(),
+    *LEARNING,
     argument("--alone", "judge every page without the rest of its site"),
     argument("--held-out N", "learn from N pages (0: half), extract only others", not_negative),
     argument("--no-own-texts", "do not use the texts in the site's feeds (own.jsonl)"),

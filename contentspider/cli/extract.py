@@ -10,11 +10,11 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from contentspider.cli.command import (
+    LEARNING,
     STATE_DIR,
     argument,
     chosen_learning,
     command,
-    learning_options,
     option,
     positive,
 )
@@ -43,7 +43,7 @@ def folder(text: str) -> Path:
     argument("PATH...", "folders of HTML files, or files (those of one folder are one site)", Path),
     option("output", action="store", default=STDOUT),
     option("format"),
-    *learning_options(),
+    *LEARNING,
     argument("--models DIR", "use the sites' models in DIR, or the one that DIR is", folder),
     option("keep_teasers"),
     option("passages", type=positive),

@@ -1,4 +1,6 @@
-"""Crawls of many sites, each in its own process, some at a time: ``contentspider run``."""
+"""Crawls of many sites when they are due, each in its own process, some at a time:
+``contentspider run``.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +11,22 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_json
-from contentspider.run.schedule import AT_ONCE, last_crawl
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.summary import site_qualities
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.crawls.ledgers import crawl_ledger, is_hopeless
+from contentspider.state.crawls.outcome import FINISHED, LIMITS, Outcome
 from contentspider.state.ledger.database import is_in_use
+from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -37,6 +40,41 @@ LOGS = "logs"
 TAIL_BYTES = 4_096
 # Outcomes of sites that were not crawled, beside those of crawls (`Outcome`).
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
+# A timer that comes a little early (a daily one by minutes) does not miss a whole turn.
+SLACK = 0.05
+AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class LastCrawl:
+    """The last crawl of a site: when it *began* (None: there was none), and whether it was left
+    unfinished. One that came to a limit that its user has set is finished.
+    """
+
+    began: datetime | None = None
+    is_unfinished: bool = False
+
+    def due(self, interval: timedelta | None) -> datetime:
+        """Return when the site is to be crawled: an unfinished crawl was due when it began.
+
+        The *interval* (None: at once) is counted from the beginning of the last crawl, so that a
+        daily one does not come later each day by the time that it takes.
+        """
+        if self.began is None or self.is_unfinished or not interval:
+            return self.began or AT_ONCE
+        return self.began + interval * (1 - SLACK)
+
+
+def last_crawl(path: Path) -> LastCrawl:
+    """Return the crawl with the ledger at *path*; if that cannot be read, as if there was none: the
+    next crawl says what is wrong with it.
+    """
+    if path.is_file():
+        with suppress(ContentSpiderError), closing(Ledger(path, read_only=True)) as ledger:
+            if runs := ledger.runs.all():
+                is_over = runs[-1].reason in (FINISHED, *LIMITS) or is_hopeless(ledger)
+                return LastCrawl(datetime.fromisoformat(runs[0].started), not is_over)
+    return LastCrawl()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +126,12 @@ class Jobs:
         SIGINT and SIGTERM are passed on to the crawls; no other one begins then.
         """
         order = sorted(sites, key=self._due) if self._only_due else list(sites)
-        with self._passing_signals(), ThreadPoolExecutor(self._jobs) as pool:
+        with ExitStack() as stack:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                stack.callback(signal.signal, number, signal.signal(number, self._stop))
+            pool = stack.enter_context(ThreadPoolExecutor(self._jobs))
             results = {result.site: result for result in pool.map(self._run, order)}
         return [results[site.name] for site in sites]
-
-    @contextmanager
-    def _passing_signals(self) -> Iterator[None]:
-        before = {
-            number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         with self._lock:

@@ -67,9 +67,8 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     def count(name: str) -> int:
         return int(stats.get(f"contentspider/{name}", 0))
 
-    kept, dropped, unsent = (
-        count(name) for name in ("chars/kept", "chars/dropped", "pages/not_modified")
-    )
+    kept, dropped = count("chars/kept"), count("chars/dropped")
+    unsent = count("pages/not_modified")
     kinds = _by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     lines = [
@@ -81,10 +80,9 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         _models(stats, models),
         *_quality(stats),
     ]
-    if changes := [
-        f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))
-    ]:
-        lines.append(f"pages:  {', '.join(changes)} (contentspider changes lists them)")
+    changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))]
+    if changed:
+        lines.append(f"pages:  {', '.join(changed)} (contentspider changes lists them)")
     if "contentspider/index/upserted" in stats:
         line = f"{count('index/upserted'):,} documents in, {count('index/deleted'):,} out"
         if refused := count("index/refused"):
@@ -96,17 +94,13 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
 
 
 def _models(stats: Mapping[str, Any], models: str) -> str:
-    learned, loaded, saved = (
-        stats.get(f"contentspider/{name}", 0)
-        for name in ("sites/learned", "models/loaded", "models/saved")
-    )
+    names = ("sites/learned", "models/loaded", "models/saved")
+    learned, loaded, saved = (stats.get(f"contentspider/{name}", 0) for name in names)
     if learned <= saved:
         return f"models: {models}/ ({learned} learned, {loaded} loaded)"
-    why = (
-        "the log above says why"
-        if stats.get("finish_reason") == "finished"
-        else "the crawl was cut short, and the next one will learn from more pages"
-    )
+    why = "the crawl was cut short, and the next one will learn from more pages"
+    if stats.get("finish_reason") == "finished":
+        why = "the log above says why"
     return f"models: {models}/ ({learned} learned for this crawl, {saved} saved: {why})"
 
 

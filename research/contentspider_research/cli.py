@@ -16,8 +16,8 @@ from contentspider.cli.command import (
     chosen_learning,
     command,
     folds,
-    learning_options,
     not_negative,
+    option,
 )
 from contentspider.ground.errors import ContentSpiderError
 from contentspider_research import BY_LENGTH, EQUAL, EXPERIMENTS
@@ -93,7 +93,7 @@ def evaluate(options: argparse.Namespace) -> None:
     argument("NAME", ", ".join(EXPERIMENTS), EXPERIMENTS, metavar="NAME"),
     argument("SOURCE", "corpora, or a file or folder of rendered pages (.jsonl, .jsonl.gz)", Path),
     argument("-o --output DIR", "where to write table and chart (default: here)", Path, Path()),
-    *learning_options(features="all"),
+    *(option("labels"), option("features", action="store", default="all"), option("classifier")),
     argument("--pages N", "gold pages of a corpus to use (default: 40)", not_negative, 40),
     argument("--folds N", "folds of the cross-validation (default: 4)", folds, 4),
     argument(
