@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command with its *help* in a line; the docstring of *run* describes it at length (None: one
+    """A command, its *text* (the first sentence is its help in a line), and what runs it (None: one
     of its actions is run, `group`).
     """
 
     name: str
-    help: str
+    text: str
     arguments: tuple[Argument, ...]
     run: Run | None = None
     epilog: str = ""
 
     def add_to(self, commands: Commands) -> None:
         """Add the command's parser."""
-        text = (self.run and self.run.__doc__) or f"{self.help.capitalize()}."
+        text = " ".join(self.text.split())
         parser = commands.add_parser(
             self.name,
-            help=self.help,
-            description=fill(" ".join(text.split()), 79),
+            help=text[0].lower() + text[1:].partition(". ")[0].rstrip("."),
+            description=fill(text, 79),
             epilog=self.epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
@@ -53,11 +53,11 @@ class Command:
         parser.set_defaults(run=self.run)
 
 
-def command(
-    name: str, text: str, *arguments: Argument, epilog: str = ""
-) -> Callable[[Run], Command]:
-    """Return a decorator that makes a command of the function that runs it."""
-    return lambda run: Command(name, text, arguments, run, epilog)
+def command(name: str, *arguments: Argument, epilog: str = "") -> Callable[[Run], Command]:
+    """Return a decorator that makes a command of the function that runs it: its docstring is the
+    command's text.
+    """
+    return lambda run: Command(name, run.__doc__ or name, arguments, run, epilog)
 
 
 def group(name: str, text: str, actions: Sequence[Command], *arguments: Argument) -> Command:

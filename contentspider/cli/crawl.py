@@ -29,17 +29,17 @@ def _flags(parser: argparse.ArgumentParser) -> None:
                 option(one.key, **({"default": None} if one.setting else {}))(group)
 
 
-@command("crawl", "crawl websites to clean items", URLS, _flags, epilog=exit_codes(MEANINGS))
+@command("crawl", URLS, _flags, epilog=exit_codes(MEANINGS))
 def crawl(options: argparse.Namespace) -> int:
-    """Crawl the sites of the given addresses to clean items."""
+    """Crawl websites to clean items."""
     from contentspider.run import run
 
     return run.crawl(options)
 
 
-@command("status", "show how a crawl is doing, or how it ended", CRAWL, STATE_DIR)
+@command("status", CRAWL, STATE_DIR)
 def status(options: argparse.Namespace) -> None:
-    """Show the runs of a crawl, its items and its addresses, while it is running or afterwards."""
+    """Show how a crawl is doing, or how it ended. It has runs, items and addresses."""
     from contentspider.state.crawls.export import find_crawl
     from contentspider.state.crawls.ledgers import crawl_status
 
@@ -47,15 +47,10 @@ def status(options: argparse.Namespace) -> None:
 
 
 @command(
-    "replay",
-    "write a crawl's items again",
-    CRAWL,
-    option("output", action="store", required=True),
-    option("format"),
-    STATE_DIR,
+    "replay", CRAWL, option("output", action="store", required=True), option("format"), STATE_DIR
 )
 def replay(options: argparse.Namespace) -> None:
-    """Write all items of a crawl to a file, from its ledger."""
+    """Write a crawl's items again, from its ledger."""
     from contentspider.state.crawls.export import export_items, find_crawl
 
     output = Output.parse(options.output, options.format)
@@ -89,15 +84,14 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 @command(
     "changes",
-    "print what changed on a site, from crawl to crawl",
     CRAWL,
     argument("--since SEQ|DATE", "only after this number (seq), day or time", _since, (0, "")),
     argument("--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _kinds),
     STATE_DIR,
 )
 def changes(options: argparse.Namespace) -> None:
-    """Print the change log of a site as JSON lines: a record for each page that a crawl found new,
-    changed, moved or gone, and for each unchanged one of the last crawl.
+    """Print what changed on a site, from crawl to crawl. A JSON line is a page that a crawl found
+    new, changed, moved or gone, or an unchanged one of the last crawl.
     """
     from contentspider.state.crawls.export import find_history
     from contentspider.state.history.history import History
@@ -111,13 +105,12 @@ def changes(options: argparse.Namespace) -> None:
 
 @command(
     "diff",
-    "show how a page's main content changed",
     argument("URL", "the page's address"),
     argument("--crawl CRAWL", "which crawl, as in 'changes' (default: any that has the page)"),
     STATE_DIR,
 )
 def diff(options: argparse.Namespace) -> None:
-    """Show what changed in a page's main content when it changed last."""
+    """Show how a page's main content changed when it changed last."""
     from contentspider.recrawl.difference import diff_lines
     from contentspider.site.models.record import page_id
     from contentspider.state.crawls.export import find_history, histories

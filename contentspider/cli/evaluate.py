@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 @command(
     "evaluate",
-    "extract the pages of corpora that have gold text",
     argument("CORPORA...", "folders of site folders with site.json, gold.jsonl and html/", Path),
     argument(
         "-o --output PREDICTIONS", "write JSON lines of site, path and text", Path, required=True
@@ -35,9 +34,7 @@ if TYPE_CHECKING:
     argument("--prior FILE", "use this prior, not the shipped one", Path),
 )
 def evaluate(options: argparse.Namespace) -> None:
-    """Learn each site of CORPORA without its gold, and write what is extracted of its gold
-    pages.
-    """
+    """Extract the pages of corpora that have gold text. Each site is learned without its gold."""
     write_predictions(options, predictor(options, {}))
 
 

@@ -39,7 +39,6 @@ def folder(text: str) -> Path:
 
 @command(
     "extract",
-    "extract pages that you have",
     argument("PATH...", "folders of HTML files, or files (those of one folder are one site)", Path),
     option("output", action="store", default=STDOUT),
     option("format"),
@@ -49,7 +48,7 @@ def folder(text: str) -> Path:
     option("passages", type=positive),
 )
 def extract(options: argparse.Namespace) -> None:
-    """Learn from HTML files that you have and extract their content; each folder is a site."""
+    """Extract pages that you have. Each folder of HTML files is a site, and is learned."""
     from contentspider.extract import extract_paths
 
     if missing := [str(path) for path in options.path if not path.exists()]:
@@ -79,7 +78,6 @@ def extract(options: argparse.Namespace) -> None:
 
 @command(
     "report",
-    "show in one HTML page what is kept and dropped",
     argument("SOURCE", "a folder of a site's HTML files, or a crawl's name or ledger"),
     argument("--site SITE", "which site of a crawl of several", default=""),
     option("models", type=folder),
@@ -87,8 +85,8 @@ def extract(options: argparse.Namespace) -> None:
     STATE_DIR,
 )
 def report(options: argparse.Namespace) -> None:
-    """Write one self-contained HTML page: a site's clusters with scores and examples, and what
-    each page kept and lost.
+    """Show in one HTML page what is kept and dropped. It has a site's clusters with scores and
+    examples, and what each page kept and lost, and needs no other file.
     """
     from contentspider.report.report import write_crawl_report, write_report
 

@@ -43,11 +43,7 @@ INDEX = argument(
 )
 
 
-@command(
-    "sync",
-    "bring in what changed, and take out what is gone",
-    *(CRAWL, ENGINE, FORCE, STATE_DIR),
-)
+@command("sync", CRAWL, ENGINE, FORCE, STATE_DIR)
 def sync(options: argparse.Namespace) -> None:
     """Bring in what changed, and take out what is gone. An index that is new gets all pages;
     nothing is crawled.
@@ -62,11 +58,7 @@ def sync(options: argparse.Namespace) -> None:
     say(f"{shown(url)}: {report}")
 
 
-@command(
-    "verify",
-    "compare an index with the history, document by document",
-    *(CRAWL, argument("--mend", "put right what differs"), ENGINE, FORCE, STATE_DIR),
-)
+@command("verify", CRAWL, argument("--mend", "put right what differs"), ENGINE, FORCE, STATE_DIR)
 def verify(options: argparse.Namespace) -> int:
     """Compare an index with the history, document by document. What differs is printed as JSON
     lines. Exit code 0: nothing does, or all was mended.
@@ -89,11 +81,7 @@ def verify(options: argparse.Namespace) -> int:
     return 0 if options.mend or not found else 1
 
 
-@command(
-    "rebuild",
-    "make an index anew, and put it in the place of the old one",
-    *(ENGINE, FORCE, STATE_DIR),
-)
+@command("rebuild", ENGINE, FORCE, STATE_DIR)
 def rebuild(options: argparse.Namespace) -> None:
     """Make an index anew, and put it in the place of the old one. All sites are in it; the old one
     is searched until the new one takes its place.
@@ -110,7 +98,7 @@ def rebuild(options: argparse.Namespace) -> None:
 
 
 index = group(
-    "index", "bring search indexes up to date with what was crawled", (sync, verify, rebuild)
+    "index", "Bring search indexes up to date with what was crawled.", (sync, verify, rebuild)
 )
 
 
@@ -137,7 +125,6 @@ def _chosen_index(options: argparse.Namespace) -> str:
 
 @command(
     "search",
-    "find pages in a search index",
     argument("WORDS...", "what to look for"),
     INDEX,
     STATE_DIR,
@@ -148,7 +135,7 @@ def _chosen_index(options: argparse.Namespace) -> str:
     argument("--json", "print JSON lines: rank, score, id, url, title, snippet"),
 )
 def search(options: argparse.Namespace) -> None:
-    """Find pages in a search index: those that have all words, else some of them."""
+    """Find pages in a search index. They have all words, or else some of them."""
     from contentspider.index.engine import Query
     from contentspider.index.found import shown_results
     from contentspider.index.operations import opened
@@ -175,7 +162,6 @@ def search(options: argparse.Namespace) -> None:
 
 @command(
     "serve",
-    "search an index in the browser",
     INDEX,
     argument("--host HOST", "the address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
     argument("--port PORT", "the port (default: 8080; 0: any)", not_negative, 8080),
@@ -188,9 +174,9 @@ def search(options: argparse.Namespace) -> None:
     STATE_DIR,
 )
 def serve(options: argparse.Namespace) -> None:
-    """Serve a page that searches an index, with JSON beside it (/api/search?q=WORDS, /api/page/ID,
-    /api/sites). Nobody is asked who they are: beyond this machine, put a server before it that
-    does.
+    """Search an index in the browser. Beside the page there is JSON (/api/search?q=WORDS,
+    /api/page/ID, /api/sites). Nobody is asked who they are: beyond this machine, put a server
+    before it that does.
     """
     from contentspider.index.operations import opened
     from contentspider.state.crawls.export import histories

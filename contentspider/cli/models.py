@@ -41,7 +41,7 @@ MOST = argument("--most N", "signatures of each kind (default: 20)", not_negativ
 FILE = argument("FILE", "a zip file", Path)
 
 
-def action(name: str, text: str, *arguments: Argument) -> Callable[[Action], Command]:
+def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
     """Return a decorator that makes an action of a function, which is given the store of models and
     returns the lines to print.
     """
@@ -59,7 +59,7 @@ def action(name: str, text: str, *arguments: Argument) -> Callable[[Action], Com
 
         run.__doc__ = act.__doc__
         # The copy of a shared store is in the folder of crawls' state.
-        return command(name, text, *arguments, STATE_DIR)(run)
+        return command(name, *arguments, STATE_DIR)(run)
 
     return decorate
 
@@ -97,10 +97,10 @@ def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
         raise StateError(f"{what} of {site}: {error}") from error
 
 
-@action("list", "list the sites that have a model, or the generations of one", ANY_SITE)
+@action("list", ANY_SITE)
 def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """List the sites that have a model, or the generations of a site's model: each model that was
-    saved is a generation, of which the last are kept.
+    """List the sites that have a model, or the generations of one. Each model that was saved is a
+    generation, of which the last are kept.
     """
     from contentspider.site.models.folder import read_manifest
 
@@ -127,10 +127,10 @@ def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return lines
 
 
-@action("show", "print what a model says is content and noise", SITE, GENERATION, MOST)
+@action("show", SITE, GENERATION, MOST)
 def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Print a site's model: how good it is, people's corrections, what it says in a few sentences,
-    and its content and noise signatures with their probability of being content.
+    """Print what a model says is content and noise. Before the signatures, with their probability
+    of being content, are how good it is, people's corrections, and what it says in a few sentences.
     """
     from contentspider.site.judge.prior import Prior
 
@@ -208,7 +208,7 @@ def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
     return lines
 
 
-@action("diff", "print which signatures became content or noise", SITE, TWO, MOST)
+@action("diff", SITE, TWO, MOST)
 def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Print which signatures became content or noise, are new, or are gone."""
     from contentspider.site.models.summary import compare
@@ -236,9 +236,9 @@ def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return lines + _tables(changes, options.most)
 
 
-@action("rollback", "make an earlier generation the present one again", SITE, EARLIER)
+@action("rollback", SITE, EARLIER)
 def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Make an earlier generation the present one again, as a generation of its own."""
+    """Make an earlier generation the present one again. It gets a new number."""
     before = store.generations(options.site).present()
     number = store.rollback(options.site, options.generation)
     model = _read(store, options.site)
@@ -246,9 +246,9 @@ def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return [f"{options.site}: model {model.version}, of {model.pages} pages, {done}"]
 
 
-@action("export", "write a site's model as one file", SITE, FILE, EXPORTED)
+@action("export", SITE, FILE, EXPORTED)
 def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Write a site's model as one zip file, without people's corrections."""
+    """Write a site's model as one file. It is a zip archive without people's corrections."""
     from contentspider.state.stores import transfer
 
     model = _read(store, options.site, options.generation)
@@ -256,7 +256,7 @@ def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return [f"{options.site}: model {model.version} -> {options.file}"]
 
 
-@action("import", "make the model in a file the present one of its site", FILE)
+@action("import", FILE)
 def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Make the model in a file that 'export' wrote the present one of its site."""
     from contentspider.state.stores import transfer
@@ -269,7 +269,7 @@ def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 models = group(
     "models",
-    "show what was learned of sites, go back to it, move it",
+    "Show what was learned of sites, go back to it, move it.",
     (list_models, show, diff, rollback, export_model, import_model),
     MODELS,
 )

@@ -30,7 +30,6 @@ MEANINGS = {
 
 @command(
     "run",
-    "crawl many sites, or those that are due",
     argument("FILE", "the sites, as TOML (docs/scheduling.md); paths are relative to it", Path),
     argument("--due", "crawl only sites that are due or unfinished, the most overdue first"),
     argument("--only SITE...", "crawl only these sites of the file"),
@@ -41,7 +40,9 @@ MEANINGS = {
     epilog=exit_codes(MEANINGS),
 )
 def run(options: argparse.Namespace) -> int:
-    """Crawl the sites of a file, each in its own process. Unfinished crawls are resumed."""
+    """Crawl many sites, or those that are due. Each crawl is a process of its own; what is
+    unfinished is resumed.
+    """
     from contentspider.run.jobs import Jobs, run_outcome, write_summary
     from contentspider.run.sitesfile import read_sites
 

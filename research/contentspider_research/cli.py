@@ -54,11 +54,9 @@ FOLDS = argument("--folds N", "folds of --cross-fit (default: 7)", not_negative,
 EVALUATE = evaluation.evaluate
 
 
-@command("evaluate", EVALUATE.help, *EVALUATE.arguments, CRAWL, METHOD, CROSS_FIT, FOLDS)
+@command("evaluate", *EVALUATE.arguments, CRAWL, METHOD, CROSS_FIT, FOLDS)
 def evaluate(options: argparse.Namespace) -> None:
-    """Learn each site of CORPORA without its gold, and write what is extracted of its gold
-    pages.
-    """
+    """Extract the pages of corpora that have gold text. Each site is learned without its gold."""
     from contentspider.evaluation.corpora import find_corpora
     from contentspider.site.judge.prior import Prior
     from contentspider_research.baselines import new_baseline
@@ -89,7 +87,6 @@ def evaluate(options: argparse.Namespace) -> None:
 
 @command(
     "experiment",
-    "run an experiment of the papers: a table and a chart",
     argument("NAME", ", ".join(EXPERIMENTS), EXPERIMENTS, metavar="NAME"),
     argument("SOURCE", "corpora, or a file or folder of rendered pages (.jsonl, .jsonl.gz)", Path),
     argument("-o --output DIR", "where to write table and chart (default: here)", Path, Path()),
@@ -105,8 +102,8 @@ def evaluate(options: argparse.Namespace) -> None:
     ),
 )
 def experiment(options: argparse.Namespace) -> None:
-    """Run an experiment on corpora or rendered pages, and write NAME.md and NAME.svg
-    (research/docs/experiments.md says what each is).
+    """Run an experiment of the papers: a table and a chart. They are NAME.md and NAME.svg
+    (research/docs/experiments.md says what each is), of corpora or rendered pages.
     """
     from contentspider_research.experiments.tables import run_experiment
     from contentspider_research.features.sets import spelled_out
@@ -128,7 +125,6 @@ def experiment(options: argparse.Namespace) -> None:
 
 @command(
     "train-prior",
-    "train the general prior on corpora with gold text",
     argument("CORPORA...", "folders of corpora", Path),
     argument("-o --output FILE", "write the prior to FILE (npz)", Path, required=True),
     argument("--seed N", "default: 0", int, 0),
@@ -149,7 +145,6 @@ def train_prior(options: argparse.Namespace) -> None:
 
 @command(
     "dataset",
-    "write a table of all elements of pages, with features and labels",
     argument(
         "SOURCE",
         "a folder of corpora, a folder of a site's HTML files, rendered pages (.jsonl, .jsonl.gz),"
@@ -172,8 +167,9 @@ def train_prior(options: argparse.Namespace) -> None:
     STATE_DIR,
 )
 def dataset(options: argparse.Namespace) -> None:
-    """Write a row an element of SOURCE's pages, with what stands around it, its words, what the
-    site's votes say of it, and its label (research/docs/dataset.md has the columns).
+    """Write a table of all elements of pages, with features and labels. A row is an element, with
+    what stands around it, its words, what the site's votes say of it, and its label
+    (research/docs/dataset.md has the columns).
     """
     from contentspider_research.dataset.dataset import check_output, read_records, write_dataset
     from contentspider_research.dataset.sources import crawl_sources, find_sources

@@ -36,7 +36,6 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
 
 @command(
     "export",
-    "learn the rules of a site, and write them",
     argument("SOURCE", "a site with a model, a crawl's name or ledger, or a folder of HTML files"),
     argument("--site SITE", "which site of a crawl of several", default=""),
     argument("-o --output FILE", "where to write them (default: standard output)", Path),
@@ -46,8 +45,9 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
     STATE_DIR,
 )
 def export(options: argparse.Namespace) -> None:
-    """Write what a site's model keeps as a few rules (tags with an id or a class), which one file
-    of Python applies without contentspider: contentspider_rules/standalone.py.
+    """Learn the rules of a site, and write them. They say what its model keeps by tags with an id
+    or a class; one file of Python applies them without contentspider:
+    contentspider_rules/standalone.py.
     """
     from contentspider.ground.atomic import replacing
     from contentspider_rules.extraction import learn_rules, rules_of_manifest
@@ -121,7 +121,6 @@ def _source(rules: Rules, pages: int) -> str:
 
 @command(
     "check",
-    "show what rules do on pages, and how far they agree with the model",
     RULES,
     argument("SOURCE", "a folder of the site's HTML files, or a file", Path),
     argument("--min-agreement F1", "fail below this F1 of words (default: 0.95)", SHARE, 0.95),
@@ -129,8 +128,8 @@ def _source(rules: Rules, pages: int) -> str:
     STATE_DIR,
 )
 def check(options: argparse.Namespace) -> int:
-    """Show on how many pages each rule matches, never ends, or is empty, and how far the rules
-    agree with the site's model; exit code 1 if that is too little.
+    """Show what rules do on pages, and how far they agree with the model. Each is listed with the
+    pages on which it matches, never ends, or is empty; exit code 1 if the agreement is too little.
     """
     from contentspider.page.input.page import Page
     from contentspider.site.scores import text_score
@@ -171,14 +170,11 @@ def check(options: argparse.Namespace) -> int:
 
 @command(
     "apply",
-    "print the text that rules keep of HTML files",
     RULES,
     argument("PATH...", "HTML files, or folders of them", Path),
 )
 def apply(options: argparse.Namespace) -> None:
-    """Print the text that rules keep of an HTML file, or of several as JSON lines of path and
-    text.
-    """
+    """Print the text that rules keep of HTML files. Of several, JSON lines have path and text."""
     rules, files = _load(options.rules), _html_files(options.path)
     for path in files:
         reading = rules.read(path.read_bytes())
@@ -217,6 +213,6 @@ def _html_files(paths: Iterable[Path]) -> list[Path]:
 
 rules = group(
     "rules",
-    "write a site's model as a few keep and drop rules, and apply them",
+    "Write a site's model as a few keep and drop rules, and apply them.",
     (export, check, apply),
 )
