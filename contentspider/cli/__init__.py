@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import crawl, evaluate, extract, index, models, run
+from contentspider.cli import crawl, evaluate, extract, index, models
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.terminal import SafeFormatter, printable
 
@@ -38,7 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
-        *(crawl.crawl, run.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
+        *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
         *(index.index, index.search, index.serve, extract.extract, extract.report),
         *(models.models, evaluate.evaluate),
     ):

@@ -71,9 +71,18 @@ def group(name: str, text: str, actions: Sequence[Command], *arguments: Argument
     return Command(name, text, (*arguments, add))
 
 
-def argument(shown: str, text: str, kind: Any = str, default: Any = None, **more: Any) -> Argument:
+def argument(
+    shown: str,
+    text: str,
+    kind: Any = str,
+    default: Any = None,
+    *,
+    least: int | None = None,
+    **more: Any,
+) -> Argument:
     """Return an argument from what help shows of it, such as "FILE", "[SITE]", "PATH...",
-    "-o --output FILE" or "--due"; *kind* reads its text, or is a tuple of choices.
+    "-o --output FILE" or "--due"; *kind* reads its text, or is a tuple of choices. With *least* it
+    is a whole number from there on.
     """
     *flags, name = shown.split()
     if name.startswith("-"):
@@ -82,7 +91,7 @@ def argument(shown: str, text: str, kind: Any = str, default: Any = None, **more
     if isinstance(kind, tuple):
         given |= {"choices": kind, "metavar": f"{{{','.join(kind)}}}"}
     else:
-        given["type"] = kind
+        given["type"] = kind if least is None else reading(Option("", least, "", minimum=least))
     for ending, nargs in (("...]", "*"), ("...", "+"), ("]", "?")):
         if name.endswith(ending):
             given.setdefault("nargs", nargs)
@@ -102,11 +111,6 @@ def reading(option: Option) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(f"{text!r} cannot be used: {error}") from None
 
     return read
-
-
-def number(minimum: int) -> Callable[[str], Any]:
-    """Return what reads a whole number from *minimum* on."""
-    return reading(Option("", minimum, "", minimum=minimum))
 
 
 def option(key: str, **changes: Any) -> Argument:
@@ -129,7 +133,6 @@ def option(key: str, **changes: Any) -> Argument:
     return lambda parser: parser.add_argument(*option.flags.split(), **(given | changes))
 
 
-not_negative, positive, folds = number(0), number(1), number(2)
 CRAWL = argument(
     "CRAWL", "the address that was crawled, the crawl's name (--name), or its ledger's file"
 )
@@ -139,7 +142,7 @@ FEATURES = option("features", action="store", default="slots")
 LEARNING = (option("labels"), FEATURES, option("classifier"))
 
 
-def chosen_learning(options: argparse.Namespace) -> LearningOptions:
+def learning_of(options: argparse.Namespace) -> LearningOptions:
     """Return how sites are learned, by the command's options."""
     from contentspider.site.learn.options import LearningOptions, OptionError
 

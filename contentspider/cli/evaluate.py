@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import LEARNING, argument, chosen_learning, command, not_negative
+from contentspider.cli.command import LEARNING, argument, command, learning_of
 from contentspider.ground.terminal import say
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     argument("--suite SUITE", "only the sites of this suite"),
     *LEARNING,
     argument("--alone", "judge every page without the rest of its site"),
-    argument("--held-out N", "learn from N pages (0: half), extract only others", not_negative),
+    argument("--held-out N", "learn from N pages (0: half), extract only others", least=0),
     argument("--no-own-texts", "do not use the texts in the site's feeds (own.jsonl)"),
     argument("--prior FILE", "use this prior, not the shipped one", Path),
 )
@@ -45,7 +45,7 @@ def predictor(options: argparse.Namespace, priors: Mapping[str, Prior]) -> Calla
     from contentspider.evaluation.predict import predict_site
     from contentspider.site.judge.prior import Prior
 
-    learning = chosen_learning(options)
+    learning = learning_of(options)
     shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     return lambda corpus: predict_site(
         corpus,

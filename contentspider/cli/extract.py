@@ -9,15 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import (
-    LEARNING,
-    STATE_DIR,
-    argument,
-    chosen_learning,
-    command,
-    option,
-    positive,
-)
+from contentspider.cli.command import LEARNING, STATE_DIR, argument, command, learning_of, option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
 from contentspider.state.files.formats import STDOUT, WRITERS, Output
@@ -45,7 +37,7 @@ def folder(text: str) -> Path:
     *LEARNING,
     argument("--models DIR", "use the sites' models in DIR, or the one that DIR is", folder),
     option("keep_teasers"),
-    option("passages", type=positive),
+    option("passages"),
 )
 def extract(options: argparse.Namespace) -> None:
     """Extract pages that you have. Each folder of HTML files is a site, and is learned."""
@@ -53,7 +45,7 @@ def extract(options: argparse.Namespace) -> None:
 
     if missing := [str(path) for path in options.path if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
-    items = extract_paths(options.path, chosen_learning(options), options.models, options.passages)
+    items = extract_paths(options.path, learning_of(options), options.models, options.passages)
     if options.output == STDOUT:
         written = WRITERS["jsonl"](lambda: items, sys.stdout.buffer)
     else:

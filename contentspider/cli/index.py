@@ -8,15 +8,7 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import (
-    CRAWL,
-    STATE_DIR,
-    argument,
-    command,
-    group,
-    not_negative,
-    positive,
-)
+from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.index.engine import ENGINES, shown
@@ -131,7 +123,7 @@ def _chosen_index(options: argparse.Namespace) -> str:
     argument("--site SITE", "only pages of this site"),
     argument("--language TAG", "only pages in this language"),
     argument("--type TYPE", "only pages of this type (article, listing, ...)"),
-    argument("--limit N", "at most N pages (default: 10)", positive, 10),
+    argument("--limit N", "at most N pages (default: 10)", default=10, least=1),
     argument("--json", "print JSON lines: rank, score, id, url, title, snippet"),
 )
 def search(options: argparse.Namespace) -> None:
@@ -164,7 +156,7 @@ def search(options: argparse.Namespace) -> None:
     "serve",
     INDEX,
     argument("--host HOST", "the address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
-    argument("--port PORT", "the port (default: 8080; 0: any)", not_negative, 8080),
+    argument("--port PORT", "the port (default: 8080; 0: any)", default=8080, least=0),
     argument(
         "--name HOST",
         "a name that it is reached by, beyond --host and localhost",

@@ -6,15 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import (
-    MODELS,
-    STATE_DIR,
-    argument,
-    command,
-    group,
-    not_negative,
-    positive,
-)
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError, StateError
 from contentspider.ground.terminal import printable
 
@@ -33,11 +25,11 @@ if TYPE_CHECKING:
 
 SITE = argument("SITE", "the site, as 'models list' names it")
 ANY_SITE = argument("[SITE]", "whose generations", default="")
-GENERATION = argument("[GENERATION]", "its number (default: the present one)", positive, 0)
-EARLIER = argument("[GENERATION]", "its number (default: the one before)", positive, 0)
-TWO = argument("[GENERATION...]", "two, or one and the present one (default: the last)", positive)
-EXPORTED = argument("--generation N", "default: the present one", positive, 0)
-MOST = argument("--most N", "signatures of each kind (default: 20)", not_negative, 20)
+GENERATION = argument("[GENERATION]", "its number (default: the present one)", default=0, least=1)
+EARLIER = argument("[GENERATION]", "its number (default: the one before)", default=0, least=1)
+TWO = argument("[GENERATION...]", "two, or one and the present one (default: the last)", least=1)
+EXPORTED = argument("--generation N", "default: the present one", default=0, least=1)
+MOST = argument("--most N", "signatures of each kind (default: 20)", default=20, least=0)
 FILE = argument("FILE", "a zip file", Path)
 
 

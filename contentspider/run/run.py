@@ -148,15 +148,15 @@ def crawl(options: argparse.Namespace) -> int:
     stats, left = crawler.stats.get_stats(), _left(ledger)
     outcome, reasons = decide(stats, left)
     failures = getattr(crawler.spider, "failures", {})
+    unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
     models = chosen.models_dir
-    for line in summary(stats, outcome, reasons, left, failures, options.output, models):
+    for line in summary(stats, outcome, reasons, left, unread, options.output, models):
         say(line)
     if ledger.is_file():
         # The first JSON lines were written meanwhile.
         later = [output for output in outputs if str(output.path) != chosen.output_file]
         _export(ledger, later, Ending.from_stats(stats))
     if options.stats:
-        unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
         record = {
             "outcome": outcome.name.lower(),
             "exit_code": int(outcome),

@@ -21,18 +21,15 @@ def summary(
     outcome: Outcome,
     reasons: Sequence[str],
     left: Left,
-    failures: Mapping[str, str],
+    unread: Sequence[str],
     outputs: Sequence[str],
     models: str,
 ) -> list[str]:
     """Return the summary of a crawl, in lines: its counts, and its outcome.
 
-    *failures* are the start addresses that could not be read, with the reason.
+    *unread* says which start addresses could not be read, and why.
     """
-    lines = [
-        f"contentspider: {address} could not be read: {reason}"
-        for address, reason in failures.items()
-    ]
+    lines = [f"contentspider: {what}" for what in unread]
     if outcome is Outcome.ERROR:
         lines += [f"contentspider: {reason}" for reason in reasons]
         if stats.get("contentspider/ledger/failed"):
@@ -42,7 +39,7 @@ def summary(
     has_items = items or stats.get("contentspider/ledger/unchanged")
     if has_items:
         lines += _counts(stats, items, outputs, models)
-    if outcome is Outcome.NOTHING_READ and not failures:
+    if outcome is Outcome.NOTHING_READ and not unread:
         lines.append(
             "contentspider: no page was read; is the address that of an HTML page, and does"
             " robots.txt allow it? --log-level INFO says more"

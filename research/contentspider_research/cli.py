@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli import evaluate as evaluation
 from contentspider.cli import execute
-from contentspider.cli.command import (
-    STATE_DIR,
-    argument,
-    chosen_learning,
-    command,
-    folds,
-    not_negative,
-    option,
-)
+from contentspider.cli.command import STATE_DIR, argument, command, learning_of, option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider_research import BY_LENGTH, EQUAL, EXPERIMENTS
 
@@ -50,7 +42,7 @@ METHOD = argument("--method NAME", "use this method, not ours (research/docs/exp
 CROSS_FIT = argument(
     "--cross-fit", "judge each site, or host of single pages, with a prior trained without it"
 )
-FOLDS = argument("--folds N", "folds of --cross-fit (default: 7)", not_negative, 7)
+FOLDS = argument("--folds N", "folds of --cross-fit (default: 7)", default=7, least=0)
 EVALUATE = evaluation.evaluate
 
 
@@ -76,7 +68,7 @@ def evaluate(options: argparse.Namespace) -> None:
     priors = cross_fit(find_corpora(*options.corpora), options.folds) if options.cross_fit else {}
     predict = evaluation.predictor(options, priors)
     if options.crawl:
-        learning = chosen_learning(options)
+        learning = learning_of(options)
         shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
 
         def predict(corpus: Corpus) -> Iterator[dict[str, str]]:
@@ -91,8 +83,8 @@ def evaluate(options: argparse.Namespace) -> None:
     argument("SOURCE", "corpora, or a file or folder of rendered pages (.jsonl, .jsonl.gz)", Path),
     argument("-o --output DIR", "where to write table and chart (default: here)", Path, Path()),
     *(option("labels"), option("features", action="store", default="all"), option("classifier")),
-    argument("--pages N", "gold pages of a corpus to use (default: 40)", not_negative, 40),
-    argument("--folds N", "folds of the cross-validation (default: 4)", folds, 4),
+    argument("--pages N", "gold pages of a corpus to use (default: 40)", default=40, least=0),
+    argument("--folds N", "folds of the cross-validation (default: 4)", default=4, least=2),
     argument(
         "--weights WEIGHTS",
         "how much a block counts in a site's classifier: by its length as ours does, or each once"
@@ -114,7 +106,7 @@ def experiment(options: argparse.Namespace) -> None:
         options.source,
         options.output,
         options.labels,
-        chosen_learning(options).features,
+        learning_of(options).features,
         options.pages,
         options.folds,
         options.weights,

@@ -6,15 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.command import (
-    MODELS,
-    STATE_DIR,
-    argument,
-    command,
-    group,
-    positive,
-    reading,
-)
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group, reading
 from contentspider.cli.models import crawled_pages, kept_pages
 from contentspider.crawl.option import Option
 from contentspider.ground.errors import ContentSpiderError
@@ -40,7 +32,7 @@ RULES = argument("RULES", "a rule file, XML or JSON", Path)
     argument("--site SITE", "which site of a crawl of several", default=""),
     argument("-o --output FILE", "where to write them (default: standard output)", Path),
     argument("--format FORMAT", "default: by FILE's ending, else xml", FORMATS),
-    argument("--max-rules N", "at most so many (default: 15)", positive, 15),
+    argument("--max-rules N", "at most so many (default: 15)", default=15, least=1),
     MODELS,
     STATE_DIR,
 )
