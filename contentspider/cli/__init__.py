@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     parser = build_parser()
-    if arguments[:1] == ["rules"] and not entry_points(group=COMMANDS, name="rules"):
+    if "rules" in arguments[:1] and not entry_points(group=COMMANDS, name="rules"):
         parser.error("the command rules needs contentspider-rules: pip install contentspider-rules")
     return execute(parser.parse_args(arguments))
 
