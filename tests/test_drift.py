@@ -139,6 +139,14 @@ def test_a_page_is_strange_if_most_of_its_prose_is_at_new_places() -> None:
     assert not half.is_found
 
 
+def test_short_pages_do_not_count_as_usual() -> None:
+    """What a model's own pages are compared with is counted as what comes later is."""
+    short, long = (Page.from_html(f"<p>{'x' * chars}") for chars in (MIN_CHARS - 1, MIN_CHARS))
+    found = Baseline.of([(short, [0.9]), (long, [0.1]), (short, [0.1])], lambda path: path)
+    assert found == Baseline(0.9, {"body/p": 1.0})
+    assert Baseline.of([(short, [0.9])], lambda path: path) == Baseline(0.0)
+
+
 def test_slots_with_hardly_any_text_are_no_template() -> None:
     found = watched(*[(1_000, 900, [("a", 10), ("a", 9), ("b", 15), ("b", 5)])] * 3)
     assert found.shared == 3

@@ -76,11 +76,11 @@ class Drift:
         if baseline is None:
             return False
         found = self._model.extract(page)
-        slot, chars = main_slot(page, self._model.slot_of)
+        slot, _ = main_slot(page, self._model.slot_of)
         self._at[slot] += 1
         if len(self._confidences) < MAX_CONFIDENCES:
             insort(self._confidences, found.confidence)
-        if is_empty(page, found.probabilities.tolist(), chars):
+        if is_empty(page, found.probabilities.tolist()):
             self._empty[slot] += 1
             return baseline.empty.get(slot, 0.0) < 1 - MOST
         return self.is_unsure and found.confidence < baseline.confidence - LESS_SURE

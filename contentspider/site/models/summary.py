@@ -72,7 +72,9 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The median *confidence* on a model's own pages, and the share of *empty* ones by slot."""
+    """The median *confidence* on a model's own pages, and the share of *empty* ones by slot, of
+    those with `MIN_CHARS` of prose.
+    """
 
     confidence: float
     empty: Mapping[str, float] = field(default_factory=dict)
@@ -86,13 +88,15 @@ class Baseline:
         empty: Counter[str] = Counter()
         confidences = []
         for page, probabilities in decided:
+            slot, chars = main_slot(page, slot_of)
+            if chars < MIN_CHARS:
+                continue
             seen = dict.fromkeys((block.path for block in page.content.blocks), True)
             confidences.append(sureness(page.content, probabilities, seen))
-            slot, chars = main_slot(page, slot_of)
             pages[slot] += 1
-            empty[slot] += is_empty(page, probabilities, chars)
+            empty[slot] += is_empty(page, probabilities)
         shares = {slot: round(empty[slot] / pages[slot], 4) for slot in empty if empty[slot]}
-        return cls(round(median(confidences), 4), shares)
+        return cls(round(median(confidences), 4) if confidences else 0.0, shares)
 
     @classmethod
     def parse(cls, record: Any) -> Baseline:
@@ -109,6 +113,6 @@ def main_slot(page: Page, slot_of: Callable[[str], str]) -> tuple[str, int]:
     return max(chars, key=lambda slot: chars[slot], default=""), chars.total()
 
 
-def is_empty(page: Page, probabilities: list[float], chars: int) -> bool:
-    """Tell whether less than a sentence is kept of a page with *chars* characters of prose."""
-    return chars >= MIN_CHARS and kept_chars(page.content, probabilities) < SENTENCE_CHARS
+def is_empty(page: Page, probabilities: list[float]) -> bool:
+    """Tell whether less than a sentence is kept of a page."""
+    return kept_chars(page.content, probabilities) < SENTENCE_CHARS
