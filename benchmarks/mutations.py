@@ -141,7 +141,7 @@ class Copy:
         (folder / "tmp").mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder / "tmp")
         os.chdir(self._tree)
-        here = [str(self._tree), str(self._tree / "research")]
+        here = [str(self._tree), str(self._tree / "research"), str(self._tree / "engines")]
         os.environ["PYTHONPATH"] = os.pathsep.join(here)
         others = [name for name in sys.path[1:] if not Path(name).is_relative_to(ROOT)]
         sys.path[:] = [*here, *others]

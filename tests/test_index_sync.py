@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -304,6 +305,17 @@ def test_urls_hold_no_secrets() -> None:
         assert "secret" not in str(raised.value)
     for url in ("pages", "sqlite:", "nowhere://x", ""):
         with pytest.raises(EngineError, match="sqlite"):
+            connect(url)
+
+
+def test_an_engine_that_is_not_installed_is_named_with_what_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("contentspider.ground.plugins.entry_points", lambda **_: ())
+    for url in ("postgresql://host/database/table", "typesense+https://host/pages"):
+        engine = url.partition(":")[0].partition("+")[0]
+        wanted = f"pip install 'contentspider-engines[{engine}]'"
+        with pytest.raises(EngineError, match=re.escape(wanted)):
             connect(url)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from contentspider.cli.arguments import CRAWL_HELP, add_state_dir, not_negative, positive
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable
-from contentspider.index.engine import ENGINES, shown
+from contentspider.index.engine import shown
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ENGINE_HELP = (
-    f"an index's URL: {', '.join(f'{name}:...' for name in ENGINES.shipped)}, default"
-    " (docs/indexing.md)"
-)
+ENGINE_HELP = "an index's URL: tantivy:FOLDER, sqlite:FILE, default, or others (docs/indexing.md)"
 
 
 def add_to(commands: Commands) -> None:

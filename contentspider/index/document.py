@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.schema import BY_NAME, DATES, OWN, Kind
+from contentspider.index.schema import BY_NAME, OWN, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,26 +57,6 @@ def document_fields(item: Mapping[str, Any]) -> dict[str, Any]:
     if more:
         fields["more"] = more
     return fields
-
-
-def in_seconds(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with dates as the seconds that engines without dates filter and sort by."""
-    dates = {
-        name: int(datetime.fromisoformat(record[name]).timestamp())
-        for name in DATES
-        if name in record
-    }
-    return record | dates
-
-
-def from_seconds(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record whose dates were seconds."""
-    dates = {
-        name: datetime.fromtimestamp(record[name], timezone.utc).isoformat()
-        for name in DATES
-        if name in record
-    }
-    return record | dates
 
 
 def joined(value: object) -> str:

@@ -6,10 +6,8 @@ those below, or one that another package adds with an entry point.
 
 from __future__ import annotations
 
-import heapq
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -145,7 +143,7 @@ class Engine(ABC):
             raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
         found = terms(query.words, self._languages(query)) if query.words.strip() else []
         if query.words.strip() and not found:
-            return merged([], query)
+            return Results([], 0, {name: {} for name in FACETS})
         results = self._found(query, found, is_all=True)
         if not results.total and len(found) > 1:
             results = self._found(query, found, is_all=False)
@@ -163,16 +161,6 @@ class Engine(ABC):
         """Return the languages of the documents that are searched, as far as they have stems."""
         named = query.filters.get("language")
         return list(filter(stemmer_of, [named] if named else self._present_languages()))
-
-    def _by_language(
-        self, query: Query, ask: Callable[[Sequence[str]], str]
-    ) -> tuple[dict[str, str], str]:
-        """Return what is asked in documents of each language, as *ask* says it for languages, where
-        that differs from what is asked in all others; and that.
-        """
-        plain = ask(())
-        asked = {language: ask([language]) for language in self._languages(query)}
-        return {language: words for language, words in asked.items() if words != plain}, plain
 
     def _identity_of(self, manifest: str) -> str:
         """Return the identity that the manifest of an index says; see `Manifest.load`."""
@@ -203,32 +191,15 @@ class Engine(ABC):
         return written, refused
 
 
-def merged(results: Sequence[Results], query: Query) -> Results:
-    """Return the results of several searches of different documents as those of one."""
-    hits = list(heapq.merge(*(one.hits for one in results), key=lambda hit: -hit.score))
-    facets = {name: Counter[str]() for name in FACETS}
-    for one in results:
-        for name, counts in one.facets.items():
-            facets[name].update(counts)
-    return Results(
-        hits[query.offset : query.offset + query.limit],
-        sum(one.total for one in results),
-        {name: dict(counts.most_common()) for name, counts in facets.items()},
-    )
-
-
 ENGINES: PlugIns[type[Engine]] = PlugIns(
     "contentspider.engines",
     {
         "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
         "sqlite": "contentspider.index.engines.sqlite:SQLiteEngine",
-        "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
-        "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
-        "typesense+https": "contentspider.index.engines.typesense:TypesenseEngine",
     },
 )
 # Those of the distribution contentspider-engines.
-OTHERS = {"opensearch", "elasticsearch", "meilisearch"}
+OTHERS = {"postgresql", "typesense", "opensearch", "elasticsearch", "meilisearch"}
 
 
 def connect(url: str) -> Engine:
@@ -252,7 +223,7 @@ def connect(url: str) -> Engine:
         return ENGINES.load(scheme)(url)
     except LookupError as error:
         if (engine := scheme.removesuffix("+https")) in OTHERS:
-            raise missing(engine, "contentspider-engines", "contentspider-engines") from error
+            raise missing(engine, "contentspider-engines") from error
         raise EngineError(f"{shown(url)}: {error}") from error
 
 
@@ -266,13 +237,13 @@ def shown(url: str) -> str:
     return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", bare)
 
 
-def missing(scheme: str, package: str, distribution: str = "contentspider") -> EngineError:
-    """Return the error for an engine whose *package* is not installed; a *distribution* has it as
-    an extra.
+def missing(scheme: str, package: str) -> EngineError:
+    """Return the error for an engine whose *package* is not installed: it is an extra.
 
     >>> print(missing("tantivy", "tantivy"))
     the tantivy index needs tantivy: pip install 'contentspider[tantivy]'
     """
+    distribution = "contentspider-engines" if scheme in OTHERS else "contentspider"
     return EngineError(
         f"the {scheme} index needs {package}: pip install '{distribution}[{scheme}]'"
     )

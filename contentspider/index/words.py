@@ -85,25 +85,10 @@ def words(text: str, language: str = "") -> list[str]:
             found += map("".join, pairwise(units))
             single.update(units)
         else:
-            forms = _forms(word, name)
+            forms = forms_of(word, name)
             found.append(forms[0])
             stems += forms[1:]
     return found + stems + sorted(single)
-
-
-def root_words(text: str, language: str) -> Iterator[str]:
-    """Yield what engines that know neither stems nor scripts without spaces need of a *text* beside
-    it: the roots of words that have stems, and pairs of characters and the single ones.
-
-    >>> list(root_words("Two ferries à 東京", "en"))
-    ['two', 'ferr', 'a', '東京', '京', '東']
-    """
-    name = stemmer_of(language)
-    for word in split(text):
-        if LETTER.match(word):
-            yield from words(word)
-        elif name:
-            yield root(_forms(word, name))
 
 
 def terms(query: str, languages: Iterable[str] = ()) -> list[Term]:
@@ -119,7 +104,7 @@ def terms(query: str, languages: Iterable[str] = ()) -> list[Term]:
         if LETTER.match(word):
             found |= dict.fromkeys((row,) for row in rows(word))
         else:
-            forms = dict.fromkeys(form for name in names for form in _forms(word, name))
+            forms = dict.fromkeys(form for name in names for form in forms_of(word, name))
             found[tuple((form,) for form in forms)] = None
     return list(found)[:MAX_TERMS]
 
@@ -135,7 +120,7 @@ def roots(query: str, languages: Iterable[str] = ()) -> list[str]:
     return [
         word
         if LETTER.match(word)
-        else root([form for name in names for form in _forms(word, name)])
+        else root([form for name in names for form in forms_of(word, name)])
         for word in split(query)
     ]
 
@@ -186,7 +171,7 @@ def rows(run: str) -> Iterator[tuple[str, ...]]:
 
 
 @lru_cache(maxsize=50_000)
-def _forms(word: str, name: str) -> tuple[str, ...]:
+def forms_of(word: str, name: str) -> tuple[str, ...]:
     """Return a word without accents, and its stem by the stemmer with this *name* if it differs."""
     forms = [bare(word)[:MAX_CHARS]]
     if name and len(word) <= MAX_CHARS:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from contentspider.index.document import joined
 from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, shown
-from contentspider.index.engines.http import place
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     FACETS,
@@ -30,6 +29,7 @@ from contentspider_engines.clients import (
     reason_of,
     whole_answers,
 )
+from contentspider_engines.common import place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
