@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import connect
+from contentspider.index.schema import Document, document_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.servers import Server
 
 PAGES = 30
-CURSORS = "contentspider.index.cursors:Cursors"
+CURSORS = "contentspider.index.sync:Cursors"
 ENGINES = {
     "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
     "postgresql": "contentspider_engines.postgresql:PostgreSQLEngine",

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.index.engine import connect, shown
-from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.retries import LONGEST_WAIT, Retries
+from contentspider.index.errors import LONGEST_WAIT, EngineDownError, EngineError, Retries
 from contentspider.index.schema import Manifest, SchemaMismatchError
 from contentspider.index.sync import GuardError, Report, batches
 from tests.indexes import Crawls, Memory
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from contentspider.index.engine import Stored
+    from contentspider.index.schema import Stored
 
 
 @pytest.fixture
@@ -271,8 +270,10 @@ def test_a_report_says_what_was_not_put_in() -> None:
     assert str(Report(foreign=4)).endswith(", 4 are of another crawl and left alone")
 
 
-def test_an_engine_that_is_down_is_asked_again() -> None:
+def test_an_engine_that_is_down_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
+    clock = SimpleNamespace(sleep=slept.append, monotonic=lambda: sum(slept))
+    monkeypatch.setattr("contentspider.index.errors.time", clock)
     asked = iter([EngineDownError("no"), EngineDownError("no", wait=7.0), "answer"])
 
     def ask() -> str:
@@ -281,7 +282,7 @@ def test_an_engine_that_is_down_is_asked_again() -> None:
             raise found
         return found
 
-    retries = Retries(60, sleep=slept.append, clock=lambda: sum(slept))
+    retries = Retries(60)
     assert retries(ask) == "answer"
     assert retries.count == 2
     assert 0.1 <= slept[0] <= 0.3

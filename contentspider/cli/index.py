@@ -127,24 +127,22 @@ def _tell(done: int, total: int) -> None:
 
 def _sync(options: argparse.Namespace) -> int:
     from contentspider.index.operations import sync
-    from contentspider.index.sync import Limits
     from contentspider.state.crawls.export import find_history
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine, options.state_dir)
-    report = sync(history, url, Limits(force=options.force), _tell)
+    report = sync(history, url, options.force, _tell)
     print(printable(f"{shown(url)}: {report}"), file=sys.stderr)
     return 0
 
 
 def _verify(options: argparse.Namespace) -> int:
     from contentspider.index.operations import verify
-    from contentspider.index.sync import Limits
     from contentspider.state.crawls.export import find_history
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine, options.state_dir)
-    found = verify(history, url, Limits(force=options.force), options.mend)
+    found = verify(history, url, options.force, options.mend)
     for name in ("missing", "stale", "extra", "refused"):
         for document_id in getattr(found, name):
             print(json.dumps({"id": document_id, "is": name}))
@@ -159,12 +157,11 @@ def _verify(options: argparse.Namespace) -> int:
 
 def _rebuild(options: argparse.Namespace) -> int:
     from contentspider.index.operations import rebuild
-    from contentspider.index.sync import Limits
     from contentspider.state.crawls.export import histories
 
     paths = histories(options.state_dir)
     url = index_url(options.engine, options.state_dir)
-    reports = rebuild(paths, url, Limits(force=options.force), _tell)
+    reports = rebuild(paths, url, options.force, _tell)
     for path, report in zip(paths, reports, strict=True):
         print(printable(f"{path.stem}: {report}"), file=sys.stderr)
     return 0

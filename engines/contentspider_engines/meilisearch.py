@@ -11,8 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.document import joined
-from contentspider.index.engine import Engine, Hit, Results, Stored, missing, shown
+from contentspider.index.engine import Engine, Hit, Results, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     BY_NAME,
@@ -20,8 +19,11 @@ from contentspider.index.schema import (
     FACETS,
     OWN,
     TEXTS,
+    Document,
     Manifest,
     SchemaMismatchError,
+    Stored,
+    joined,
 )
 from contentspider.index.words import roots, stemmer_of
 from contentspider_engines.common import (
@@ -50,7 +52,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
     from contentspider.index.words import Term
 

@@ -9,8 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from contentspider.index.document import joined
-from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, missing, shown
+from contentspider.index.engine import Engine, Hit, Refused, Results, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     DATES,
@@ -18,8 +17,11 @@ from contentspider.index.schema import (
     LISTING,
     OWN,
     TEXTS,
+    Document,
     Manifest,
     SchemaMismatchError,
+    Stored,
+    joined,
 )
 from contentspider.index.words import LETTER, root, terms
 from contentspider_engines.common import (
@@ -44,7 +46,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query
     from contentspider.index.words import Term
 
