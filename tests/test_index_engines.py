@@ -120,6 +120,14 @@ def test_all_words_are_wanted_and_some_do_if_none_has_all(engine: Engine) -> Non
     assert not ids(engine, "zebra")
 
 
+def test_without_a_word_nothing_is_found(engine: Engine) -> None:
+    engine.upsert([document(1, content="red * apples")])
+    engine.flush()
+    found = engine.search(Query("*"))
+    assert (list(found.hits), found.total) == ([], 0)
+    assert found.facets == {name: {} for name in FACETS}
+
+
 def test_letters_are_found_without_their_accents(engine: Engine) -> None:
     engine.upsert([document(1, content="Une idée de l’été à Zürich")])
     engine.flush()
