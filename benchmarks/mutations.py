@@ -44,6 +44,8 @@ BUDGET_SECS, FILES = 30, 16
 # A process that takes as much of the CPU, or tests that take as long, hang: the mutant is killed.
 CPU_SECS, WALL_SECS = 60, 600
 PYTEST = ["-xq", "--tb=short", "-pno:cacheprovider", "-Wignore::pytest.PytestAssertRewriteWarning"]
+# Parts that are loaded by name (`contentspider.ground.plugins`).
+PLUGGED = re.compile(r"contentspider[.\w]+:\w+")
 # Prints which libraries the tests load, and leaves compiled Python to all forks.
 LOAD = """
 import sys, pytest, tests.loaded
@@ -91,6 +93,8 @@ def _imported(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and PLUGGED.fullmatch(str(node.value)):
+            yield str(node.value).partition(":")[0]
 
 
 def _words(name: str) -> set[str]:
@@ -141,7 +145,7 @@ class Copy:
         (folder / "tmp").mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder / "tmp")
         os.chdir(self._tree)
-        here = [str(self._tree), str(self._tree / "research")]
+        here = [str(self._tree), str(self._tree / "research"), str(self._tree / "engines")]
         os.environ["PYTHONPATH"] = os.pathsep.join(here)
         others = [name for name in sys.path[1:] if not Path(name).is_relative_to(ROOT)]
         sys.path[:] = [*here, *others]

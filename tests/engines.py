@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import connect
-from tests.servers import index_url, postgresql_server, typesense_server
+from contentspider.index.schema import Document, document_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,25 +27,10 @@ def tantivy(folder: Path) -> Iterator[str]:
     yield f"tantivy:{folder / 'pages'}"
 
 
-def postgresql(folder: Path) -> Iterator[str]:
-    """Give the URL of an index that is not there yet, on a real server."""
-    with index_url(postgresql_server) as made:
-        yield made
-
-
-def typesense(folder: Path) -> Iterator[str]:
-    """Give the URL of an index that is not there yet, on a real server."""
-    with index_url(typesense_server) as made:
-        yield made
-
-
-# By scheme: the package that it needs, and what gives the URL of a new index (and may start a
-# server, or skip the test with a reason).
+# By scheme: the package that it needs, and what gives the URL of a new index.
 AT_HAND: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
     "tantivy": ("tantivy", tantivy),
     "sqlite": ("sqlite3", sqlite),
-    "postgresql": ("psycopg", postgresql),
-    "typesense": ("typesense", typesense),
 }
 
 

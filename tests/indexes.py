@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from contentspider.index.cursors import Cursors
-from contentspider.index.engine import Query, Refused, Results, Stored
-from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.sync import Limits, Sync
+from contentspider.index.engine import Query, Refused, Results
+from contentspider.index.errors import EngineDownError, EngineError, Retries
+from contentspider.index.schema import Stored
+from contentspider.index.sync import Sync
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
 from contentspider.state.ledger.visits import Answer, Seen, Visit
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Engine
+    from contentspider.index.schema import Document
 
 URL = "memory:index"
 AT = "2026-01-02T03:04:05+00:00"
@@ -149,12 +149,13 @@ class Crawls:
         history.close()
         self.titles |= changed
 
-    def sync(self, engine: Memory, **limits: float) -> Sync:
+    def sync(self, engine: Memory, force: bool = False) -> Sync:
         """Return what brings an index up to date."""
         documents = Entries(self.path)
         self.opened.append(documents)
-        allowed = Limits(patience=0, **limits)  # type: ignore[arg-type]
-        return Sync(documents, engine, URL, "identity", Cursors(self.path), allowed)
+        sync = Sync(documents, engine, URL, "identity", force)
+        sync._ask = Retries(0)
+        return sync
 
     def assert_in(self, engine: Memory) -> None:
         """Fail unless the index has what the history has."""

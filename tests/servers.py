@@ -175,3 +175,20 @@ def typesense_server() -> Iterator[Server]:
         Server(url, {"TYPESENSE_API_KEY": KEY}, command, {"cwd": folder}, is_ready)
     ) as server:
         yield server
+
+
+# By scheme: the package that its engine needs, and what starts a server.
+SERVERS: dict[str, tuple[str, Callable[[], AbstractContextManager[Server]]]] = {
+    "postgresql": ("psycopg", postgresql_server),
+    "typesense": ("typesense", typesense_server),
+}
+
+
+def skip_without(scheme: str) -> None:
+    """Skip a test if what the engine needs is not installed."""
+    needed = [scheme]
+    if scheme in SERVERS:
+        needed = ["contentspider_engines", SERVERS[scheme][0]]
+    for package in needed:
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")

@@ -9,14 +9,13 @@ import random
 import signal
 import sys
 from contextlib import nullcontext
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conftest import TIMEOUT, Site, run
 from tests.processes import Popen
-from tests.servers import postgresql_server, typesense_server
+from tests.servers import SERVERS, skip_without
 from tests.sites import article, prose
 from tests.test_durability import killing
 from tests.test_recrawls import Recrawls
@@ -24,22 +23,16 @@ from tests.test_recrawls_killed import KILLING
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tests.servers import Server
 
 PAGES = 30
-CURSORS = "contentspider.index.cursors:Cursors"
+CURSORS = "contentspider.index.sync:Cursors"
 ENGINES = {
     "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
-    "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
-    "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
-}
-SERVERS: dict[str, tuple[str, Callable[[], AbstractContextManager[Server]]]] = {
-    "postgresql": ("psycopg", postgresql_server),
-    "typesense": ("typesense", typesense_server),
+    "postgresql": "contentspider_engines.postgresql:PostgreSQLEngine",
+    "typesense": "contentspider_engines.typesense:TypesenseEngine",
 }
 # A round brings more than one batch.
 BATCH = 4
@@ -138,9 +131,8 @@ def test_nothing_is_left_to_mend_after_killed_crawls(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    package, make = SERVERS.get(scheme, (scheme, None))
-    if find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
+    skip_without(scheme)
+    _, make = SERVERS.get(scheme, (scheme, None))
     with make() if make else nullcontext() as server:
         for name, value in server.environment.items() if server else ():
             monkeypatch.setenv(name, value)

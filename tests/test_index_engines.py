@@ -103,11 +103,29 @@ def test_a_page_is_found_before_a_listing_that_says_the_same(engine: Engine) -> 
 
 
 def test_all_words_are_wanted_and_some_do_if_none_has_all(engine: Engine) -> None:
-    engine.upsert([document(1, content="red apples"), document(2, content="green apples")])
+    engine.upsert(
+        [
+            # Of some of the words it has more than any other document.
+            document(1, title="Apples, apples", content="red apples " * 9),
+            document(2, content="green apples"),
+            document(3, content="green pears", site="f.org"),
+        ]
+    )
     engine.flush()
-    assert ids(engine, "green apples")[0] == 2
+    found = engine.search(Query("green apples"))
+    assert [hit.record["id"] for hit in found.hits] == [document(2).id]
+    assert (found.total, found.facets["site"]) == (1, {"e.org": 1})
     assert sorted(ids(engine, "apples zebra")) == [1, 2]
+    assert ids(engine, "green apples", site="f.org") == [3]
     assert not ids(engine, "zebra")
+
+
+def test_without_a_word_nothing_is_found(engine: Engine) -> None:
+    engine.upsert([document(1, content="red * apples")])
+    engine.flush()
+    found = engine.search(Query("*"))
+    assert (list(found.hits), found.total) == ([], 0)
+    assert found.facets == {name: {} for name in FACETS}
 
 
 def test_letters_are_found_without_their_accents(engine: Engine) -> None:
@@ -151,7 +169,7 @@ def test_a_word_is_found_in_pages_of_all_languages(engine: Engine) -> None:
 
 def test_other_clients_search_fields_and_dates(engine: Engine, url: str) -> None:
     ferry, old = document(1, title="The ferry"), document(2, title="The ferry")
-    for number, day in enumerate(["2026-03-01T10:00+02:00", "2025-03-01", "2026-03-01"], 1):
+    for number, day in enumerate(["2026-03-01T10:00+02:00", "2025-03-01", "2026-03-01T00:00Z"], 1):
         title = "The ferry" if number < 3 else "Another"
         engine.upsert([document(number, title=title, published_at=day)])
     engine.flush()

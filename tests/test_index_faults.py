@@ -7,18 +7,15 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.conftest import TIMEOUT
 from tests.indexes import Crawls
-from tests.servers import postgresql_server, typesense_server
+from tests.servers import SERVERS, skip_without
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tests.servers import Server
@@ -77,29 +74,25 @@ def run_with_kills(crawls: Crawls, url: str, server: Server | None) -> int:
 
 
 # Servers are killed while whole crawls feed them, too (tests/test_index_crawls_killed.py).
-SERVERS = [pytest.param(name, marks=pytest.mark.thorough) for name in ("postgresql", "typesense")]
-
-
-@pytest.mark.parametrize("scheme", ["tantivy", "sqlite", *SERVERS])
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        *("tantivy", "sqlite"),
+        *(pytest.param(name, marks=pytest.mark.thorough) for name in SERVERS),
+    ],
+)
 def test_nothing_is_left_to_mend_after_kills(
     scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crawls = Crawls(tmp_path / "history")
     crawls.path.parent.mkdir()
-    servers: dict[str, tuple[str, Callable[[], AbstractContextManager[Server]]]] = {
-        "postgresql": ("psycopg", postgresql_server),
-        "typesense": ("typesense", typesense_server),
-    }
-    if scheme not in servers:
-        if scheme == "tantivy" and find_spec("tantivy") is None:
-            pytest.skip("tantivy is not installed")
+    skip_without("sqlite3" if scheme == "sqlite" else scheme)
+    if scheme not in SERVERS:
         url = f"{scheme}:{tmp_path / 'pages.index'}"
         met = run_with_kills(crawls, url, None)
         verify(crawls, url)
     else:
-        package, make = servers[scheme]
-        if find_spec(package) is None:
-            pytest.skip(f"{package} is not installed")
+        _, make = SERVERS[scheme]
         with make() as server:
             for name, value in server.environment.items():
                 monkeypatch.setenv(name, value)

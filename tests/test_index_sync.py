@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from contentspider.index.engine import connect, shown
-from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.retries import LONGEST_WAIT, Retries
+from contentspider.index.errors import LONGEST_WAIT, EngineDownError, EngineError, Retries
 from contentspider.index.schema import Manifest, SchemaMismatchError
 from contentspider.index.sync import GuardError, Report, batches
 from tests.indexes import Crawls, Memory
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from contentspider.index.engine import Stored
+    from contentspider.index.schema import Stored
 
 
 @pytest.fixture
@@ -143,7 +143,10 @@ def test_a_history_without_items_is_said(tmp_path: Path, caplog: pytest.LogCaptu
     crawls.crawl({})
     assert crawls.sync(Memory()).run().upserted == 0
     crawls.close()
-    assert "has no items yet" in caplog.text
+    assert caplog.messages[0] == (
+        "e.org.sqlite has no items yet, so that there is nothing to index: the next crawl of the"
+        " site brings them"
+    )
 
 
 def test_cursors_that_are_broken_are_said(
@@ -202,7 +205,8 @@ def test_a_bad_document_is_named_and_kept_aside(
     crawls.crawl({1: "good", 2: "bad", 3: "good too", 60: "bad"})
     report = crawls.sync(engine).run()
     assert (report.upserted, len(report.refused)) == (2, 2)
-    assert f"refused document {2:032x}" in caplog.text
+    reason = "no such title" if way == "refusing" else "HTTP 400"
+    assert f"memory:index refused document {2:032x}: {reason}" in caplog.messages
     told = json.loads(crawls.path.with_suffix(".indexes.json").read_text())
     assert set(told["identity"]["refused"]) == {f"{2:032x}", f"{60:032x}"}
     found = crawls.sync(engine).differences()
@@ -230,14 +234,14 @@ def test_what_is_newer_than_the_history_stays_until_it_is_mended(
     crawls.close()
     old = crawls.path.read_bytes()
     titles = dict(crawls.titles)
-    crawls.crawl({1: "newer"})
+    crawls.crawl({1: "newer", 2: "newer"})
     crawls.sync(engine).run()
     crawls.close()
     for suffix in ("-wal", "-shm"):
         crawls.path.with_name(crawls.path.name + suffix).unlink(missing_ok=True)
     crawls.path.write_bytes(old)
-    assert crawls.sync(engine).run().newer == 1
-    assert "older copy" in caplog.text
+    assert crawls.sync(engine).run().newer == 2
+    assert "memory:index has more than e.org.sqlite, which may be an older copy" in caplog.text
     assert engine.there[f"{1:032x}"].fields["title"] == "newer"
     crawls.titles = titles
     sync = crawls.sync(engine)
@@ -270,8 +274,10 @@ def test_a_report_says_what_was_not_put_in() -> None:
     assert str(Report(foreign=4)).endswith(", 4 are of another crawl and left alone")
 
 
-def test_an_engine_that_is_down_is_asked_again() -> None:
+def test_an_engine_that_is_down_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
+    clock = SimpleNamespace(sleep=slept.append, monotonic=lambda: sum(slept))
+    monkeypatch.setattr("contentspider.index.errors.time", clock)
     asked = iter([EngineDownError("no"), EngineDownError("no", wait=7.0), "answer"])
 
     def ask() -> str:
@@ -280,7 +286,7 @@ def test_an_engine_that_is_down_is_asked_again() -> None:
             raise found
         return found
 
-    retries = Retries(60, sleep=slept.append, clock=lambda: sum(slept))
+    retries = Retries(60)
     assert retries(ask) == "answer"
     assert retries.count == 2
     assert 0.1 <= slept[0] <= 0.3
@@ -304,6 +310,17 @@ def test_urls_hold_no_secrets() -> None:
         assert "secret" not in str(raised.value)
     for url in ("pages", "sqlite:", "nowhere://x", ""):
         with pytest.raises(EngineError, match="sqlite"):
+            connect(url)
+
+
+def test_an_engine_that_is_not_installed_is_named_with_what_brings_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("contentspider.ground.plugins.entry_points", lambda **_: ())
+    for url in ("postgresql://host/database/table", "typesense+https://host/pages"):
+        engine = url.partition(":")[0].partition("+")[0]
+        wanted = f"pip install 'contentspider-engines[{engine}]'"
+        with pytest.raises(EngineError, match=re.escape(wanted)):
             connect(url)
 
 

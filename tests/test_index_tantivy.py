@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import Query, connect
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import SchemaMismatchError
+from contentspider.index.schema import Document, SchemaMismatchError, document_fields
 
 pytest.importorskip("tantivy")
 from contentspider.index.engines.tantivy import INDEX, MANIFEST, TantivyEngine
@@ -299,7 +298,7 @@ def test_a_damaged_index_is_said(path: Path, suffix: str, is_writer: bool) -> No
 
 CRASH = """
 import sys
-from contentspider.index.document import Document
+from contentspider.index.schema import Document
 from contentspider.index.engines.tantivy import TantivyEngine
 engine = TantivyEngine("tantivy:" + sys.argv[1])
 engine.open(True)
@@ -345,7 +344,7 @@ def test_a_killed_writer_leaves_a_whole_index(path: Path, rounds: int) -> None:
 
 LITTLE = """
 import os, sys
-from contentspider.index.document import Document
+from contentspider.index.schema import Document
 from contentspider.index.engines.tantivy import TantivyEngine
 engine = TantivyEngine("tantivy:" + sys.argv[1])
 engine.open(True)

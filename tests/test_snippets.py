@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from contentspider.index.found import snippet
+from contentspider.index.engine import Hit, Query, Results
+from contentspider.index.found import shown_results, snippet
 from contentspider.index.words import roots
 
 SCRIPTS = (
@@ -105,3 +106,21 @@ def test_a_long_text_takes_no_long_time(unit: str) -> None:
     before = time.process_time()
     snippet(text, terms)
     assert time.process_time() - before < 3
+
+
+def test_a_list_shows_of_each_document_what_it_has() -> None:
+    records = [
+        {"id": "a", "url": "http://e.org/a", "title": "Of drinks", "content": "Green teas. " * 2},
+        {"id": "b", "url": "http://e.org/b", "description": "We walked", "language": "en"},
+        {"id": "c"},
+    ]
+    results = Results([Hit(record, 1.23456) for record in records], 3, {})
+    listed = shown_results(Query("tea walking", offset=4), results)
+    assert [list(one.to_dict().values()) for one in listed] == [
+        [5, 1.2346, "a", "http://e.org/a", "Of drinks", "Green teas. Green teas."],
+        [6, 1.2346, "b", "http://e.org/b", "http://e.org/b", "We walked"],
+        [7, 1.2346, "c", "", "", ""],
+    ]
+    assert [marked(list(one.pieces)) for one in listed] == [["teas", "teas"], ["walked"], []]
+    assert list(listed[0].to_dict()) == ["rank", "score", "id", "url", "title", "snippet"]
+    assert listed[1].record is records[1]

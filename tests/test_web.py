@@ -96,6 +96,11 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 def test_a_search_shows_pages_snippets_and_facets(client: TestClient) -> None:
     assert 'name="q"' in client.get("/").text
+    style = client.get("/style.css")
+    assert (style.headers["Content-Type"], "mark {" in style.text) == (
+        "text/css; charset=utf-8",
+        True,
+    )
     page = client.get("/", params={"q": "wide sea"}).text
     assert "25 pages for “wide sea”" in page
     assert "<mark>sea</mark> is <mark>wide</mark>" in page
@@ -139,6 +144,9 @@ def test_json(client: TestClient) -> None:
     found = client.get("/api/search", params={"q": "sea", "limit": 3, "from": 2}).json()
     assert (found["total"], [one["rank"] for one in found["results"]]) == (25, [3, 4, 5])
     assert set(found["results"][0]) == {"rank", "score", "id", "url", "title", "snippet"}
+    for one in found["results"]:
+        number = int(one["id"], 16)
+        assert (one["url"], one["title"]) == (f"http://e.org/{number}", f"Page number {number}")
     assert found["facets"]["language"] == {"de": 13, "en": 12}
     assert client.get(f"/api/page/{7:032x}").json()["url"] == "http://e.org/7"
     missing = client.get("/api/page/none")

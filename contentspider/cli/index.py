@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
-from contentspider.index.engine import ENGINES, shown
+from contentspider.index.engine import shown
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-ENGINE_HELP = (
-    f"an index's URL: {', '.join(f'{name}:...' for name in ENGINES.shipped)}, default"
-    " (docs/indexing.md)"
-)
+ENGINE_HELP = "an index's URL: tantivy:FOLDER, sqlite:FILE, default, or others (docs/indexing.md)"
 ENGINE = argument("ENGINE_URL", ENGINE_HELP)
 FORCE = argument("--force", "delete documents, however many are gone")
 INDEX = argument(
@@ -41,12 +38,11 @@ def sync(options: argparse.Namespace) -> None:
     nothing is crawled.
     """
     from contentspider.index import operations
-    from contentspider.index.sync import Limits
     from contentspider.state.crawls.export import find_history
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    report = operations.sync(history, url, Limits(force=options.force), _tell)
+    report = operations.sync(history, url, options.force, _tell)
     say(f"{shown(url)}: {report}")
 
 
@@ -56,12 +52,11 @@ def verify(options: argparse.Namespace) -> int:
     lines. Exit code 0: nothing does, or all was mended.
     """
     from contentspider.index import operations
-    from contentspider.index.sync import Limits
     from contentspider.state.crawls.export import find_history
 
     history = find_history(options.crawl, options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    found = operations.verify(history, url, Limits(force=options.force), options.mend)
+    found = operations.verify(history, url, options.force, options.mend)
     for name in ("missing", "stale", "extra", "refused"):
         for document_id in getattr(found, name):
             print(json.dumps({"id": document_id, "is": name}))
@@ -79,12 +74,11 @@ def rebuild(options: argparse.Namespace) -> None:
     is searched until the new one takes its place.
     """
     from contentspider.index import operations
-    from contentspider.index.sync import Limits
     from contentspider.state.crawls.export import histories
 
     paths = histories(options.state_dir)
     url = index_url(options.engine_url, options.state_dir)
-    reports = operations.rebuild(paths, url, Limits(force=options.force), _tell)
+    reports = operations.rebuild(paths, url, options.force, _tell)
     for path, report in zip(paths, reports, strict=True):
         say(f"{path.stem}: {report}")
 

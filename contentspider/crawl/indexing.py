@@ -11,7 +11,6 @@ from scrapy.utils.asyncio import run_in_thread
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
-from contentspider.index.sync import Limits
 from contentspider.state.crawls.folder import index_url
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Indexing:
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._urls = [index_url(url, options.state_dir) for url in options.index]
-        self._limits = Limits(force=options.force)
+        self._force = options.force
         self._progress_secs = options.progress_secs
         self._stats = stats
 
@@ -49,7 +48,7 @@ class Indexing:
 
     async def _sync(self, history: Path, url: str) -> None:
         try:
-            report = await run_in_thread(sync, history, url, self._limits, self._teller(url))
+            report = await run_in_thread(sync, history, url, self._force, self._teller(url))
         except ContentSpiderError as error:
             self._stats.inc_value("contentspider/index/failed")
             logger.error(

@@ -1,28 +1,21 @@
-"""What an index asks of a search engine: one small class an engine (docs/indexing.md).
-
-A class is found by the scheme of an index's URL, ``opensearch://localhost:9200/pages``: one of
-those below, or one that another package adds with an entry point.
-"""
+"""What an index asks of a search engine: one class an engine, found by the scheme of a URL."""
 
 from __future__ import annotations
 
-import heapq
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.plugins import PlugIns
 from contentspider.index.errors import EngineError
-from contentspider.index.schema import FACETS, Manifest
+from contentspider.index.schema import FACETS, Document, Manifest, Stored
 from contentspider.index.words import stemmer_of, terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from contentspider.index.document import Document
     from contentspider.index.words import Term
 
 Written = TypeVar("Written")
@@ -37,20 +30,9 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """What tells the state of a document in an index; see `Document`."""
-
-    id: str
-    crawl: str
-    version: int
-    hash: str
-
-
-@dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched: *words* (none: all documents), in documents that have these *filters*
-    (``{"site": "example.org"}``, of the schema's facets); from the result *offset* on, at most
-    *limit*.
+    """What is searched: *words* (none: all documents), in documents with these *filters*
+    (``{"site": "example.org"}``, of the schema's facets); at most *limit* from *offset* on.
     """
 
     words: str
@@ -69,9 +51,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was found: the best *hits*, how many there are in all, and of these how many have each
-    value of each facet.
-    """
+    """The best *hits*, how many there are in all, and how many with each value of each facet."""
 
     hits: Sequence[Hit]
     total: int
@@ -82,8 +62,7 @@ class Engine(ABC):
     """An index in a search engine; *url* says where. Nothing is asked before `open`.
 
     Every method may raise `EngineDownError` or `EngineError`. One thread at a time uses it.
-    *max_documents* and *max_bytes* bound what `upsert` is given at a time; *_shown* is the URL as
-    it may be shown.
+    *max_documents* and *max_bytes* bound what `upsert` is given; *_shown* is the URL to show.
     """
 
     max_documents = 500
@@ -95,21 +74,20 @@ class Engine(ABC):
 
     @abstractmethod
     def open(self, is_writer: bool) -> str:
-        """Connect, and return the identity of the index (`Manifest.identity`). A writer makes it if
-        it is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`. An
-        engine that is open is closed before.
+        """Connect, anew if it is open, and return the index's identity. A writer makes an index
+        that is not there; for a reader that is an `EngineError`. Raises `SchemaMismatchError`.
         """
 
     @abstractmethod
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """Put documents into the index, each in the place of the one with its id unless that has a
-        larger version; return those that the engine does not take: the others are in. An
-        `EngineError` is of the whole batch, of which the bad ones are searched for by halves.
+        """Put documents in, each in the place of the one with its id unless that has a larger
+        version; return those that the engine does not take: the others are in. An `EngineError` is
+        of the whole batch, of which the bad ones are searched for by halves.
         """
 
     @abstractmethod
     def delete(self, ids: Sequence[str]) -> None:
-        """Take documents out of the index; those that are not there are none."""
+        """Take out the documents with these ids that are there."""
 
     def flush(self) -> None:  # noqa: B027 - many have nothing to do
         """Make what was written so far safe, and found by searches."""
@@ -128,9 +106,8 @@ class Engine(ABC):
 
     @abstractmethod
     def rebuild(self) -> AbstractContextManager[tuple[Engine, str]]:
-        """Return a new, empty index to fill, opened, and its identity. It takes the place of this
-        one at once, under the same name, when the context ends without an exception; until then
-        this one is searched.
+        """Return a new, empty index to fill, opened, and its identity. When the context ends
+        without an exception, it takes the place of this one at once, which is searched until then.
         """
 
     @abstractmethod
@@ -145,7 +122,7 @@ class Engine(ABC):
             raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
         found = terms(query.words, self._languages(query)) if query.words.strip() else []
         if query.words.strip() and not found:
-            return merged([], query)
+            return Results([], 0, {name: {} for name in FACETS})
         results = self._found(query, found, is_all=True)
         if not results.total and len(found) > 1:
             results = self._found(query, found, is_all=False)
@@ -164,16 +141,6 @@ class Engine(ABC):
         named = query.filters.get("language")
         return list(filter(stemmer_of, [named] if named else self._present_languages()))
 
-    def _by_language(
-        self, query: Query, ask: Callable[[Sequence[str]], str]
-    ) -> tuple[dict[str, str], str]:
-        """Return what is asked in documents of each language, as *ask* says it for languages, where
-        that differs from what is asked in all others; and that.
-        """
-        plain = ask(())
-        asked = {language: ask([language]) for language in self._languages(query)}
-        return {language: words for language, words in asked.items() if words != plain}, plain
-
     def _identity_of(self, manifest: str) -> str:
         """Return the identity that the manifest of an index says; see `Manifest.load`."""
         return Manifest.load(manifest, self._shown).identity
@@ -186,8 +153,8 @@ class Engine(ABC):
     def _newest(
         self, documents: Sequence[Document], write: Callable[[Document], Written]
     ) -> tuple[dict[str, Written], list[Refused]]:
-        """Return those documents by id, as *write* makes them, that an engine without versions has
-        to put in: neither the index nor the batch has newer ones; and those that cannot be written.
+        """Return by id, as *write* makes them, the documents of which neither the index nor the
+        batch has newer ones, for engines without versions; and those that cannot be written.
         """
         there = self.find([document.id for document in documents])
         versions = {name: stored.version for name, stored in there.items()}
@@ -203,37 +170,20 @@ class Engine(ABC):
         return written, refused
 
 
-def merged(results: Sequence[Results], query: Query) -> Results:
-    """Return the results of several searches of different documents as those of one."""
-    hits = list(heapq.merge(*(one.hits for one in results), key=lambda hit: -hit.score))
-    facets = {name: Counter[str]() for name in FACETS}
-    for one in results:
-        for name, counts in one.facets.items():
-            facets[name].update(counts)
-    return Results(
-        hits[query.offset : query.offset + query.limit],
-        sum(one.total for one in results),
-        {name: dict(counts.most_common()) for name, counts in facets.items()},
-    )
-
-
 ENGINES: PlugIns[type[Engine]] = PlugIns(
     "contentspider.engines",
     {
         "tantivy": "contentspider.index.engines.tantivy:TantivyEngine",
         "sqlite": "contentspider.index.engines.sqlite:SQLiteEngine",
-        "postgresql": "contentspider.index.engines.postgresql:PostgreSQLEngine",
-        "typesense": "contentspider.index.engines.typesense:TypesenseEngine",
-        "typesense+https": "contentspider.index.engines.typesense:TypesenseEngine",
     },
 )
-# Those of the distribution contentspider-engines.
-OTHERS = {"opensearch", "elasticsearch", "meilisearch"}
+# Of the distribution contentspider-engines.
+OTHERS = {"postgresql", "typesense", "opensearch", "elasticsearch", "meilisearch"}
 
 
 def connect(url: str) -> Engine:
-    """Return the engine that an index's URL names, not opened yet; raises `EngineError` if the URL
-    is wrong, or a package is missing.
+    """Return the engine that an index's URL names; raises `EngineError` if the URL is wrong, or a
+    package is missing.
     """
     scheme, colon, rest = url.partition(":")
     if not colon or not rest.strip("/"):
@@ -242,8 +192,7 @@ def connect(url: str) -> Engine:
             f" there is {', '.join(ENGINES.names())}"
         )
     # A file's path may have spaces.
-    wrong = r"[?&#\s\0]" if rest.startswith("//") else r"[?&#\0]"
-    if "@" in rest.partition("?")[0] or re.search(wrong, rest):
+    if re.search(r"[@?&#\s\0]" if rest.startswith("//") else r"[@?&#\0]", rest):
         raise EngineError(
             f"the URL of the {scheme} index has '@', '?', '#' or a space in it: give only where it"
             " is, and credentials in the environment (docs/indexing.md)"
@@ -252,7 +201,7 @@ def connect(url: str) -> Engine:
         return ENGINES.load(scheme)(url)
     except LookupError as error:
         if (engine := scheme.removesuffix("+https")) in OTHERS:
-            raise missing(engine, "contentspider-engines", "contentspider-engines") from error
+            raise missing(engine, "contentspider-engines") from error
         raise EngineError(f"{shown(url)}: {error}") from error
 
 
@@ -266,13 +215,13 @@ def shown(url: str) -> str:
     return re.sub(r"^([^:]*:(?://)?)[^/]*@", r"\1", bare)
 
 
-def missing(scheme: str, package: str, distribution: str = "contentspider") -> EngineError:
-    """Return the error for an engine whose *package* is not installed; a *distribution* has it as
-    an extra.
+def missing(scheme: str, package: str) -> EngineError:
+    """Return the error for an engine whose *package* is not installed: it is an extra.
 
     >>> print(missing("tantivy", "tantivy"))
     the tantivy index needs tantivy: pip install 'contentspider[tantivy]'
     """
+    distribution = "contentspider-engines" if scheme in OTHERS else "contentspider"
     return EngineError(
         f"the {scheme} index needs {package}: pip install '{distribution}[{scheme}]'"
     )

@@ -1,8 +1,24 @@
-"""Errors of search engines."""
+"""Errors of search engines, and asking again while one is down."""
 
 from __future__ import annotations
 
+import logging
+import random
+import time
+from typing import TYPE_CHECKING, TypeVar
+
 from contentspider.ground.errors import ContentSpiderError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+logger = logging.getLogger(__name__)
+
+# For how long who writes into an index asks again; who searches does not.
+PATIENCE_SECS = 60.0
+FIRST_WAIT, LONGEST_WAIT = 0.2, 30.0
+
+Answer = TypeVar("Answer")
 
 
 class EngineError(ContentSpiderError):
@@ -10,11 +26,33 @@ class EngineError(ContentSpiderError):
 
 
 class EngineDownError(EngineError):
-    """An engine does not answer, or has too much to do (429, 503): it may be asked again later.
-
-    *wait* is in how many seconds, if the engine says so.
+    """An engine does not answer, or has too much to do (429, 503): it may be asked again, in *wait*
+    seconds if it says so.
     """
 
     def __init__(self, message: str, wait: float = 0.0) -> None:
         super().__init__(message)
         self.wait = wait
+
+
+class Retries:
+    """Asks an engine that is down again for *patience* seconds, with longer and longer waits."""
+
+    def __init__(self, patience: float = PATIENCE_SECS) -> None:
+        self._patience = patience
+        self.count = 0
+
+    def __call__(self, ask: Callable[[], Answer]) -> Answer:
+        """Return what *ask* returns; raises `EngineDownError` when patience is at its end."""
+        began, wait = time.monotonic(), FIRST_WAIT
+        while True:
+            try:
+                return ask()
+            except EngineDownError as error:  # noqa: PERF203 - that is what the loop is for
+                pause = max(wait * random.uniform(0.5, 1.5), error.wait)
+                if time.monotonic() + pause - began > self._patience:
+                    raise
+                self.count += 1
+                logger.info("%s; it is asked again in %.1f s", error, pause)
+                time.sleep(pause)
+                wait = min(2 * wait, LONGEST_WAIT)

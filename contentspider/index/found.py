@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from contentspider.index.engine import Query, Results
 
-# A snippet's characters, and how much of a text is looked at for it; also of long queries.
+# What is looked at for a snippet, of texts and of queries.
 SNIPPET_CHARS = 240
 MAX_CHARS = 1_000_000
 MAX_ROOTS = 32
@@ -30,9 +30,8 @@ SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A document as a list of results shows it: its place in it (*rank*, from 1), how well it fits
-    (*score*), and the part of its text that has most of the words, in pieces of which those that
-    were searched are marked (True).
+    """A document as a list of results shows it, *rank* from 1; *pieces* of its text, of which those
+    that were searched are marked (True).
     """
 
     rank: int
@@ -106,9 +105,7 @@ def snippet(text: str, wanted: Sequence[str], chars: int = SNIPPET_CHARS) -> lis
 
 
 class _Folding(dict[int, int]):
-    """Characters in lower case and without accents, each as one: what is found in the folded text
-    is at the same place in the text.
-    """
+    """Characters in lower case and without accents, each as one, so that places stay the same."""
 
     def __missing__(self, code: int) -> int:
         # Kana and Hangul are no letters with accents.
@@ -121,8 +118,8 @@ FOLDING = _Folding()
 
 
 def _matches(text: str, root: str) -> Iterator[tuple[int, int]]:
-    """Yield where *root* stands as a word of *text*, in any place where words are not told apart,
-    or with an ending.
+    """Yield where *root* stands as a word of *text*, maybe with an ending; in any place where words
+    are not told apart.
     """
     anywhere = LETTER.match(root)
     spare = ENDING_CHARS[min(len(root), 4)]
@@ -143,9 +140,7 @@ def _matches(text: str, root: str) -> Iterator[tuple[int, int]]:
 
 
 def _window(text: str, marks: list[tuple[int, int, int]], chars: int) -> tuple[int, int]:
-    """Return the beginning and the end of the part with the most different words, of those the one
-    with most marks, of those the first.
-    """
+    """Return where the part with the most different words, then most marks, begins and ends."""
     if len(text) <= chars:
         return 0, len(text)
     best, span = (0, 0), (0, 0)

@@ -9,34 +9,30 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.index.cursors import Cursors
 from contentspider.index.engine import connect, shown
-from contentspider.index.errors import EngineError
-from contentspider.index.retries import Retries
+from contentspider.index.errors import EngineError, Retries
 from contentspider.index.schema import SchemaMismatchError
-from contentspider.index.sync import Sync, no_tell
+from contentspider.index.sync import Sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from contentspider.index.engine import Engine
-    from contentspider.index.sync import Differences, Limits, Report, Tell
+    from contentspider.index.sync import Differences, Report, Tell
     from contentspider.state.history.entries import Entries
 
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def opened(url: str, is_writer: bool, patience: float = 0.0) -> Iterator[tuple[Engine, str]]:
-    """Open the index at *url* and give its engine and its identity; an engine that is down is asked
-    again for *patience* seconds.
+def opened(url: str, is_writer: bool) -> Iterator[tuple[Engine, str]]:
+    """Open the index at *url* and give its engine and its identity; a writer waits for an engine
+    that is down.
     """
-    engine = connect(url)
-    try:
-        yield engine, Retries(patience)(lambda: engine.open(is_writer))
-    finally:
-        engine.close()
+    with closing(connect(url)) as engine:
+        ask = Retries() if is_writer else Retries(0)
+        yield engine, ask(lambda: engine.open(is_writer))
 
 
 @contextmanager
@@ -56,18 +52,16 @@ def _alone(history: Path) -> Iterator[Entries]:
         ) from None
 
 
-def sync(history: Path, url: str, limits: Limits, tell: Tell = no_tell) -> Report:
+def sync(history: Path, url: str, force: bool = False, tell: Tell | None = None) -> Report:
     """Bring the index at *url* to what a history has; see `Sync.run`."""
-    with _alone(history) as entries, opened(url, True, limits.patience) as (engine, identity):
-        return Sync(entries, engine, url, identity, Cursors(history), limits, tell).run()
+    with _alone(history) as entries, opened(url, is_writer=True) as (engine, identity):
+        return Sync(entries, engine, url, identity, force, tell).run()
 
 
-def verify(history: Path, url: str, limits: Limits, is_mending: bool) -> Differences:
-    """Compare the index at *url* with a history, document by document, mend what differs if that is
-    wanted, and return what differed.
-    """
-    with _alone(history) as entries, opened(url, True, limits.patience) as (engine, identity):
-        syncing = Sync(entries, engine, url, identity, Cursors(history), limits)
+def verify(history: Path, url: str, force: bool, is_mending: bool) -> Differences:
+    """Compare the index at *url* with a history, and mend it if wanted; return what differed."""
+    with _alone(history) as entries, opened(url, is_writer=True) as (engine, identity):
+        syncing = Sync(entries, engine, url, identity, force)
         found = syncing.differences()
         if is_mending and (found or found.refused):
             syncing.mend(found)
@@ -75,18 +69,15 @@ def verify(history: Path, url: str, limits: Limits, is_mending: bool) -> Differe
 
 
 def rebuild(
-    histories: Sequence[Path], url: str, limits: Limits, tell: Tell = no_tell
+    histories: Sequence[Path], url: str, force: bool = False, tell: Tell | None = None
 ) -> list[Report]:
-    """Make the index at *url* anew from *histories*, beside the present one, which is searched
-    until the new one takes its place.
-
-    Raises `EngineError` if the present one has documents of crawls that none of the histories is
-    of: they would be lost (but not if `Limits.force` says so).
+    """Make the index at *url* anew from *histories*; see `Engine.rebuild`. Raises `EngineError` if
+    it has documents of other crawls, unless *force* says so.
     """
     reports = []
     with closing(connect(url)) as engine:
-        lost = _crawls(engine, limits) - {history.stem for history in histories}
-        if lost and not limits.force:
+        lost = _crawls(engine) - {history.stem for history in histories}
+        if lost and not force:
             raise EngineError(
                 f"{shown(url)} has documents of {', '.join(sorted(lost))}, of which there is no"
                 " history here: they would be lost. If they are to go, say --force"
@@ -94,18 +85,14 @@ def rebuild(
         with engine.rebuild() as (fresh, identity):
             for history in histories:
                 with _alone(history) as entries:
-                    cursors = Cursors(history)
-                    new = Sync(entries, fresh, url, identity, cursors, limits, tell)
-                    reports.append(new.run())
+                    reports.append(Sync(entries, fresh, url, identity, force, tell).run())
     return reports
 
 
-def _crawls(engine: Engine, limits: Limits) -> set[str]:
-    """Return of which crawls an index has documents; none if it is of another schema, which is why
-    it is made anew.
-    """
+def _crawls(engine: Engine) -> set[str]:
+    """Return of which crawls an index has documents; none if it is of another schema."""
     try:
-        Retries(limits.patience)(lambda: engine.open(True))
+        Retries()(lambda: engine.open(is_writer=True))
     except SchemaMismatchError as error:
         logger.info("%s", error)
         return set()

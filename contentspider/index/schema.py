@@ -1,19 +1,23 @@
-"""The fields of documents: one table, from which each engine makes its own mapping."""
+"""Documents: one table of their fields, from which each engine makes its own mapping."""
 
 from __future__ import annotations
 
 import json
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contentspider.index.errors import EngineError
+from contentspider.index.words import words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from typing_extensions import Self
 
-# A larger one is another mapping: what was indexed under the one before has to be indexed anew.
+# Of the mapping: what was indexed under another one has to be indexed anew.
 VERSION = 2
 
 
@@ -33,9 +37,8 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of documents: its *name* and *kind*; how much a word in it counts (*weight*, of
-    texts); whether it holds several values (*is_list*), and whether results are counted and
-    narrowed by it (*is_facet*).
+    """A field of documents; a text's words count by their *weight*, results are counted and
+    narrowed by facets.
     """
 
     name: str
@@ -73,18 +76,96 @@ BY_NAME = {field.name: field for field in FIELDS}
 # What the index itself keeps of a document; the others are the page's.
 OWN = ("id", "crawl", "version", "hash")
 TEXTS = tuple(field for field in FIELDS if field.kind is Kind.TEXT)
-# A listing repeats what other pages say: they are found before it. Measured: research/NOTES.md,
-# Search.
+# A listing repeats what other pages say. Measured: research/NOTES.md, Search.
 LISTING, LISTING_WEIGHT = "listing", 0.6
 FACETS = tuple(field.name for field in FIELDS if field.is_facet)
 DATES = tuple(field.name for field in FIELDS if field.kind is Kind.DATE)
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What an index says of itself: the *version* of its schema, and its own *identity*: an index
-    that is made anew at the same place is another one.
+class Stored:
+    """The state of a document in an index: its *id*, the *crawl* whose history it comes from, its
+    *version* (the number in that crawl's change log), and the *hash* of its fields.
     """
+
+    id: str
+    crawl: str
+    version: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document(Stored):
+    """A page as an index holds it."""
+
+    fields: Mapping[str, Any] = field(repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """Return all fields that the document has, by name."""
+        return {name: getattr(self, name) for name in OWN} | dict(self.fields)
+
+    def words(self) -> dict[str, str]:
+        """Return our words of each text, by its name, with spaces between them."""
+        language = self.fields.get("language", "")
+        return {
+            text.name: " ".join(words(joined(self.fields.get(text.name)), language))
+            for text in TEXTS
+        }
+
+
+def document_fields(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a page's document from those of its item: each in its type, empty ones
+    left out; what is not in the schema is in ``more``.
+
+    >>> document_fields({"url": "http://e.org/", "keywords": "a", "price": 3})
+    {'url': 'http://e.org/', 'keywords': ['a'], 'more': {'price': 3}}
+    >>> document_fields({"published_at": "2026-01-02T03:04+02:00", "modified_at": "2026"})
+    {'published_at': '2026-01-02T01:04:00+00:00', 'more': {'modified_at': '2026'}}
+    """
+    fields: dict[str, Any] = {}
+    more: dict[str, Any] = {}
+    for name, value in item.items():
+        known = BY_NAME.get(name)
+        if value in (None, "", [], {}) or name in OWN:
+            continue
+        if known is None or known.kind is Kind.STORED:
+            more[name] = value
+        elif known.is_list:
+            fields[name] = list(map(_text, value if isinstance(value, list) else [value]))
+        elif known.kind is not Kind.DATE:
+            fields[name] = _text(value)
+        elif date := _date(value):
+            fields[name] = date
+        else:
+            more[name] = value
+    if more:
+        fields["more"] = more
+    return fields
+
+
+def joined(value: object) -> str:
+    """Return the text of a field; the entries of a list are lines."""
+    return "\n".join(value) if isinstance(value, list) else str(value or "")
+
+
+def _text(value: object) -> str:
+    # A half emoji (a lone surrogate) is no UTF-8: engines refuse it.
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _date(value: object) -> str:
+    """Return a date as all engines have it: in UTC, to the second; "" if it is none."""
+    try:
+        date = datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+        zoned = date if date.tzinfo else date.replace(tzinfo=timezone.utc)
+        return zoned.astimezone(timezone.utc).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index says of itself: its schema's *version*, and an *identity*, new when it is."""
 
     version: int
     identity: str

@@ -1,28 +1,27 @@
 """Bringing an index to what a history has: what changed since the last time goes in, what is gone
-goes out.
-
-The history is the buffer: nothing is lost while an engine is down, and what is done twice leaves
-the same index.
+goes out. Nothing is lost while an engine is down, and what is done twice leaves the same index.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
+from contentspider.ground.atomic import write_json
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.times import now
-from contentspider.index.document import Document, document_fields
 from contentspider.index.engine import Refused, shown
-from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.retries import Retries
+from contentspider.index.errors import EngineDownError, EngineError, Retries
+from contentspider.index.schema import Document, document_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
-    from contentspider.index.cursors import Cursor, Cursors
     from contentspider.index.engine import Engine
     from contentspider.state.history.entries import Entries, Entry
 
@@ -38,28 +37,14 @@ MAX_GONE_SHARE, FEW = 0.3, 5
 MAX_NAMED = 3
 
 
-def no_tell(done: int, total: int) -> None:
-    """Say nothing of how far a sync is."""
-
-
 class GuardError(ContentSpiderError):
-    """More documents would be deleted than `Limits` allow: none is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How long an engine that is down is asked again (*patience*, seconds), and whether documents
-    are deleted however many they are (*force*).
-    """
-
-    patience: float = 60.0
-    force: bool = False
+    """Too many documents would be deleted: none is."""
 
 
 @dataclass
 class Report:
-    """What was done to an index: documents put in, taken out, and left, since they were as they are
-    to be, are *newer* than the history, or of another crawl (*foreign*); those that the engine
+    """What was done to an index: documents put in, taken out, and *left* as they were, since they
+    are *newer* than the history, or of another crawl (*foreign*), too; those that the engine
     *refused* (by id, and why); and how often it was asked again (*retries*).
     """
 
@@ -72,21 +57,60 @@ class Report:
     refused: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        parts = [f"{self.upserted} documents in, {self.deleted} out"]
-        if self.foreign:
-            parts.append(f"{self.foreign} are of another crawl and left alone")
-        if self.newer:
-            parts.append(f"{self.newer} are newer than the history and left alone")
-        if self.refused:
-            parts.append(f"{len(self.refused)} refused by the engine")
-        return ", ".join(parts)
+        more = {
+            "are of another crawl and left alone": self.foreign,
+            "are newer than the history and left alone": self.newer,
+            "refused by the engine": len(self.refused),
+        }
+        parts = [f"{number} {what}" for what, number in more.items() if number]
+        return ", ".join([f"{self.upserted} documents in, {self.deleted} out", *parts])
+
+
+@dataclass
+class Cursor:
+    """How far an index is: shown as *url*, it has all changes of the history up to the number
+    *seq*, but the documents that it *refused* (their ids, and why).
+    """
+
+    url: str
+    seq: int = 0
+    at: str = ""
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+class Cursors:
+    """The cursors of the indexes of the history at *path*, by the indexes' identities. They are a
+    shortcut: without its cursor an index is compared with the whole history.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.with_suffix(".indexes.json")
+        self._all: dict[str, Cursor] = {}
+        try:
+            record = json.loads(self._path.read_text(encoding="utf-8"))
+            self._all = {name: Cursor(**cursor) for name, cursor in record.items()}
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            message = "%s cannot be read (%s): indexes are compared with the whole history"
+            logger.warning(message, self._path, error)
+
+    def of(self, identity: str, url: str) -> Cursor:
+        """Return the cursor of an index, at the beginning if it has none."""
+        cursor = self._all.setdefault(identity, Cursor(url))
+        cursor.url = url
+        return cursor
+
+    def save(self) -> None:
+        """Write them; raises `ContentSpiderError` if that cannot be."""
+        write_json(self._path, {name: asdict(cursor) for name, cursor in self._all.items()})
 
 
 class Sync:
-    """Brings the index that an opened *engine* holds, shown as *url*, to what *documents* has.
-
-    Its cursor, by the index's *identity*, is moved on in *cursors* only when what is before it is
-    safe in the index. *tell* hears how many of how many changes are through.
+    """Brings the index that an opened *engine* holds, with this *identity* at *url*, to what
+    *documents* has. Its cursor is moved on only when what is before it is safe in the index. With
+    *force* documents are deleted however many they are. *tell* hears how many of how many changes
+    are through.
     """
 
     def __init__(
@@ -95,28 +119,24 @@ class Sync:
         engine: Engine,
         url: str,
         identity: str,
-        cursors: Cursors,
-        limits: Limits,
-        tell: Tell = no_tell,
+        force: bool = False,
+        tell: Tell | None = None,
     ) -> None:
         self._documents = documents
         self._engine = engine
         self._url = shown(url)
         self._crawl = documents.path.stem
-        self._cursors = cursors
-        self._cursor: Cursor = cursors.of(identity, self._url)
-        self._limits = limits
-        self._ask = Retries(limits.patience)
+        self._cursors = Cursors(documents.path)
+        self._cursor = self._cursors.of(identity, self._url)
+        self._force = force
+        self._ask = Retries()
         self._tell = tell
         self.report = Report()
 
     def run(self) -> Report:
-        """Bring in what has changed since the cursor; all of the history if there is none, or the
-        history is older than the cursor.
-
-        Raises `EngineDownError` when the engine stays down, `EngineError` if it can take nothing,
-        `GuardError` if too much would be deleted: the cursor stays where it is then, and the next
-        run goes on from there.
+        """Bring in what has changed since the cursor; all of the history if there is none, or it is
+        newer. Raises `EngineDownError` when the engine stays down, `EngineError` if it can take
+        nothing, `GuardError` if too much would be deleted: the cursor stays where it is then.
         """
         cursor, documents = self._cursor, self._documents
         if not documents.last:
@@ -142,10 +162,11 @@ class Sync:
             for batch in batches(documents.after(cursor.seq), self._engine):
                 self._apply(batch, may_delete)
                 done += len(batch)
-                self._tell(done, total)
+                if self._tell:
+                    self._tell(done, total)
                 if time.monotonic() - flushed > FLUSH_SECS:
-                    # Before all is compared, and if something is left undone, it stays. A page
-                    # that moved shares its number with what it was, which may be in the next batch.
+                    # It stays before all is compared, and if something is left undone. A page that
+                    # moved shares its number with what it was, which may be in the next batch.
                     self._keep(batch[-1].seq - 1 if may_delete else cursor.seq)
                     flushed = time.monotonic()
             if is_first:
@@ -165,7 +186,7 @@ class Sync:
         )
 
     def _may_delete(self, gone: int) -> bool:
-        if self._limits.force or gone <= FEW:
+        if self._force or gone <= FEW:
             return True
         return gone <= MAX_GONE_SHARE * (gone + self._documents.live_count())
 
@@ -177,7 +198,7 @@ class Sync:
 
     def _apply(self, batch: Sequence[Entry], may_delete: bool, is_mending: bool = False) -> None:
         """Put what is to be there of a batch into the index, and take out the rest, unless it is of
-        another crawl, as it is to be, or newer; what is newer is wrong where the index *is mended*.
+        another crawl, or newer, which is wrong only where the index *is mended*.
         """
         stored = self._ask(lambda: self._engine.find([entry.id for entry in batch]))
         wanted: list[Document] = []
@@ -185,9 +206,10 @@ class Sync:
         newer: list[str] = []
         for entry in batch:
             there = stored.get(entry.id)
+            is_newer = there is not None and there.version > entry.seq
             if there is not None and there.crawl != self._crawl:
                 self.report.foreign += 1
-            elif there is not None and there.version > entry.seq and not is_mending:
+            elif is_newer and not is_mending:
                 self.report.newer += 1
             elif entry.item is None:
                 if there is not None and may_delete:
@@ -197,7 +219,7 @@ class Sync:
             else:
                 fields = document_fields(entry.item)
                 wanted.append(Document(entry.id, self._crawl, entry.seq, entry.hash, fields))
-                if there is not None and there.version > entry.seq:
+                if is_newer:
                     newer.append(entry.id)
         if newer or unwanted:
             # An engine that knows versions would keep the newer ones.
@@ -209,7 +231,7 @@ class Sync:
             self._upsert(wanted)
 
     def _upsert(self, wanted: Sequence[Document]) -> None:
-        refused = put(lambda part: self._ask(lambda: self._engine.upsert(part)), wanted)
+        refused = put(lambda part: self._ask(partial(self._engine.upsert, part)), wanted)
         if len(refused) == len(wanted) > 1 and len({entry.reason for entry in refused}) == 1:
             # Not the documents: a key without rights, a disk that is full.
             raise EngineError(f"{self._url} takes no document: {refused[0].reason}")
@@ -246,8 +268,8 @@ class Sync:
     def mend(self, found: Differences) -> Report:
         """Put in what is missing or stale, and take out what is too much."""
         wrong = [*found.missing, *found.stale, *found.refused]
-        for ids in slices(wrong, self._engine.max_documents):
-            self._apply(list(self._documents.of(ids)), may_delete=True, is_mending=True)
+        for batch in batches(self._documents.of(wrong), self._engine):
+            self._apply(batch, may_delete=True, is_mending=True)
         self._delete_extra(found.extra)
         self._keep(self._documents.last)
         return self.report
@@ -256,15 +278,16 @@ class Sync:
         """Take out what the index has of the crawl and the history has not."""
         if not self._may_delete(len(extra)):
             self._refuse(len(extra))
-        for part in slices(extra, self._engine.max_documents):
-            self._ask(lambda part=part: self._engine.delete(part))  # type: ignore[misc]
+        size = self._engine.max_documents
+        for part in (extra[start : start + size] for start in range(0, len(extra), size)):
+            self._ask(partial(self._engine.delete, part))
             self.report.deleted += len(part)
 
 
 @dataclass
 class Differences:
-    """Ids of documents by how an index differs from the history: *missing* there, *stale*, *extra*
-    (in no history), *refused* by the engine; and how many are the *same*.
+    """Ids of documents by how an index differs from the history, *extra* those that are too much;
+    and how many are the *same*.
     """
 
     same: int = 0
@@ -280,8 +303,8 @@ class Differences:
 def put(
     upsert: Callable[[Sequence[Document]], Sequence[Refused]], documents: Sequence[Document]
 ) -> list[Refused]:
-    """Put documents in by an engine's *upsert*, and return those that it does not take: of a batch
-    that fails as a whole those that are to blame are found.
+    """Put documents in by an engine's *upsert*, and return those that it does not take, found by
+    halves where a batch fails as a whole.
     """
     try:
         return list(upsert(documents))
@@ -308,13 +331,3 @@ def batches(entries: Iterable[Entry], engine: Engine) -> Iterator[list[Entry]]:
         size += length
     if batch:
         yield batch
-
-
-def slices(ids: Sequence[str], length: int) -> Iterator[Sequence[str]]:
-    """Yield *ids* in slices of a *length*.
-
-    >>> list(slices("abc", 2))
-    ['ab', 'c']
-    """
-    for start in range(0, len(ids), length):
-        yield ids[start : start + length]

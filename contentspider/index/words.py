@@ -1,10 +1,9 @@
 """Words and stems for engines that have no analyser of their own for a language.
 
-Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese words are not told apart by spaces: runs of
-their characters become overlapping pairs, each a word to the engine. Single characters would find
-京東 for 東京; words out of a dictionary would miss those that are not in it. Words of other scripts
-are there as they are and, behind the text, by their stems (Snowball), so that a text is found
-whether its language was told right or not.
+Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, without spaces, become overlapping
+pairs of characters: single ones would find 京東 for 東京, and a dictionary would miss words. Other
+words are there as they are and, behind the text, by their stems (Snowball), so that a text is
+found even if its language was told wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     # The forms of a word, each a word or several that stand in a row.
     Term = tuple[tuple[str, ...], ...]
@@ -68,9 +67,9 @@ STEMMERS = dict(
 
 
 def words(text: str, language: str = "") -> list[str]:
-    """Return what is searched of a *text* in a *language* (a tag of BCP 47): its words in their
-    order, in small letters and without accents, of scripts without spaces pairs of characters; then
-    the stems that are other words; then the single characters.
+    """Return what is searched of a *text* in a *language* (a tag of BCP 47): its words (or pairs
+    of characters) in their order, in small letters and without accents; then the stems that are
+    other words; then the single characters.
 
     >>> words("Les étés à 東京都", "fr")
     ['les', 'etes', 'a', '東京', '京都', 'le', 'ete', '京', '東', '都']
@@ -85,58 +84,37 @@ def words(text: str, language: str = "") -> list[str]:
             found += map("".join, pairwise(units))
             single.update(units)
         else:
-            forms = _forms(word, name)
+            forms = forms_of(word, name)
             found.append(forms[0])
             stems += forms[1:]
     return found + stems + sorted(single)
 
 
-def root_words(text: str, language: str) -> Iterator[str]:
-    """Yield what engines that know neither stems nor scripts without spaces need of a *text* beside
-    it: the roots of words that have stems, and pairs of characters and the single ones.
-
-    >>> list(root_words("Two ferries à 東京", "en"))
-    ['two', 'ferr', 'a', '東京', '京', '東']
-    """
-    name = stemmer_of(language)
-    for word in split(text):
-        if LETTER.match(word):
-            yield from words(word)
-        elif name:
-            yield root(_forms(word, name))
-
-
-def terms(query: str, languages: Iterable[str] = ()) -> list[Term]:
+def terms(query: str, languages: Sequence[str] = ()) -> list[Term]:
     """Return what is searched in texts of these *languages*: of each term the forms of which one
     does, each a word, or several that stand in a row.
 
     >>> terms("Walking 東京都", ["en-GB"])
     [(('walking',), ('walk',)), (('東京',),), (('京都',),)]
     """
-    names = {stemmer_of(language): None for language in ("", *languages)}
     found: dict[Term, None] = {}
     for word in split(query):
         if LETTER.match(word):
             found |= dict.fromkeys((row,) for row in rows(word))
         else:
-            forms = dict.fromkeys(form for name in names for form in _forms(word, name))
-            found[tuple((form,) for form in forms)] = None
+            found[tuple((form,) for form in _forms_in(languages, word))] = None
     return list(found)[:MAX_TERMS]
 
 
-def roots(query: str, languages: Iterable[str] = ()) -> list[str]:
+def roots(query: str, languages: Sequence[str] = ()) -> list[str]:
     """Return what the words of a query and their other forms in these *languages* begin with; runs
     of scripts without spaces as they are.
 
     >>> roots("Zahrady 東京都", ["cs"])
     ['zahrad', '東京都']
     """
-    names = {stemmer_of(language): None for language in ("", *languages)}
     return [
-        word
-        if LETTER.match(word)
-        else root([form for name in names for form in _forms(word, name)])
-        for word in split(query)
+        word if LETTER.match(word) else root(_forms_in(languages, word)) for word in split(query)
     ]
 
 
@@ -166,9 +144,7 @@ def stemmer_of(language: str) -> str:
 
 
 def split(text: str) -> list[str]:
-    """Return the words of a text in small letters, with their accents; runs of scripts without
-    spaces are one.
-    """
+    """Return the words, and runs without spaces, of a text in small letters, with accents."""
     if not text.isascii():
         # The compatibility form takes Thai's and Lao's AM apart, which nobody types so.
         text = normalize("NFKC", UNSEEN.sub("", text))
@@ -185,8 +161,14 @@ def rows(run: str) -> Iterator[tuple[str, ...]]:
         yield pairs[start : start + length]
 
 
+def _forms_in(languages: Sequence[str], word: str) -> list[str]:
+    """Return the different forms of a word in these languages, as it is first."""
+    names = dict.fromkeys(map(stemmer_of, ("", *languages)))
+    return list(dict.fromkeys(form for name in names for form in forms_of(word, name)))
+
+
 @lru_cache(maxsize=50_000)
-def _forms(word: str, name: str) -> tuple[str, ...]:
+def forms_of(word: str, name: str) -> tuple[str, ...]:
     """Return a word without accents, and its stem by the stemmer with this *name* if it differs."""
     forms = [bare(word)[:MAX_CHARS]]
     if name and len(word) <= MAX_CHARS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
@@ -46,7 +46,7 @@ PAGE_SIZE, MAX_PAGE_SIZE = 10, 100
 # Nobody reads on so far, and engines grow slow there.
 MAX_OFFSET = 1_000
 MAX_WORDS_CHARS = 500
-# Pages come from anywhere: nothing of theirs runs, and nothing is fetched for them.
+# Nothing of the pages runs, and nothing is fetched for them.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none';"
@@ -63,9 +63,7 @@ Answer = TypeVar("Answer")
 
 
 class Index:
-    """The index at *url* for many requests at a time: one of them asks it, and it is opened again
-    when it has failed.
-    """
+    """The index at *url*, which one request asks at a time; opened again when it has failed."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -94,8 +92,8 @@ class Index:
 
 def make_app(url: str, histories: Sequence[Path], hosts: Sequence[str]) -> Starlette:
     """Return the application that searches the index at *url*, and tells of the crawls of the
-    *histories*. It answers only requests that name one of *hosts*: another site's page cannot have
-    a browser read what is served here.
+    *histories*. It answers only requests that name one of *hosts*: no other site's page can have a
+    browser read it.
     """
     pages = Pages(Index(url), histories)
     return Starlette(
@@ -142,12 +140,10 @@ class Pages:
             lstrip_blocks=True,
         )
         self._template = environment.get_template
-        source, _, _ = environment.loader.get_source(environment, "style.css")  # type: ignore[union-attr]
-        self._style = source
 
     async def style(self, request: Request) -> Response:
         """Return the style sheet."""
-        return Response(self._style, media_type="text/css")
+        return Response(self._template("style.css").render(), media_type="text/css")
 
     def _html(self, template: str, code: int = 200, **values: object) -> Response:
         return HTMLResponse(self._template(template).render(**values), code)
@@ -219,9 +215,7 @@ def is_api(request: Request) -> bool:
 
 
 def address(query: Query, offset: int, **filters: str) -> str:
-    """Return the address of the results of a query from *offset* on, with other *filters* ("":
-    without).
-    """
+    """Return the address of a query's results from *offset* on, with *filters* ("": without)."""
     values = {"q": query.words, **query.filters, **filters, "from": str(max(offset, 0) or "")}
     kept = {name: value for name, value in values.items() if value or name == "q"}
     return "/?" + urlencode(kept, errors="replace")
@@ -251,15 +245,8 @@ def number_of(text: str, default: int) -> int:
 
 
 def last_crawl(history: Path) -> dict[str, Any] | None:
-    """Return what the last crawl of a *history* found; None if there is none, or it cannot be
-    read.
-    """
-    try:
-        with closing(Entries(history)) as documents:
-            found = documents.last_crawl()
-            return (
-                {"name": history.stem, "pages": documents.live_count(), **found} if found else None
-            )
-    except ContentSpiderError:
-        pass
+    """Return what the last crawl of a *history* found; None if it cannot be read, or has none."""
+    with suppress(ContentSpiderError), closing(Entries(history)) as documents:
+        if found := documents.last_crawl():
+            return {"name": history.stem, "pages": documents.live_count(), **found}
     return None

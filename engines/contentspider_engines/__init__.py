@@ -1,1 +1,1 @@
-"""Search engines that contentspider was never tried with on their real servers."""
+"""Search engines that run as servers."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from contentspider.index.engine import missing, shown
-from contentspider.index.engines.http import place, seconds
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider_engines.common import place, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +77,7 @@ class OpenSearchClient:
         try:
             import opensearchpy
         except ImportError as error:
-            raise missing("opensearch", "opensearch-py", "contentspider-engines") from error
+            raise missing("opensearch", "opensearch-py") from error
         self._shown, self._errors = shown(url), opensearchpy.exceptions
         where = self._shown
 
@@ -132,7 +132,7 @@ class ElasticsearchClient:
         try:
             import elasticsearch
         except ImportError as error:
-            raise missing("elasticsearch", "elasticsearch", "contentspider-engines") from error
+            raise missing("elasticsearch", "elasticsearch") from error
         self._shown, self._errors = shown(url), elasticsearch
         user, api_key = os.environ.get("ELASTIC_USERNAME"), os.environ.get("ELASTIC_API_KEY")
         password = os.environ.get("ELASTIC_PASSWORD", "")

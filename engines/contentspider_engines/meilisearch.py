@@ -11,9 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from contentspider.index.document import from_seconds, in_seconds, joined
-from contentspider.index.engine import Engine, Hit, Results, Stored, merged, missing, shown
-from contentspider.index.engines.http import key, place, seconds
+from contentspider.index.engine import Engine, Hit, Results, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     BY_NAME,
@@ -21,10 +19,23 @@ from contentspider.index.schema import (
     FACETS,
     OWN,
     TEXTS,
+    Document,
     Manifest,
     SchemaMismatchError,
+    Stored,
+    joined,
 )
-from contentspider.index.words import root_words, roots, stemmer_of
+from contentspider.index.words import roots, stemmer_of
+from contentspider_engines.common import (
+    by_language,
+    from_seconds,
+    in_seconds,
+    key,
+    merged,
+    place,
+    root_words,
+    seconds,
+)
 
 try:
     from meilisearch import Client
@@ -36,12 +47,11 @@ try:
     from meilisearch.models.task import TaskInfo
     from requests import RequestException
 except ImportError as error:
-    raise missing("meilisearch", "meilisearch", "contentspider-engines") from error
+    raise missing("meilisearch", "meilisearch") from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
     from contentspider.index.words import Term
 
@@ -190,15 +200,16 @@ class MeilisearchEngine(Engine):
 
     def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
         narrowed = [_equal(name, value) for name, value in query.filters.items()]
-        by_language, plain = self._by_language(
-            query, lambda languages: " ".join(roots(query.words, languages)[:MAX_TERMS])
+        asked_in, plain = by_language(
+            self._languages(query),
+            lambda languages: " ".join(roots(query.words, languages)[:MAX_TERMS]),
         )
         searches = [
-            (asked, [*narrowed, _equal("language", name)]) for name, asked in by_language.items()
+            (asked, [*narrowed, _equal("language", name)]) for name, asked in asked_in.items()
         ]
         if not searches or "language" not in query.filters:
             # What is in another language, or in none that is known.
-            others = [f"NOT {_equal('language', name)}" for name in by_language]
+            others = [f"NOT {_equal('language', name)}" for name in asked_in]
             searches.append((plain, [*narrowed, *others]))
         if not is_all:
             searches = [(self._there(asked, filters), filters) for asked, filters in searches]

@@ -6,9 +6,7 @@ import json
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.document import joined
-from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, shown
-from contentspider.index.engines.http import place
+from contentspider.index.engine import Engine, Hit, Refused, Results, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     FACETS,
@@ -17,9 +15,12 @@ from contentspider.index.schema import (
     LISTING_WEIGHT,
     OWN,
     TEXTS,
+    Document,
     Kind,
     Manifest,
     SchemaMismatchError,
+    Stored,
+    joined,
 )
 from contentspider.index.words import MAX_TERMS, is_south_east, rows, split, words
 from contentspider_engines.clients import (
@@ -30,11 +31,11 @@ from contentspider_engines.clients import (
     reason_of,
     whole_answers,
 )
+from contentspider_engines.common import place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query
     from contentspider.index.words import Term
     from contentspider_engines.clients import Client

@@ -13,7 +13,7 @@ from meilisearch_server import fake_meilisearch
 from opensearch_server import opensearch_server
 from tests import test_index_engines
 from tests.engines import engine
-from tests.servers import KEY, index_url
+from tests.servers import KEY, index_url, postgresql_server, typesense_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +23,18 @@ __all__ = ["engine"]
 globals().update(
     {name: test for name, test in vars(test_index_engines).items() if name.startswith("test_")}
 )
+
+
+def postgresql() -> Iterator[str]:
+    """Give the URL of an index that is not there yet, on a real server."""
+    with index_url(postgresql_server) as made:
+        yield made
+
+
+def typesense() -> Iterator[str]:
+    """Give the URL of an index that is not there yet, on a real server."""
+    with index_url(typesense_server) as made:
+        yield made
 
 
 def opensearch() -> Iterator[str]:
@@ -51,6 +63,8 @@ def meilisearch() -> Iterator[str]:
 UNKNOWN_TO_OSMEM = ("Naše zahrada", "검색엔진을")
 # By scheme: the package that it needs, and what gives the URL of a new index.
 AT_HAND: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
+    "postgresql": ("psycopg", postgresql),
+    "typesense": ("typesense", typesense),
     "opensearch": ("opensearchpy", opensearch),
     "elasticsearch": ("elasticsearch", elasticsearch),
     "meilisearch": ("meilisearch", meilisearch),
@@ -64,6 +78,6 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
     if find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
     content = str(request.node.callspec.params.get("content", ""))
-    if give is not meilisearch and content.startswith(UNKNOWN_TO_OSMEM):
+    if give in (opensearch, elasticsearch) and content.startswith(UNKNOWN_TO_OSMEM):
         request.applymarker(pytest.mark.xfail(reason="osmem-server cannot do that", strict=True))
     yield from give()

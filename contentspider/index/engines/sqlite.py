@@ -1,6 +1,6 @@
 """An index in an SQLite file, ``sqlite:pages.db``: full text by FTS5, which Python brings along.
 
-The table ``documents`` has a column for each field of the schema, ``pages`` the words of its texts.
+The table ``documents`` has a column for each field, ``pages`` our words of its texts, by number.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.document import joined
-from contentspider.index.engine import Engine, Hit, Results, Stored
+from contentspider.index.engine import Engine, Hit, Results
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     BY_NAME,
@@ -24,21 +23,20 @@ from contentspider.index.schema import (
     LISTING_WEIGHT,
     OWN,
     TEXTS,
+    Document,
     Kind,
     Manifest,
+    Stored,
 )
-from contentspider.index.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
     from contentspider.index.words import Term
 
 COLUMNS = ", ".join(BY_NAME)
 TEXT_COLUMNS = ", ".join(field.name for field in TEXTS)
-# The words are those of `contentspider.index.words`, from the number's document.
 TABLES = f"""
 CREATE TABLE manifest (manifest TEXT NOT NULL);
 CREATE TABLE documents (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, crawl TEXT NOT NULL,
@@ -47,19 +45,19 @@ CREATE INDEX documents_by_crawl ON documents (crawl);
 CREATE INDEX documents_by_language ON documents (language);
 CREATE VIRTUAL TABLE pages USING fts5({TEXT_COLUMNS}, tokenize = "unicode61 remove_diacritics 2");
 """
+INSERT = f"INSERT INTO documents ({COLUMNS}) VALUES (?{', ?' * (len(FIELDS) - 1)})"  # noqa: S608
+INSERT_WORDS = f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len(TEXTS)})"  # noqa: S608
 STATES = "SELECT id, crawl, version, hash FROM documents"
 JSON = [field.name for field in FIELDS if field.is_list or field.kind is Kind.STORED]
 WEIGHTS = ", ".join(str(field.weight) for field in TEXTS)
 TYPE_WEIGHT = f"CASE page_type WHEN '{LISTING}' THEN {LISTING_WEIGHT} ELSE 1 END"
 BUSY_SECS = 10.0
-# Another writer, or a disk that is full for the moment.
 PASSING = re.compile(r"locked|busy|full|disk I/O", re.IGNORECASE)
 
 
 class SQLiteEngine(Engine):
-    """The index in the SQLite file of the URL ``sqlite:FILE``.
-
-    One writer at a time, many readers; what was written is seen by readers after `flush`.
+    """The index in the SQLite file of the URL ``sqlite:FILE``: one writer at a time, many readers,
+    who see what was written after `flush`.
     """
 
     def __init__(self, url: str) -> None:
@@ -83,7 +81,8 @@ class SQLiteEngine(Engine):
             if is_writer:
                 self._do("PRAGMA journal_mode = WAL")
                 if not tables:
-                    self._make()
+                    manifest = f"INSERT INTO manifest VALUES ('{Manifest.new().dump()}');"  # noqa: S608
+                    self._connection.executescript(f"BEGIN IMMEDIATE; {TABLES} {manifest} COMMIT;")
             manifest = ""
             if not tables or "manifest" in tables:
                 (manifest,) = self._do("SELECT manifest FROM manifest").fetchone()
@@ -91,13 +90,6 @@ class SQLiteEngine(Engine):
         if is_writer:
             self._do("BEGIN IMMEDIATE")
         return identity
-
-    def _make(self) -> None:
-        self._do("BEGIN IMMEDIATE")
-        for statement in TABLES.strip().split(";")[:-1]:
-            self._do(statement)
-        self._do("INSERT INTO manifest VALUES (?)", [Manifest.new().dump()])
-        self._do("COMMIT")
 
     def _do(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         if self._connection is None:
@@ -107,7 +99,7 @@ class SQLiteEngine(Engine):
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Say what SQLite cannot do as an error of an engine's."""
+        """Raise what SQLite cannot do as an engine's error."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -124,18 +116,11 @@ class SQLiteEngine(Engine):
             raise EngineError(f"{self._shown}: {error.strerror or error}") from error
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`; one that is too large (1 GB) fails its batch."""
         written, refused = self._newest(documents, _row)
         self.delete(list(written))
         for values, texts in written.values():
-            added = self._do(
-                f"INSERT INTO documents ({COLUMNS}) VALUES (?{', ?' * (len(FIELDS) - 1)})",  # noqa: S608
-                values,
-            )
-            self._do(
-                f"INSERT INTO pages (rowid, {TEXT_COLUMNS}) VALUES (?{', ?' * len(TEXTS)})",  # noqa: S608
-                [added.lastrowid, *texts],
-            )
+            number = self._do(INSERT, values).lastrowid
+            self._do(INSERT_WORDS, [number, *texts])
         return refused
 
     def delete(self, ids: Sequence[str]) -> None:
@@ -219,7 +204,6 @@ class SQLiteEngine(Engine):
                     beside.with_name(beside.name + suffix).unlink()
 
     def close(self) -> None:
-        """See `Engine.close`; what was not flushed is forgotten."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -228,13 +212,9 @@ class SQLiteEngine(Engine):
 def _row(document: Document) -> tuple[list[object], list[str]]:
     """Return the columns of a document, and the words of its texts."""
     record = document.record()
-    texts = [
-        " ".join(words(joined(record.get(field.name)), record.get("language", "")))
-        for field in TEXTS
-    ]
     # A half emoji in ``more`` is escaped as JSON has it.
     record |= {name: json.dumps(record[name]) for name in JSON if name in record}
-    return [record.get(name) for name in BY_NAME], texts
+    return [record.get(name) for name in BY_NAME], list(document.words().values())
 
 
 def _record(row: sqlite3.Row) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""The embedded engine: an index of tantivy in a folder, ``tantivy:pages.index``, with no server.
+"""An index of tantivy in a folder, ``tantivy:pages.index``. One process writes, any number read.
 
 The folder has the manifest, and beside it the folder of the index that the manifest names by its
-identity: who makes an index anew writes another one, and then one file, which is replaced at once.
-One process writes at a time, any number read.
+identity: who makes an index anew writes another one, and then replaces the manifest.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, missing, shown
+from contentspider.index.engine import Engine, Hit, Refused, Results, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import FACETS, Manifest
+from contentspider.index.schema import FACETS, Document, Manifest, Stored
 
 try:
     import tantivy
@@ -36,23 +35,21 @@ from contentspider.index.engines.tantivy_terms import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query
     from contentspider.index.words import Term
 
 MANIFEST = "contentspider.json"
 LOCK = ".lock"
 INDEX = "index-"
-# What a writer keeps in memory before it writes a segment; tantivy takes 15 MB at least. A second
-# thread would halve it, and leave twice the segments.
+# What a writer keeps in memory before it writes a segment. A second thread would halve it, and
+# leave twice the segments.
 HEAP_BYTES = 64_000_000
-# How many documents are asked for at a time where all are.
 PAGE = 5_000
 MAX_FACETS = 1_000
 
 
 class TantivyEngine(Engine):
-    """See `contentspider.index.engine.Engine`."""
+    """The index in the folder of the URL ``tantivy:FOLDER``."""
 
     max_documents = 1_000
     max_bytes = 16_000_000
@@ -60,6 +57,7 @@ class TantivyEngine(Engine):
     def __init__(self, url: str) -> None:
         self._shown = shown(url)
         self._path = Path(url.partition(":")[2])
+        self._manifest_path = self._path / MANIFEST
         self._lock = FileLock(self._path / LOCK, thread_local=False, blocking=False)
         self._identity = ""
         self._index: tantivy.Index | None = None
@@ -72,7 +70,7 @@ class TantivyEngine(Engine):
         self._seen = (0, 0)
 
     def open(self, is_writer: bool) -> str:
-        """Open the folder; see `Engine.open`. A second writer gets an `EngineDownError`."""
+        """See `Engine.open`; a second writer gets an `EngineDownError`."""
         self.close()
         if not is_writer:
             self._attach_present()
@@ -80,10 +78,10 @@ class TantivyEngine(Engine):
         self._claim()
         try:
             if self._manifest_path.exists():
-                self._attach(self._manifest())
+                self._attach(self._present())
             else:
                 manifest = Manifest.new()
-                self._attach(manifest, is_new=True)
+                self._attach(manifest.identity, is_new=True)
                 self._publish(manifest)
             self._tidy()
         except BaseException:
@@ -92,7 +90,6 @@ class TantivyEngine(Engine):
         return self._identity
 
     def upsert(self, documents: Sequence[Document]) -> Sequence[Refused]:
-        """See `Engine.upsert`; refused is what is no JSON."""
         written, refused = self._newest(documents, lambda one: (one, to_tantivy(one)))
         there = self.find(list(written))
         for name, (document, made) in written.items():
@@ -104,14 +101,12 @@ class TantivyEngine(Engine):
         return refused
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Take documents out of the index."""
         with self._writing() as writer:
             for document_id in ids:
                 writer.delete_documents_by_term("id", document_id)
                 self._pending[document_id] = None
 
     def flush(self) -> None:
-        """Commit what was written; without this it is lost with the process."""
         if self._pending:
             with self._writing() as writer:
                 writer.commit()
@@ -120,7 +115,6 @@ class TantivyEngine(Engine):
                 index.reload()
 
     def find(self, ids: Sequence[str]) -> Mapping[str, Stored]:
-        """Return the state of these documents, as written last."""
         found = {name: state for name in ids if (state := self._pending.get(name))}
         if wanted := [name for name in ids if name not in self._pending]:
             with self._reading() as index:
@@ -132,7 +126,6 @@ class TantivyEngine(Engine):
         return found
 
     def documents(self, crawl: str = "") -> Iterator[Stored]:
-        """Yield the state of all documents, or of a crawl's, of one moment."""
         with self._reading() as index:
             searcher = index.searcher()
             query = equal("crawl", crawl) if crawl else tantivy.Query.all_query()
@@ -145,7 +138,6 @@ class TantivyEngine(Engine):
             yield from states
 
     def get(self, document_id: str) -> Mapping[str, Any] | None:
-        """See `Engine.get`; as of the last flush."""
         with self._reading() as index:
             searcher = index.searcher()
             hits = searcher.search(equal("id", document_id), 1, count=False).hits
@@ -171,7 +163,7 @@ class TantivyEngine(Engine):
             self._claim()
         manifest, fresh = Manifest.new(), TantivyEngine(self._shown)
         fresh._is_writer = True
-        fresh._attach(manifest, is_new=True)
+        fresh._attach(manifest.identity, is_new=True)
         try:
             yield fresh, manifest.identity
             fresh.flush()
@@ -182,18 +174,13 @@ class TantivyEngine(Engine):
             shutil.rmtree(self._folder(manifest.identity), ignore_errors=True)
             raise
         self._detach()
-        self._attach(manifest)
+        self._attach(manifest.identity)
         self._tidy()
 
     def close(self) -> None:
-        """Let go of the folder; what was not flushed is not in it."""
         self._detach()
         self._is_writer = False
         self._lock.release()
-
-    @property
-    def _manifest_path(self) -> Path:
-        return self._path / MANIFEST
 
     def _folder(self, identity: str) -> Path:
         return self._path / f"{INDEX}{identity}"
@@ -205,10 +192,7 @@ class TantivyEngine(Engine):
             others = {path.name for path in self._path.iterdir()}
             ours = {name for name in others if name == LOCK or name.startswith(INDEX)}
             if MANIFEST not in others and others != ours:
-                raise EngineError(
-                    f"{self._path} holds other files, and no index of contentspider: name another"
-                    " folder"
-                )
+                raise EngineError(f"{self._path} holds other files: name another folder")
             self._lock.acquire()
             self._is_writer = True
         except Timeout as error:
@@ -220,14 +204,15 @@ class TantivyEngine(Engine):
                 f"{self._shown} cannot be written: {self._path}: {error.strerror}"
             ) from error
 
-    def _manifest(self) -> Manifest:
+    def _present(self) -> str:
+        """Return the identity that the manifest says."""
         try:
             text = self._manifest_path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError as error:
             raise self._absent() from error
         except OSError as error:
             raise EngineError(f"{self._shown} cannot be read: {error.strerror}") from error
-        return Manifest.load(text, self._shown)
+        return self._identity_of(text)
 
     def _publish(self, manifest: Manifest) -> None:
         try:
@@ -241,8 +226,8 @@ class TantivyEngine(Engine):
             if folder != self._folder(self._identity):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _attach(self, manifest: Manifest, is_new: bool = False) -> None:
-        folder = self._folder(manifest.identity)
+    def _attach(self, identity: str, is_new: bool = False) -> None:
+        folder = self._folder(identity)
         try:
             if is_new:
                 folder.mkdir()
@@ -250,18 +235,17 @@ class TantivyEngine(Engine):
             else:
                 index = tantivy.Index.open(str(folder))
             index.config_reader("manual")
-            self._identity = manifest.identity
-            self._seen = self._meta()
+            seen = self._meta(identity)
             index.reload()
         except OSError as error:
             raise EngineError(f"{self._shown} cannot be opened: {error.strerror}") from error
         except ValueError as error:
             raise self._damaged(error) from error
-        self._index = index
+        self._index, self._identity, self._seen = index, identity, seen
 
     def _detach(self) -> None:
         writer, self._writer, self._index = self._writer, None, None
-        self._pending, self._failure = {}, ""
+        self._pending, self._failure, self._identity = {}, "", ""
         if writer:
             # Ends merges that go on; else the next one finds hundreds of small segments. A writer
             # that has failed has said so before.
@@ -274,20 +258,15 @@ class TantivyEngine(Engine):
         )
 
     def _attach_present(self) -> None:
-        """Open the index that the manifest names, or its newest commit; meanwhile it may be made
-        anew.
-        """
+        """Open the index that the manifest names, or its newest commit, however it is replaced."""
         while True:
-            manifest = self._manifest()
+            identity = self._present()
             try:
-                if self._index is None or manifest.identity != self._identity:
-                    self._attach(manifest)
-                elif (meta := self._meta()) != self._seen:
-                    # Opens every segment: not for each search.
-                    self._index.reload()
-                    self._seen = meta
-            except (EngineError, OSError, ValueError):
-                if self._manifest().identity == manifest.identity:
+                # Opens every segment: not for each search.
+                if identity != self._identity or self._meta(identity) != self._seen:
+                    self._attach(identity)
+            except (EngineError, OSError):
+                if self._present() == identity:
                     raise
             else:
                 return
@@ -304,9 +283,9 @@ class TantivyEngine(Engine):
         except (ValueError, RuntimeError, OSError) as error:
             raise self._damaged(error) from error
 
-    def _meta(self) -> tuple[int, int]:
-        """Return what is another after each commit, which replaces this file."""
-        status = (self._folder(self._identity) / "meta.json").stat()
+    def _meta(self, identity: str) -> tuple[int, int]:
+        # Each commit replaces this file.
+        status = (self._folder(identity) / "meta.json").stat()
         return status.st_ino, status.st_mtime_ns
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What tantivy is given, and asked: documents, words and queries in its terms."""
+"""Documents and queries in tantivy's terms."""
 
 from __future__ import annotations
 
@@ -8,41 +8,35 @@ from typing import TYPE_CHECKING, Any
 
 import tantivy
 
-from contentspider.index.document import joined
-from contentspider.index.engine import Stored
-from contentspider.index.schema import DATES, FACETS, LISTING, LISTING_WEIGHT, OWN, TEXTS
-from contentspider.index.words import words
+from contentspider.index.schema import (
+    DATES,
+    FACETS,
+    LISTING,
+    LISTING_WEIGHT,
+    OWN,
+    TEXTS,
+    Document,
+    Stored,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query
     from contentspider.index.words import Term
 
 QUERIES, MUST, SHOULD = tantivy.Query, tantivy.Occur.Must, tantivy.Occur.Should
-# Texts are given as our words: tantivy has to tell them apart, and no more.
 TOKENIZER = "whitespace"
 
 
 def to_tantivy(document: Document) -> tantivy.Document:
     """Return a document as tantivy takes it; raises ValueError or TypeError if that cannot be."""
     record = document.record()
-    written = tantivy.Document()
-    for name in (*OWN, *FACETS):
-        if name == "version":
-            written.add_integer(name, record[name])
-        elif name in record:
-            written.add_text(name, record[name])
-    for name in DATES:
-        if name in record:
-            written.add_date(name, datetime.fromisoformat(record[name]))
-    for text in TEXTS:
-        found = words(joined(record.get(text.name)), record.get("language", ""))
-        written.add_text(text.name, " ".join(found))
+    written = {name: record[name] for name in (*OWN, *FACETS) if name in record}
+    written |= {name: datetime.fromisoformat(record[name]) for name in DATES if name in record}
     # In ASCII: "more" may have a half emoji (a lone surrogate).
-    written.add_bytes("record", json.dumps(record).encode())
-    return written
+    written |= document.words() | {"record": json.dumps(record).encode()}
+    return tantivy.Document.from_dict(written, SCHEMA)
 
 
 def to_query(query: Query, wanted: Sequence[Term], is_all: bool) -> tantivy.Query:
@@ -56,7 +50,7 @@ def to_query(query: Query, wanted: Sequence[Term], is_all: bool) -> tantivy.Quer
     found = [(MUST if is_all else SHOULD, _anywhere(term)) for term in wanted]
     row = tuple(word for term in wanted for word in term[0])
     if len(row) == len(wanted) > 1:
-        # Who types a title has it first, among others with the same words.
+        # A title that was typed comes first of those with the same words.
         found.append((SHOULD, _anywhere((row,))))
     return QUERIES.boolean_query([*parts, (MUST, _pages_first(QUERIES.boolean_query(found)))])
 

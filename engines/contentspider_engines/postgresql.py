@@ -13,8 +13,7 @@ from datetime import timezone
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from contentspider.index.document import joined
-from contentspider.index.engine import Engine, Hit, Results, Stored, missing, shown
+from contentspider.index.engine import Engine, Hit, Results, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     BY_NAME,
@@ -25,9 +24,12 @@ from contentspider.index.schema import (
     LISTING_WEIGHT,
     OWN,
     TEXTS,
+    Document,
     Kind,
     Manifest,
     SchemaMismatchError,
+    Stored,
+    joined,
 )
 from contentspider.index.words import stemmer_of, words
 
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import LiteralString
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query, Refused
     from contentspider.index.words import Term
 

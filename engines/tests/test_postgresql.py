@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.document import Document
 from contentspider.index.engine import Query, connect
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.schema import Document
 from contentspider.index.sync import put
 from tests.servers import KEY, index_url, postgresql_server, shared
 
@@ -186,7 +186,7 @@ def test_an_index_that_failed_to_be_made_anew_is_as_it_was(engine: Engine, url: 
 
 
 def test_documents_come_page_by_page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("contentspider.index.engines.postgresql.PAGE", 2)
+    monkeypatch.setattr("contentspider_engines.postgresql.PAGE", 2)
     for count in range(6):
         assert [stored.id for stored in engine.documents()] == [str(n) for n in range(count)]
         engine.upsert([document(str(count))])

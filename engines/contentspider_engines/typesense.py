@@ -9,9 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
-from contentspider.index.document import from_seconds, in_seconds, joined
-from contentspider.index.engine import Engine, Hit, Refused, Results, Stored, merged, missing, shown
-from contentspider.index.engines.http import key, place, seconds
+from contentspider.index.engine import Engine, Hit, Refused, Results, missing, shown
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import (
     DATES,
@@ -19,10 +17,23 @@ from contentspider.index.schema import (
     LISTING,
     OWN,
     TEXTS,
+    Document,
     Manifest,
     SchemaMismatchError,
+    Stored,
+    joined,
 )
-from contentspider.index.words import LETTER, root, root_words, terms
+from contentspider.index.words import LETTER, root, terms
+from contentspider_engines.common import (
+    by_language,
+    from_seconds,
+    in_seconds,
+    key,
+    merged,
+    place,
+    root_words,
+    seconds,
+)
 
 try:
     import httpx
@@ -35,7 +46,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from contentspider.index.document import Document
     from contentspider.index.engine import Query
     from contentspider.index.words import Term
 
@@ -209,11 +219,12 @@ class TypesenseEngine(Engine):
 
     def _found(self, query: Query, wanted: Sequence[Term], is_all: bool) -> Results:
         narrowed = [f"{name}:={_literal(value)}" for name, value in query.filters.items()]
-        by_language, plain = self._by_language(query, partial(_query, query.words, is_all))
-        searches = {f":={_literal(name)}": asked for name, asked in by_language.items()}
+        ask = partial(_query, query.words, is_all)
+        asked_in, plain = by_language(self._languages(query), ask)
+        searches = {f":={_literal(name)}": asked for name, asked in asked_in.items()}
         if not searches or "language" not in query.filters:
             # What is in another language, or in none that is known.
-            others = ",".join(map(_literal, by_language))
+            others = ",".join(map(_literal, asked_in))
             searches[f":!=[{others}]" if others else ""] = plain
         results = [
             self._first(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.index.document import Document
 from contentspider.index.engine import Query, connect
 from contentspider.index.errors import EngineDownError, EngineError
+from contentspider.index.schema import Document
 from tests.servers import KEY, index_url, shared, typesense_server
 
 if TYPE_CHECKING:
