@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of *path* once it is written; a failure leaves what was
-    there. Raises OSError if it cannot be written.
-    """
+    """Open a file that takes the place of *path* once it is written as a whole; raises OSError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line that is not blank, with its number from 1; ``.gz`` files are unpacked.
-
-    A line ends at a line feed only: texts hold U+2028 and other characters at which Python splits
-    lines. Raises OSError or EOFError if the file cannot be read.
+    """Yield each line that is not blank, with its number from 1; ``.gz`` files are unpacked. Only a
+    line feed ends a line, since texts hold U+2028. Raises OSError or EOFError.
     """
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
         for number, line in enumerate(lines, 1):

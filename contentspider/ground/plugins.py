@@ -1,7 +1,5 @@
-"""Parts that are chosen by name: those of contentspider, and those that other packages add.
-
-A package adds one with an entry point in its ``pyproject.toml`` (docs/extending.md). Names in
-options and models refer to installed packages only, never to a module that a file names.
+"""Parts that are chosen by name: those of contentspider, and those that other packages add by an
+entry point (docs/extending.md). No file can name a module that is not installed as one.
 """
 
 from __future__ import annotations

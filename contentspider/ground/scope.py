@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -27,9 +28,7 @@ class Scope:
     *scope* says how far it may go from its *starts*: ``domain`` (the site, by its key in *keys*),
     ``subdomains`` (the starts' hosts and what is below them), ``host``, or ``path`` (the starts'
     hosts, below the starts' paths). A leading ``www.`` is ignored. An address must match one of
-    the patterns *include*, if there are any, and none of *exclude*.
-
-    Raises `ContentSpiderError` if the scope is unknown or a pattern is invalid.
+    the patterns *include*, if there are any, and none of *exclude*. Raises `ContentSpiderError`.
     """
 
     def __init__(
@@ -50,14 +49,13 @@ class Scope:
         self._exclude = [compile_pattern(pattern) for pattern in exclude]
         self._sites: set[str] = set()
         self._paths: dict[str, set[str]] = {}
-        self._hosts: dict[str, str] = {}
+        self._known_host = lru_cache(maxsize=10_000)(site_host)
         for address in starts:
             self.widen(address)
 
     def widen(self, address: str, moved_from: str = "") -> None:
-        """Add the site of an address to the crawl: a start, or where a start has moved.
-
-        A start that moved to its host's front page does not widen a crawl of a path to the host.
+        """Add the site of a start, or of where one has moved; its host's front page does not widen
+        a crawl of a path.
         """
         host, path = self._host(address), folder_of(address)
         is_front = moved_from and path == "/" and host == self._host(moved_from)
@@ -67,9 +65,7 @@ class Scope:
         self._paths.setdefault(host, set()).add(path)
 
     def has_site(self, address: str) -> bool:
-        """Tell whether an address is on one of the crawl's sites, whatever its path: its sitemaps
-        and feeds may be read.
-        """
+        """Tell whether an address is on one of the crawl's sites, whatever its path."""
         if not address.startswith(("http://", "https://")):
             return False
         if self.scope == "domain":
@@ -98,13 +94,8 @@ class Scope:
         )
 
     def _host(self, address: str) -> str:
-        netloc = split_address(address).netloc
-        host = self._hosts.get(netloc)
-        if host is None:
-            if len(self._hosts) > 10_000:
-                self._hosts.clear()
-            host = self._hosts[netloc] = site_host(address)
-        return host
+        parts = split_address(address)
+        return self._known_host(f"{parts.scheme}://{parts.netloc}")
 
 
 def site_host(address: str) -> str:
@@ -117,8 +108,7 @@ def site_host(address: str) -> str:
 
 
 def folder_of(address: str) -> str:
-    """Return the folder of an address, below which a crawl by path stays: its path without a file
-    name.
+    """Return the folder of an address, below which a crawl by path stays: its path without a file.
 
     >>> [folder_of("https://e.org" + path) for path in ("", "/docs", "/docs/", "/docs/index.html")]
     ['/', '/docs', '/docs/', '/docs/']
@@ -134,11 +124,9 @@ def crawl_name(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
 ) -> str:
-    """Return the name of a crawl of these addresses: equal arguments give equal names.
-
-    It is made of the hosts. If the crawl does not start at their front pages, or has another scope
-    or patterns, a word and a digest are added. It is safe as a file name and holds no password.
-    Raises `ContentSpiderError` if the scope or a pattern is invalid.
+    """Return the name of a crawl of these addresses, safe as that of a file: their hosts, and a
+    word and a digest if it does not start at front pages, or has another scope or patterns. Raises
+    `ContentSpiderError` if these are invalid.
 
     >>> crawl_name(["https://www.example.org/"]), crawl_name(["example.org/docs/"])
     ('example.org', 'example.org-docs-ae30f90d')

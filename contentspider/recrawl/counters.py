@@ -38,23 +38,22 @@ def without_counter(line: str) -> str:
 def numbered_places(
     old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Return a page's places where whole numbers in short lines differ from the old content;
-    nothing if anything else differs. *slot_of* gives the slot of a block's path.
+    """Return a page's places where numbers in short lines differ from the old content; none if
+    anything else differs. *slot_of* gives the slot of a block's path.
     """
     before, now = old_content.splitlines(), new_content.splitlines()
     if len(before) != len(now):
         return ()
     changed = [pair for pair in zip(before, now, strict=True) if pair[0] != pair[1]]
     paths = {block.text: block.path for block in new.content.blocks}
-    for first, second in changed:
-        is_counter = (
-            second in paths
-            and len(second) <= MAX_CHARS
-            and not PRICE.search(f"{first} {second}")
-            and NUMBER.sub("0", first) == NUMBER.sub("0", second)
-        )
-        if not is_counter:
-            return ()
+    if not all(
+        second in paths
+        and len(second) <= MAX_CHARS
+        and not PRICE.search(f"{first} {second}")
+        and NUMBER.sub("0", first) == NUMBER.sub("0", second)
+        for first, second in changed
+    ):
+        return ()
     return tuple(sorted({place_of(slot_of(paths[line]), line) for _, line in changed}))
 
 
@@ -64,10 +63,8 @@ def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
 
 
 class Counters:
-    """Finds the counters of one site among the places at which pages *changed* in numbers only.
-
-    A slot with short lines only holds counters, whatever stands beside the number (an author's
-    name); in one with longer text, too, the rest of the line must be the same. *same* are places
+    """Finds the counters of one site among the places at which pages *changed* in numbers only. In
+    a slot of short lines anything may stand beside the number (an author's name). *same* are places
     where it changed though the server says that the pages did not: there pages with it suffice.
     """
 

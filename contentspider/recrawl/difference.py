@@ -20,9 +20,8 @@ MAX_WORDS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a page differs from the known version: the *change*, its *cause* and *ratio* as in the
-    change log; the places of numbers (*numbered*), if only these differ
-    (`contentspider.recrawl.counters`), and whether other blocks were kept, too (*is_recut*).
+    """How a page differs from the known version: *change*, *cause* and *ratio* as in the change
+    log; the places of numbers if only these differ; *is_recut*: other blocks were kept, too.
     """
 
     change: str
@@ -39,8 +38,7 @@ def text_hash(page: Page) -> str:
 
 
 def change_ratio(old: str, new: str) -> float:
-    """Return how much of two texts differs: 0 (nothing) to 1 (all), by the longest common
-    subsequence of their words.
+    """Return how much of two texts differs, 0 to 1, by the longest common subsequence of words.
 
     >>> change_ratio("The ferry leaves at nine", "The ferry leaves at ten")
     0.2

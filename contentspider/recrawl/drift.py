@@ -69,9 +69,7 @@ class Drift:
         return True
 
     def _is_odd(self, page: Page) -> bool:
-        """Count a page with known places; tell whether it is empty, or less sure once most pages
-        are.
-        """
+        """Count a page with known places; tell whether it is empty, or less sure as most are."""
         baseline = self._model.baseline
         if baseline is None:
             return False
@@ -103,8 +101,9 @@ class Drift:
         baseline = self._model.baseline
         if baseline is None or len(self._confidences) < ENOUGH:
             return False
-        return self._median() <= baseline.confidence - LESS_SURE
+        return self._median <= baseline.confidence - LESS_SURE
 
+    @property
     def _median(self) -> float:
         return self._confidences[len(self._confidences) // 2]
 
@@ -130,7 +129,7 @@ class Drift:
         if self.is_unsure:
             return (
                 f"its model is sure of half of {len(self._confidences)} pages by"
-                f" {self._median():.2f} or less, and of those that it knows by more"
+                f" {self._median:.2f} or less, and of those that it knows by more"
             )
         slot = max(self._slots, key=lambda key: self._slots[key], default="")
         return (

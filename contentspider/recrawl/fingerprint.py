@@ -19,9 +19,7 @@ MAX_BITS = 14
 
 
 def fingerprint(text: str) -> str:
-    """Return the fingerprint of a text, 16 hexadecimal digits: the simhash of its runs of three
-    words, whatever their case and what stands between them. Empty if it has no words.
-    """
+    """Return the simhash of a text's runs of three words, in hexadecimal; empty without words."""
     words = WORD.findall(text.casefold())
     if not words:
         return ""

@@ -36,9 +36,7 @@ BATCH = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Spell:
-    """The visits of a page: in *still_days* days it did not change; *changes* of the times between
-    two visits, *changed_days* days together, had a change.
-    """
+    """The visits of a page: *changes* of the times between two, *changed_days* in all, had one."""
 
     kind: str
     still_days: float = 0.0
@@ -56,9 +54,7 @@ class Bounds:
 
 
 def kind_of(url: str) -> str:
-    """Return the kind of a page by its address: host, first part and depth of the path, and whether
-    there are parameters. Pages of a kind change about equally often.
-    """
+    """Return the kind of an address: host, first part and depth of the path, parameters or none."""
     parts = split_address(url)
     path = [part for part in parts.path.split("/") if part]
     first = path[0] if len(path) > 1 else ""
@@ -66,9 +62,7 @@ def kind_of(url: str) -> str:
 
 
 def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
-    """Return for each page after how many days its next visit is due, so that on the mean a page
-    is visited every *bounds.mean* days (as far as the other bounds allow).
-    """
+    """Return for each page after how many days its next visit is due, on the mean *bounds.mean*."""
     if not spells:
         return np.zeros(0)
     chances = _chances(spells)
@@ -87,8 +81,8 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
 
 
 def _gains(rates: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for how many days more pages are current with a visit so many days after the last one:
-    the slope of f (1 - exp(-rate / f)) / rate, the share of the time with f visits a day.
+    """Return the gain in current days: the slope of f (1 - exp(-rate / f)) / rate, the share of the
+    time with f visits a day.
     """
     expected = rates * days
     return np.asarray((1 - (1 + expected) * np.exp(-expected)) / rates)

@@ -65,8 +65,7 @@ class LastmodCounts:
 
 
 def has_changed_since(lastmod: str, visited: str) -> bool | None:
-    """Tell whether a page has changed since it was *visited* (ISO 8601), by its *lastmod*; None if
-    that is no date, or says neither: a day is a long time.
+    """Tell whether a page has changed since it was *visited* (ISO 8601); None if that is not said.
 
     >>> visited = "2026-03-10T12:00:00+00:00"
     >>> has_changed_since("2026-03-01", visited), has_changed_since("2026-03-10T13:00Z", visited)

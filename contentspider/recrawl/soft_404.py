@@ -20,7 +20,7 @@ FEW_CHARS = 500
 
 
 def texts_of(page: Page) -> frozenset[str]:
-    """Return the texts of a page's blocks, without the path of its address: error pages name it."""
+    """Return the texts of a page's blocks, without its path, which error pages name."""
     return _lines((block.text for block in page.content.blocks), page.url)
 
 
