@@ -78,8 +78,6 @@ def _claim(settings: BaseSettings, name: str, component: type, otherwise: str) -
     settings.set(name, component, "addon")
     if settings[name] is not component:
         logger.warning(
-            "contentspider needs %s to be left to the add-on; it is %r: %s",
-            name,
-            settings[name],
-            otherwise,
+            f"contentspider needs {name} to be left to the add-on; it is {settings[name]!r}:"
+            f" {otherwise}"
         )

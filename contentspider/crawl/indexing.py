@@ -53,11 +53,8 @@ class Indexing:
         except ContentSpiderError as error:
             self._stats.inc_value("contentspider/index/failed")
             logger.error(
-                "%s. What is missing there is in the history: 'contentspider index sync %s %s'"
-                " brings it in, and so does the next crawl",
-                error,
-                history.stem,
-                shown(url),
+                f"{error}. What is missing there is in the history: 'contentspider index sync"
+                f" {history.stem} {shown(url)}' brings it in, and so does the next crawl"
             )
         else:
             self._count(url, report)

@@ -73,9 +73,8 @@ class WarcArchive(Component):
             self.stats.inc_value("contentspider/warc/written")
         except OSError as error:
             logger.error(
-                "%s cannot be written (%s): what is fetched from here on is not in it",
-                self.warc.path,
-                error.strerror,
+                f"{self.warc.path} cannot be written ({error.strerror}): what is fetched from here"
+                " on is not in it"
             )
             self.closed()
 

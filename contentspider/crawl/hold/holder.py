@@ -149,11 +149,9 @@ class Holder(Component):
             state.failed = True
         except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
             logger.error(
-                "%s could not be learned from its %d pages: its items pass unfiltered, marked"
-                " model_version 'unfiltered', and the crawl counts as incomplete. The cause: %s",
-                state.key,
-                state.held,
-                error,
+                f"{state.key} could not be learned from its {state.held} pages: its items pass"
+                " unfiltered, marked model_version 'unfiltered', and the crawl counts as"
+                f" incomplete. The cause: {error}"
             )
             self.stats.inc_value("contentspider/sites/failed")
             state.failed = True
@@ -253,10 +251,9 @@ class Holder(Component):
             )
             if self.keeper.is_durable and is_interrupted:
                 logger.warning(
-                    "%s: %d items stay held, since the crawl was interrupted before their template"
-                    " was learned; --resume (CONTENTSPIDER_RESUME) goes on and lets them go",
-                    state.key,
-                    state.held,
+                    f"{state.key}: {state.held} items stay held, since the crawl was interrupted"
+                    " before their template was learned; --resume (CONTENTSPIDER_RESUME) goes on"
+                    " and lets them go"
                 )
                 continue
             await self._learn_and_release(state)

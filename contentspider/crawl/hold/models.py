@@ -141,10 +141,9 @@ class CrawlModels:
             return None
         if not model.is_of(model.judge):
             logger.warning(
-                "%s: its model was learned with another prior (%s) than the present one: it decides"
-                " as that one did; --relearn (CONTENTSPIDER_RELEARN) learns the site anew",
-                key,
-                model.prior,
+                f"{key}: its model was learned with another prior ({model.prior}) than the present"
+                " one: it decides as that one did; --relearn (CONTENTSPIDER_RELEARN) learns the"
+                " site anew"
             )
         self._stats.inc_value("contentspider/models/loaded")
         logger.info("%s: loaded model %s, learned from %d pages", key, model.version, model.pages)
@@ -160,9 +159,8 @@ class CrawlModels:
             except (OverridesError, RemoteError) as error:
                 self._stats.inc_value("contentspider/overrides/broken")
                 logger.error(
-                    "%s; the pages of %s pass without its corrections. Mend that and crawl again",
-                    error,
-                    key,
+                    f"{error}; the pages of {key} pass without its corrections. Mend that and crawl"
+                    " again"
                 )
         return self._overrides[key]
 
@@ -191,11 +189,8 @@ class CrawlModels:
             learned = await run_in_thread(learn_apart, path, state.key, options, LEARN_SECS, before)
         learned.model.judge = self._prior
         logger.info(
-            "%s: learned model %s from %d pages in %.1f s",
-            state.key,
-            learned.model.version,
-            learned.model.pages,
-            time.monotonic() - started,
+            f"{state.key}: learned model {learned.model.version} from {learned.model.pages} pages"
+            f" in {time.monotonic() - started:.1f} s"
         )
         return learned
 
@@ -207,10 +202,8 @@ class CrawlModels:
             return None
         self._stats.inc_value("contentspider/sites/drifted")
         logger.warning(
-            "%s: its template has changed, or has a part that was not known: %s. The site is"
-            " learned anew",
-            state.key,
-            state.watch.evidence(),
+            f"{state.key}: its template has changed, or has a part that was not known:"
+            f" {state.watch.evidence()}. The site is learned anew"
         )
         try:
             learned = await self.learn(crawl, state, compare=True)
@@ -235,19 +228,16 @@ class CrawlModels:
         state.is_stored = False
         if is_cut_short:
             logger.info(
-                "%s: its model is not saved, since the crawl was cut short: the next one learns the"
-                " site from more pages",
-                state.key,
+                f"{state.key}: its model is not saved, since the crawl was cut short: the next one"
+                " learns the site from more pages"
             )
             return
         try:
             self.store.save(model, DRIFT if state.is_drifted else "")
         except OSError as error:
             logger.error(
-                "%s: its model could not be saved in %s (%s): the next crawl will learn it again",
-                state.key,
-                self.store.folder,
-                error.strerror,
+                f"{state.key}: its model could not be saved in {self.store.folder}"
+                f" ({error.strerror}): the next crawl will learn it again"
             )
             return
         state.is_stored = True

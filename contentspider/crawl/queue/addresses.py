@@ -271,10 +271,8 @@ class Recorder:
                 line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
             except (TypeError, ValueError) as error:
                 logger.error(
-                    "an item of %s cannot be written as JSON (%s): it is in no output of"
-                    " contentspider's",
-                    type(item).__name__,
-                    error,
+                    f"an item of {type(item).__name__} cannot be written as JSON ({error}): it is"
+                    " in no output of contentspider's"
                 )
                 self._state.stats.inc_value("contentspider/items/lost")
                 if hand:

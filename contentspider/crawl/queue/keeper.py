@@ -129,9 +129,8 @@ class Keeper(CrawlState):
             self.indexing.check()
         for url in self.ledger.begin_run():
             logger.error(
-                "%s is set aside: the crawl died with it in flight, again and again; please report"
-                " this page",
-                url,
+                f"{url} is set aside: the crawl died with it in flight, again and again; please"
+                " report this page"
             )
         if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
@@ -229,15 +228,10 @@ class Keeper(CrawlState):
             writer.publish()
         elif writer:
             logger.warning(
-                "%s is left as it was: the crawl ended (%s) with %d items out, %d addresses in the"
-                " queue and %d that could not be read. What is out is in %s; a resumed crawl goes"
-                " on with it",
-                writer.path,
-                ending.word,
-                ending.items,
-                ending.queued,
-                ending.unread,
-                writer.partial.name,
+                f"{writer.path} is left as it was: the crawl ended ({ending.word}) with"
+                f" {ending.items} items out, {ending.queued} addresses in the queue and"
+                f" {ending.unread} that could not be read. What is out is in {writer.partial.name};"
+                " a resumed crawl goes on with it"
             )
 
     def _ending(self, reason: str) -> Ending:

@@ -212,11 +212,9 @@ class Hosts:
                 return
             logger.log(
                 logging.INFO if host in self._patience else logging.WARNING,
-                "%s: %d requests in a row got no answer. Its addresses wait until there is one, for"
-                " CONTENTSPIDER_OUTAGE_SECS=%g; those of other hosts go on",
-                host,
-                trouble.failures,
-                self._limit_secs,
+                f"{host}: {trouble.failures} requests in a row got no answer. Its addresses wait"
+                f" until there is one, for CONTENTSPIDER_OUTAGE_SECS={self._limit_secs:g}; those"
+                " of other hosts go on",
             )
         trouble.has_asked_for_pause = False
         self._pause(trouble, 0, needs_witness=True)
@@ -280,11 +278,9 @@ class Hosts:
     def _report(self, host: str, wanted: float, is_first: bool) -> None:
         if wanted > self._limit_secs:
             logger.warning(
-                "%s asks for a pause of %.0f s, longer than CONTENTSPIDER_OUTAGE_SECS=%g: if its"
-                " addresses are all that is left, go on with --resume then",
-                host,
-                wanted,
-                self._limit_secs,
+                f"{host} asks for a pause of {wanted:.0f} s, longer than"
+                f" CONTENTSPIDER_OUTAGE_SECS={self._limit_secs:g}: if its addresses are all that is"
+                " left, go on with --resume then"
             )
         elif is_first:
             logger.info("%s asks for a pause", host)

@@ -128,10 +128,8 @@ class LedgerScheduler(Component, BaseScheduler):
             if not self._has_warned:
                 self._has_warned = True
                 logger.warning(
-                    "%s cannot be kept in the ledger (%s): such requests are lost if the crawl is"
-                    " killed",
-                    request,
-                    error,
+                    f"{request} cannot be kept in the ledger ({error}): such requests are lost if"
+                    " the crawl is killed"
                 )
         return None
 

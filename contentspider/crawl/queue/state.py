@@ -61,9 +61,8 @@ class CrawlState(Component):
             logger.error("%s; items are held no longer", error)
             return
         logger.error(
-            "%s; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME):"
-            " nothing is lost",
-            error,
+            f"{error}; the crawl stops. Once that is mended, go on with --resume"
+            " (CONTENTSPIDER_RESUME): nothing is lost"
         )
         engine = self.crawler.engine
         if engine is not None and engine.spider is not None:

@@ -82,10 +82,8 @@ class Lastmods:
             yield url
         if unchanged:
             logger.info(
-                "of the pages that are due %d have not changed, say sitemaps, which have told the"
-                " truth until now; each %dth of them is asked for",
-                unchanged,
-                CHECKED_EACH,
+                f"of the pages that are due {unchanged} have not changed, say sitemaps, which have"
+                f" told the truth until now; each {CHECKED_EACH}th of them is asked for"
             )
 
     def judge(self, visit: Visit) -> None:

@@ -137,14 +137,9 @@ class GonePages:
         counts["kept"] = len(left) - len(lost)
         if not self._options.force and len(lost) > max(FEW, MAX_GONE_SHARE * self._live):
             logger.error(
-                "%d of the %d known pages would be gone (a larger share than %g): none is taken"
-                " to be. If the site has lost them, crawl with --force"
-                " (CONTENTSPIDER_FORCE). Such as %s (%s)",
-                len(lost),
-                self._live,
-                MAX_GONE_SHARE,
-                lost[0][0].url,
-                lost[0][1],
+                f"{len(lost)} of the {self._live} known pages would be gone (a larger share than"
+                f" {MAX_GONE_SHARE:g}): none is taken to be. If the site has lost them, crawl with"
+                f" --force (CONTENTSPIDER_FORCE). Such as {lost[0][0].url} ({lost[0][1]})"
             )
             counts["refused"], lost = len(lost), []
         for known, reason in lost:

@@ -222,10 +222,8 @@ class Revisits:
         self._distrusted |= {site}
         self._facts.set_fact(DISTRUSTED_FACT, sorted(self._distrusted))
         logger.warning(
-            "%s: its server said that the page has not changed, but it has: pages of %s are fetched"
-            " whole from now on",
-            url,
-            site,
+            f"{url}: its server said that the page has not changed, but it has: pages of {site} are"
+            " fetched whole from now on"
         )
 
     def learn_error_page(self, page: Page) -> None:

@@ -132,9 +132,8 @@ class DiscoverySpider(Spider):
             yield self._ask(address, self.parse_sitemap, meta, cb_kwargs=arguments, priority=5)
         elif self.sitemaps_asked == MAX_SITEMAPS + 1:
             logger.warning(
-                "there are more than %d sitemaps: %s and those after it are not read",
-                MAX_SITEMAPS,
-                address,
+                f"there are more than {MAX_SITEMAPS} sitemaps: {address} and those after it are not"
+                " read"
             )
 
     def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
@@ -219,9 +218,8 @@ def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
         entries = Sitemap(body) if body.strip() else None
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
         logger.warning(
-            "%s: the sitemap cannot be read (%s); its pages are found by links only",
-            response.url,
-            error,
+            f"{response.url}: the sitemap cannot be read ({error}); its pages are found by links"
+            " only"
         )
         return [], False
     if entries is None or entries.type not in ("urlset", "sitemapindex"):

@@ -109,10 +109,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def _note(self, netloc: str, kind: str, reason: str) -> None:
         self._unread[netloc] = kind, reason
         logger.warning(
-            "%s: robots.txt could not be read: %s. Nothing is fetched there for now: go on later"
-            " with --resume (CONTENTSPIDER_RESUME)",
-            netloc,
-            reason,
+            f"{netloc}: robots.txt could not be read: {reason}. Nothing is fetched there for now:"
+            " go on later with --resume (CONTENTSPIDER_RESUME)"
         )
 
 
