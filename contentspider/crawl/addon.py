@@ -54,9 +54,7 @@ class Addon:
     """Enables contentspider's middlewares, pipeline and progress, and sets its defaults."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add the components, and the default of each of our settings that the project leaves out;
-        raises `SettingError` if one of them cannot work.
-        """
+        """Add the components and our settings' defaults; raises `SettingError`."""
         for name, default in DEFAULTS.items():
             if name not in settings:
                 settings.set(name, default, "default")

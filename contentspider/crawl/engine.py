@@ -71,9 +71,7 @@ def wake(crawler: Crawler) -> None:
 
 
 def end_at_start(crawler: Crawler, reason: str) -> None:
-    """End the crawl of a spider that is being opened, before its first request: in the Scrapy of
-    the lower bound ``CloseSpider`` does not.
-    """
+    """End a crawl before its first request: where Scrapy is old, ``CloseSpider`` does not."""
 
     async def end() -> None:
         assert crawler.engine is not None

@@ -27,9 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Indexing:
-    """Brings the indexes of ``CONTENTSPIDER_INDEX`` up to date when the crawl has ended, in a
-    thread. What does not get in is in the history, and gets in the next time.
-    """
+    """Brings the indexes of ``CONTENTSPIDER_INDEX`` up to date when the crawl has ended."""
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._urls = [index_url(url, options.state_dir) for url in options.index]

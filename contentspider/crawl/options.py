@@ -37,9 +37,7 @@ def option(default: Any, text: str, **where: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class CrawlOptions:
-    """The settings of a crawl, each in its type and checked: ``learn_pages`` is
-    ``CONTENTSPIDER_LEARN_PAGES``. Defaults are in the fields' metadata (`SETTINGS`).
-    """
+    """The settings of a crawl, checked: ``learn_pages`` is ``CONTENTSPIDER_LEARN_PAGES``."""
 
     # fmt: off
     enabled: bool = option(True, "Use contentspider; False switches the add-on off.")
@@ -192,9 +190,7 @@ class CrawlOptions:
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
-        """Return the options of a crawl with these *settings*; raises `SettingError`, which names
-        the first setting that cannot work or does not exist.
-        """
+        """Return a crawl's options; the `SettingError` that is raised names what is wrong."""
         from contentspider.crawl.hold.items import FieldMap
 
         values = {one.name: one.read_setting(settings.get(one.setting)) for one in SETTINGS}

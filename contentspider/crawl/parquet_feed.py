@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 class ParquetItemExporter(JsonLinesItemExporter):
-    """Writes a feed's items as Parquet when the feed is closed; until then they are lines of a
-    temporary file. Raises `ContentSpiderError` if pyarrow is missing.
-    """
+    """Writes a feed's items, lines of a temporary file until then, as Parquet at its end."""
 
     def __init__(self, file: BinaryIO, **options: Any) -> None:
         check_parquet()

@@ -28,9 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class WarcArchive(Component):
-    """Writes each answer with its request to ``CONTENTSPIDER_WARC_FILE`` as it comes from the
-    server, before it is unpacked or parsed: what a kill leaves has every page that is done.
-    """
+    """Writes each answer with its request to a WARC file, before it is unpacked or parsed."""
 
     def __init__(self, crawler: Crawler) -> None:
         path = CrawlOptions.from_settings(crawler.settings).warc_file

@@ -29,9 +29,7 @@ MAX_COUNTED = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LastmodCounts:
-    """How often a site's sitemaps were right: of the pages that they called *unchanged* since the
-    last visit, and of those that they called *changed*.
-    """
+    """How often a site's sitemaps were right when they called pages *unchanged* or *changed*."""
 
     true_unchanged: float = 0.0
     false_unchanged: float = 0.0

@@ -119,9 +119,7 @@ class Holder(Component):
         return True
 
     def _begin(self, state: SiteState, is_last: bool = True) -> None:
-        """Learn a site and let its items go, unless that is being done; if more of its pages will
-        come (not *is_last*), only if it is known well enough.
-        """
+        """Learn a site and let its items go; if not *is_last*, only if it is known well enough."""
         if not state.is_busy:
             state.work = asyncio.create_task(self._learn_and_release(state, is_last))
 
@@ -138,9 +136,7 @@ class Holder(Component):
             wake(self.crawler)
 
     async def _learn(self, state: SiteState, is_last: bool) -> None:
-        """Learn a site from its held pages, if that is too little with twice as many again; on
-        failure its items will pass unfiltered.
-        """
+        """Learn a site from its held pages, or try with twice as many; else its items pass."""
         state.is_early = not is_last
         try:
             model = (await self.models.learn(self.keeper, state)).model

@@ -165,9 +165,7 @@ class CrawlModels:
         return self._overrides[key]
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
-        """Return the site's model, learned from the pages that the ledger has, at the second
-        attempt if need be; *compare* it with the stored one.
-        """
+        """Return a site's model, learned from the ledger's pages, in two attempts if need be."""
         if state.held:
             logger.info("%s: learning from %d held items", state.key, state.held)
         else:
@@ -195,9 +193,7 @@ class CrawlModels:
         return learned
 
     async def mend(self, crawl: CrawlState, state: SiteState) -> SiteModel | None:
-        """Return a model, learned anew, that knows the templates which the present one does not;
-        None if there are none, or it does no better on the same pages (`learn_apart`).
-        """
+        """Return a new model for templates that the present one does not know, if it is better."""
         if state.watch is None or not state.is_drifted:
             return None
         self._stats.inc_value("contentspider/sites/drifted")

@@ -55,9 +55,7 @@ def status_reason(status: int) -> str:
 
 
 class Again(Enum):
-    """When a failed address is asked again: by a resumed crawl if the failure is ours, already at
-    the end of this one if it is the server's.
-    """
+    """When a failed address is asked again: later if the failure is ours, not the server's."""
 
     NEVER = 0
     LATER = 1
@@ -182,9 +180,7 @@ class Addresses:
         return not self.is_at_end and time.monotonic() < self._paused_until
 
     def witnesses(self, host: str, most: int) -> list[str]:
-        """Return addresses of a host that have answered (`Queue.answered`), or whose answers are
-        being read: the first links of a start page may be what fails.
-        """
+        """Return addresses of a host that have answered, or whose answers are being read."""
         self.finish_done()
         return self._state.ledger.frontier.queue.answered(host, most) or [
             found.request.url
@@ -233,9 +229,7 @@ class UnchangedItem(DropItem):
 
 
 class Recorder:
-    """Records the items of a crawl, each under its key once; *writer* writes them to a file, if
-    there is one.
-    """
+    """Records the items of a crawl, each under its key once, and has *writer* write them."""
 
     writer: JsonLinesWriter | None = None
 
@@ -249,9 +243,7 @@ class Recorder:
         self._connect(self.erred, signal=signals.item_error)
 
     def listen(self) -> None:
-        """Record from now on what passes the pipelines: that costs a task for each item, of no use
-        where nothing is held, durable or written out.
-        """
+        """Record from now on what passes the pipelines, which costs a task for each item."""
         if not self._is_listening:
             self._is_listening = True
             self._connect(self.scraped, signal=signals.item_scraped)

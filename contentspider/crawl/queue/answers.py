@@ -30,9 +30,7 @@ MAX_WAITS = 5
 
 
 class AnswersMiddleware(Component):
-    """Notes why requests got no answer, and puts those back in the queue whose host is down, or
-    asks for a pause.
-    """
+    """Notes why there was no answer; requests to hosts that are down go back into the queue."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -123,9 +121,7 @@ class AnswersMiddleware(Component):
                 self.keeper.hosts.failed(host, count)
 
     def _waiting(self, request: Request, places: int = -1) -> Request | None:
-        """Return the request that waits in place of one, None if it is not to wait. Usually one
-        place down: the next to be asked is another one.
-        """
+        """Return the request that waits in place of one, by default a place down, if it is to."""
         waits = request.meta.get(WAITS_META_KEY, 0)
         if (
             self.keeper.is_broken

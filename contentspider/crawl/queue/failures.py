@@ -51,9 +51,7 @@ def why(error: BaseException | None) -> tuple[str, str]:
 
 
 class UnreadPages:
-    """Counts in the stats the pages that could not be read, by kind: each once, and no more if it
-    can be read when it is asked for again.
-    """
+    """Counts in the stats, by kind, the pages that could not be read, not even when asked again."""
 
     def __init__(self, stats: StatsCollector) -> None:
         self._stats = stats

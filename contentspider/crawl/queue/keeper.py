@@ -67,9 +67,7 @@ class Keeper(CrawlState):
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def open(self) -> None:
-        """Open the ledger, which scheduler and pipeline need before the spider is opened. If it
-        cannot be (*is_broken*), the crawl ends then.
-        """
+        """Open the ledger, before the spider is opened; if that fails, the crawl *is_broken*."""
         if self._is_open:
             return
         self._is_open = True

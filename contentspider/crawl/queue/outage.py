@@ -104,9 +104,7 @@ class Hosts:
         return self._closed
 
     def due_witness(self) -> tuple[str, int] | None:
-        """Return, once, a host that is to be asked for a witness now, and how many it was asked for
-        before; None if there is none.
-        """
+        """Return, once, a host to ask for a witness now, and how many it was asked for before."""
         self.closed()
         if not self._due_witnesses:
             return None

@@ -181,9 +181,7 @@ class LedgerScheduler(Component, BaseScheduler):
         return None
 
     def _witness(self) -> Request | None:
-        """Return the request of an address that tells, by any answer, that its host is not down:
-        another one each time, since what fails may be a part that has answered before.
-        """
+        """Return the request of an address, another one each time, that tells if its host lives."""
         while (due := self.keeper.hosts.due_witness()) is not None:
             host, number = due
             if addresses := self.keeper.addresses.witnesses(host, WITNESSES):

@@ -31,9 +31,7 @@ MIN_INTERVAL = 0.04
 
 
 def due_pages(history: History, options: CrawlOptions) -> list[str]:
-    """Return the addresses of the live pages whose next visit is due, those first that have waited
-    for the most of their intervals. Intervals are reckoned anew from all visits each time.
-    """
+    """Return the addresses of the live pages that are due, the most overdue first."""
     at, known = now(), list(history.visits())
     bounds = Bounds(MIN_INTERVAL, options.max_interval, options.mean_interval)
     days = np.array([days_between(visited, at) for _, visited, _ in known])
@@ -45,9 +43,7 @@ def due_pages(history: History, options: CrawlOptions) -> list[str]:
 
 
 class Lastmods:
-    """The dates that sitemaps name, of the pages that the *history* knows: counts how often they
-    are true. What they say is kept with the crawl's *visits*.
-    """
+    """The dates that sitemaps name of known pages: counts how often they are true."""
 
     def __init__(self, history: History, visits: Visits) -> None:
         self._history = history

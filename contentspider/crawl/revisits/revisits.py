@@ -48,9 +48,7 @@ UNSURE = "unsure"
 
 
 class Revisits:
-    """Compares the pages of a crawl with the history in the file *path*, as the last whole crawl
-    left it, and adds to it at the end.
-    """
+    """Compares the pages of a crawl with the history in a file, and adds to it at the end."""
 
     def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
         self._facts, self._visits = ledger.runs, ledger.visits
@@ -77,9 +75,7 @@ class Revisits:
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
     ) -> None:
-        """Set the fields of an item, which has its ``id`` and ``url``, that say how its page
-        changed, and note the visit. *row* is that of the address of its *page*.
-        """
+        """Set an item's fields that say how its page, at a *row*, changed; note the visit."""
         at, whole = fields["crawled_at"], text_hash(page)
         self._states[state.key] = state
         known = self._history.page(fields["id"])
@@ -160,9 +156,7 @@ class Revisits:
         old: Page | None,
         state: SiteState,
     ) -> bool:
-        """Tell whether the page says what it said, and only its content is cut differently: under
-        another model, in another template, or beside other texts.
-        """
+        """Tell whether a page says what it said, and only its content is cut differently."""
         if old is None:
             return False
         is_filtered_anew = (
@@ -172,9 +166,7 @@ class Revisits:
         return is_filtered_anew or is_recut(old, before, page, fields["content"])
 
     def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
-        """Return the known page that permanently redirected to this one, or had its address and
-        now names another canonical one, and which of these it was.
-        """
+        """Return the known page that redirected here, or names this canonical now; and which."""
         redirects = self._visits.answer_of(row).moved_from if row is not None else ()
         for address, how in (*redirects, (page.url, "canonical")):
             known = self.known(address)
@@ -197,9 +189,7 @@ class Revisits:
         return list(self._history.links(page_id(url)))
 
     def conditional(self, url: str, site: str) -> KnownPage | None:
-        """Return what is known of the page at an address that may be asked for only if it has
-        changed: it has validators, all of it is kept, and its server is to be believed.
-        """
+        """Return what is known of a page with validators, if its server is to be believed."""
         if site in self._distrusted:
             return None
         known = self.known(url)
@@ -210,9 +200,7 @@ class Revisits:
         return known if has_validator and self._history.has_page(known.id) else None
 
     def stored(self, page_id: str) -> Page | None:
-        """Return a page as it was last read, if all of it is kept and people's corrections, which
-        may be others now, had nothing to do with it.
-        """
+        """Return a page as it was last read, if it is kept and no correction changed it."""
         page = self._history.stored(page_id)
         return page if page is not None and page.corrections is None else None
 
@@ -280,9 +268,7 @@ class Revisits:
                 yield known.url
 
     def end(self, ending: Ending) -> Counter[str]:
-        """Take over what a crawl that came to its end found into the history, and return how many
-        pages are new, changed, unchanged, gone, moved, or left as they were in doubt (``kept``).
-        """
+        """Take over what a crawl found into the history; return how many pages have each change."""
         crawl = str(self._facts.fact(CRAWL_FACT))
         gone = GonePages(self._history, self._ledger, self._options, ending)
         logger.info(

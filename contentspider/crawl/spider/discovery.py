@@ -71,9 +71,7 @@ class DiscoverySpider(Spider):
 
     @property
     def revisits(self) -> Revisits | None:
-        """Return what earlier crawls knew; None if no history is kept, or before the keeper opens
-        it, which is after the spider.
-        """
+        """Return what earlier crawls knew; None without a history, or before the keeper opens."""
         return self.keeper.revisits if "keeper" in self.__dict__ else None
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
@@ -208,9 +206,7 @@ class DiscoverySpider(Spider):
 
 
 def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
-    """Return the addresses that a sitemap names, each with its ``lastmod`` or an empty text, and
-    whether they are those of sitemaps; none of one that cannot be read.
-    """
+    """Return the addresses and ``lastmod`` that a sitemap names, and whether they are sitemaps'."""
     body = response.body
     try:
         if gzip_magic_number(response):

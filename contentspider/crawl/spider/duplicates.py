@@ -76,9 +76,7 @@ class Duplicates:
         ]
 
     def form_to_read(self, address: str, page: Page, row: int | None) -> str:
-        """Return the canonical address that a page names, if that is a form of its own which is to
-        be read before it; empty if there is none: then the page is to be claimed.
-        """
+        """Return the canonical form of its own address that is to be read first, if any."""
         named, addresses = self._canonical(address, page), self._keeper.addresses
         if (
             row is None

@@ -68,9 +68,7 @@ class GuardMiddleware(Component):
             self.closed_network(urlparse_cached(request).hostname or "", str(response.ip_address))
 
     def closed_network(self, host: str, address: str) -> str:
-        """Return in which private network the *address* of a *host* is, empty if it may be asked:
-        that of a start opens its network.
-        """
+        """Return which private network a *host* is in that may not be asked; a start opens its."""
         network = self._network_of(address)
         if host in self._start_hosts:
             self._open_networks.add(network)

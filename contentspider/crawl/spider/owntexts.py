@@ -61,9 +61,7 @@ class OwnTexts:
     def addresses(
         self, url: str, head: Head, is_start: bool, feeds: Collection[str] = ()
     ) -> Iterator[str]:
-        """Yield the addresses at which the page at *url* announces own texts, and which are to be
-        asked for now: each is taken off the budget of the page's site. *feeds* are read otherwise.
-        """
+        """Yield the own texts' addresses that a page announces, within its site's budget."""
         site = self._keys.key(url)
         if not self._sources or self._pages[site] >= PAGES_READ or self._keeper.is_broken:
             return
@@ -109,9 +107,7 @@ class OwnTexts:
         return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
 
     async def take(self, response: Response) -> list[str]:
-        """Keep the own texts of an answer, or the known ones if it has not changed, and return the
-        addresses of their pages in the crawl.
-        """
+        """Keep an answer's own texts, or the known ones (304); return their pages' addresses."""
         if response.status == NOT_MODIFIED_STATUS:
             return self.take_known(_asked_address(response))
         if len(response.body) > THREAD_BYTES:
@@ -123,9 +119,7 @@ class OwnTexts:
         return self._keep(response, self._read(response))
 
     def take_known(self, address: str) -> list[str]:
-        """Keep what the last crawl knew of a source that has nothing new, or does not answer, and
-        return the addresses of the pages.
-        """
+        """Keep what the last crawl knew of a source; return its pages' addresses."""
         known = self._known(address)
         if known is None:
             return []

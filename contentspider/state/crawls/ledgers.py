@@ -46,13 +46,12 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
     return state_folder(state_dir) / f"{safe}.sqlite"
 
 
-def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledger, bool]:
+def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
     """Return a crawl's ledger, and whether it resumes an unfinished one; others are archived."""
     old = open_ledger(path)
     if old is None:
         return Ledger(path), False
-    runs = old.runs.all()
-    last = runs[-1] if runs else None
+    last = old.runs.last()
     if last and last.reason != FINISHED:
         goes_on = resume and not is_hopeless(old)
         if goes_on:
@@ -82,7 +81,7 @@ def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledge
             " last crawl); try again in a while"
         )
     if last:
-        archive(path, last.started, keep)
+        archive(path, last.started)
     else:
         remove(path)
     return Ledger(path), False
@@ -96,9 +95,7 @@ def is_hopeless(ledger: Ledger) -> bool:
 
 
 def open_ledger(path: Path) -> Ledger | None:
-    """Return the ledger at *path*, None if there is none; one that is damaged or of another version
-    is set aside with a warning.
-    """
+    """Return the ledger at *path*, if there is one that can be used; any other is set aside."""
     if not path.exists():
         return None
     try:
@@ -134,18 +131,14 @@ def history_of(ledger: Path) -> Path:
 
 
 def open_history(path: Path, max_bytes: int) -> History:
-    """Return the history at *path*, a new one if there is none; a damaged one is set aside with an
-    error: all pages are new then. One of another version, which nothing could make again, raises
-    `SchemaError`.
-    """
+    """Return the history at *path*, a new one if there is none; a damaged one is set aside."""
     try:
         return _checked(History(path, max_bytes=max_bytes))
     except StateError as error:
-        message = (
-            "%s; it is set aside as %s, and all pages count as new: consumers of its change log"
-            " begin anew"
+        logger.error(
+            f"{error}; it is set aside as {_set_aside(path).name}, and all pages count as new:"
+            " consumers of its change log begin anew"
         )
-        logger.error(message, error, _set_aside(path).name)
         return History(path, max_bytes=max_bytes)
 
 
@@ -158,9 +151,9 @@ def open_temporary(path: Path) -> Ledger:
     return Ledger(folder / f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite", durable=False)
 
 
-def archive(path: Path, started: str, keep: int) -> None:
-    """Rename a crawl's ledger by the time of its last run. Of those of its name the last *keep*
-    stay, and the last *keep* finished ones: failed crawls do not push these out.
+def archive(path: Path, started: str) -> None:
+    """Rename a crawl's ledger by the time of its last run. Of those of its name the last few stay,
+    and the last few that were finished: failed crawls do not push these out.
     """
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
@@ -178,19 +171,19 @@ def archive(path: Path, started: str, keep: int) -> None:
         if (match := stamped.fullmatch(entry.name))
     ]
     every = [entry for _, _, entry in sorted(found)]
-    if len(every) > keep:
+    if len(every) > KEPT_CRAWLS:
         finished = [entry for entry in every if _is_finished(entry)]
-        for entry in set(every) - {*every[-keep:], *finished[-keep:]}:
+        for entry in set(every) - {*every[-KEPT_CRAWLS:], *finished[-KEPT_CRAWLS:]}:
             remove(entry)
 
 
 def _is_finished(path: Path) -> bool:
     try:
         with closing(Ledger(path, read_only=True)) as ledger:
-            runs = ledger.runs.all()
+            last = ledger.runs.last()
     except ContentSpiderError:  # damaged, or of another version
         return False
-    return bool(runs) and runs[-1].reason == FINISHED
+    return last is not None and last.reason == FINISHED
 
 
 def crawl_status(path: Path) -> str:

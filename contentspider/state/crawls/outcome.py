@@ -62,8 +62,8 @@ F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Scrapy's *reason* for the end of a crawl, and the numbers of *items* that are out, *held*, or
-    *unchanged*, and of addresses that are *queued* or could not be read (*unread*).
+    """Scrapy's *reason* for the end of a crawl, the numbers of *items* that are out, *held* or
+    *unchanged*, and those of addresses that are *queued* or *unread*.
     """
 
     reason: str
@@ -99,8 +99,8 @@ class Ending:
         return self.reason.startswith(LIMIT_PREFIX)
 
     def may_replace(self, is_there: bool) -> bool:
-        """Tell whether the crawl's items may become an output; if one *is_there*, only those of a
-        crawl that lost few pages, or that its user limited or interrupted.
+        """Tell whether the crawl's items may become an output, in place of one that *is_there* only
+        if the crawl lost few pages, or its user limited or interrupted it.
         """
         read = self.items + self.unchanged
         if not read:
@@ -123,8 +123,7 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
     """Return how a crawl came out by Scrapy's *stats* and by what is *left*, and why, in words."""
     if reasons := _errors(stats):
         return Outcome.ERROR, reasons
-    reason = stats.get("finish_reason")
-    if reason in (SHUTDOWN, None):  # at a second signal there is no time for a reason
+    if stats.get("finish_reason") in (SHUTDOWN, None):  # at a second signal there is no time
         return Outcome.INTERRUPTED, [
             f"{left.queued} addresses in the queue, {left.held} items held"
         ]

@@ -51,9 +51,7 @@ class Output:
 
     @classmethod
     def parse(cls, text: str, page_kind: str = "md") -> Output:
-        """Return the output that a command line names: a folder, which is there or ends with a
-        slash, or a file whose ending says its kind; raises `ContentSpiderError` if it cannot be.
-        """
+        """Return the output that a command line names; raises `ContentSpiderError`."""
         path = Path(text)
         kind = KINDS.get(path.suffix.lower(), "")
         is_folder = text.endswith(("/", os.sep)) or (not kind and path.is_dir())

@@ -20,9 +20,7 @@ END_BYTES = 65_536
 
 
 class LockedFile:
-    """The file *partial*, made if it is not there, opened while no other process writes *path*;
-    raises `ContentSpiderError` if one does, or if it cannot be written.
-    """
+    """The file *partial*, while no other process writes *path*; raises `ContentSpiderError`."""
 
     def __init__(self, path: Path, partial: Path, buffering: int = -1) -> None:
         self.path = path

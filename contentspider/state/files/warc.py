@@ -46,9 +46,7 @@ class Exchange:
 
 
 class WarcFile(LockedFile):
-    """Appends records to the WARC file *path*; what a killed process has left of one is cut off.
-    Raises `ContentSpiderError` as `check_warc` does, or if another process writes the file.
-    """
+    """Appends records to a WARC file, from which what a killed process left of one is cut off."""
 
     def __init__(self, path: Path, software: str) -> None:
         check_warc(path)

@@ -89,11 +89,10 @@ class Entries:
         try:
             item = json.loads(zlib.decompress(packed))
         except (zlib.error, ValueError) as error:
-            message = (
-                "%s: the item of page %s is damaged (%s) and left out; a crawl that finds the page"
-                " changed writes it anew"
+            logger.error(
+                f"{self.path}: the item of page {page_id} is damaged ({error}) and left out; a"
+                " crawl that finds the page changed writes it anew"
             )
-            logger.error(message, self.path, page_id, error)
             return None
         # The item has the values from before its crawl ended.
         item |= {"first_seen": first_seen, "changed_at": changed_at}

@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 
 class History:
     """The history in the file *path*, created if missing; see `Database` for modes and errors.
-
     Beyond *max_bytes* only hashes and main content of pages are kept.
     """
 
@@ -50,9 +49,7 @@ class History:
         return KnownPage(*row) if row else None
 
     def original_of(self, page_id: str, text_hash: str = "", site: str = "") -> str:
-        """Return the id of the live page that another one was a copy of, else of the *site*'s first
-        page with that text, else nothing.
-        """
+        """Return the id of the live page of which this was a copy, or that has its text first."""
         copied = (
             "SELECT pages.id FROM copies JOIN pages ON pages.id = original AND state = 'live'"
             " WHERE copies.id = ?"

@@ -20,7 +20,7 @@ MAX_RATIO = 0.2
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """What the history knows of a page: *state* is "live", "gone" or "moved"; *missing* counts the
+    """What the history knows of a page, which is "live", "gone" or "moved"; *missing* counts the
     last complete crawls in which no page linked to it.
     """
 

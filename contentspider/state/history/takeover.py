@@ -30,8 +30,8 @@ COPIES_KEPT = 3
 
 
 class Takeover:
-    """Writes what the *crawl* of that key found into a history, in one transaction until `commit`,
-    and again what it found since. Earlier crawls' unchanged pages go from the log.
+    """Writes what a *crawl* found (again: what it found since) into a history, in one transaction
+    until `commit`. Earlier crawls' unchanged pages go from the log.
     """
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
@@ -107,9 +107,7 @@ class Takeover:
     def _take_item(
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
     ) -> None:
-        """Write the item of a page with the number of its record. If the page is not *is_changed*,
-        its item is written only if fields other than the content differ: numbers in it may.
-        """
+        """Write a page's item, unless neither page nor item *is_changed* but for numbers."""
         new, packed = "", None
         if item is not None:
             new = item_hash(item)
@@ -149,9 +147,7 @@ class Takeover:
         self._set(known.id, {"state": MOVED, "seq": seq})
 
     def mark_gone(self, known: KnownPage, reason: str) -> None:
-        """Record that a page is gone, after all visits. If a new page has its text, it moved
-        without a redirect: the records of both say so.
-        """
+        """Record that a page is gone, after all visits. If a new page has its text, both say so."""
         at = now()
         if self._new_pages is None:
             self._new_pages = NewPages(self._database, self._number)

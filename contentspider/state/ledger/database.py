@@ -66,10 +66,9 @@ def remove(path: Path) -> None:
 class Database:
     """The SQLite database in the file *path* (None: in memory), created if missing.
 
-    *durable*: changes are kept by `commit`, and survive a power loss after `sync`. Otherwise each
-    is kept at once, until the power is lost. *read_only* shows what a crawl has committed. Raises
-    `StateError` for a damaged file, `SchemaError` for one of another version of the *schema*,
-    `LedgerBusyError` if another process has it open, `LedgerFullError` if it cannot be written.
+    *durable*: changes are kept by `commit`, and survive a power loss after `sync`; else each is
+    kept at once. *read_only* shows what is committed. Raises `StateError` for a damaged file,
+    `SchemaError` for another *schema*, `LedgerBusyError` and `LedgerFullError`.
     """
 
     def __init__(
@@ -177,10 +176,7 @@ class Database:
         return int(self.value(statement, values) or 0)
 
     def commit(self) -> None:
-        """Keep all changes since the last commit; raises `LedgerFullError` if the disk is full.
-
-        It survives a kill. Until `sync`, a power loss may lose the last commits, in order.
-        """
+        """Keep all changes; they survive a kill, and after `sync` a loss of power."""
         if not self.is_durable:
             return
         if not self._connection.in_transaction:
@@ -189,10 +185,7 @@ class Database:
         self.do("BEGIN")
 
     def sync(self) -> None:
-        """Write what is committed to the disk; raises OSError if that fails.
-
-        This waits for the disk and may be called in a thread while others use the database.
-        """
+        """Write what is committed to the disk, which may be done in a thread; raises OSError."""
         if self.path is None or not self.is_durable:
             return
         try:

@@ -22,9 +22,7 @@ QUEUED, TAKEN = "queued", "taken"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What has become of an address: its row, state and reason, where it redirects, and which
-    address its page names canonical; *is_open*: it is to be asked again.
-    """
+    """What has become of an address; *is_open*: it is to be asked again."""
 
     row: int
     url: str
@@ -54,11 +52,9 @@ class Frontier:
         )
 
     def recover(self, died: bool) -> list[str]:
-        """Queue again the addresses that an ended process had taken; those whose requests were in
-        its memory are deleted and may be found again.
-
-        If it *died*, one of the addresses in flight may have killed it: those that were in flight
-        when `MAX_DEATHS` processes died are marked as failed and returned.
+        """Queue again the addresses that an ended process had taken, but for those whose requests
+        were in its memory. If it *died*, those that were in flight when `MAX_DEATHS` processes did
+        are marked as failed and returned: one of them may be the cause.
         """
         killers: list[str] = []
         if died:
@@ -98,7 +94,7 @@ class Frontier:
         source_row: int | None = None,
     ) -> int:
         """Queue an address and return its row; 0 if it is known, and not to be fetched *again*.
-        Without a *request* the caller keeps it in memory. *source_row* is where a retry comes from.
+        Without a *request* it is in the caller's memory. *source_row*: where a retry comes from.
         """
         added = self._insert(fingerprint, url, priority, request)
         if added or not again:
@@ -189,9 +185,8 @@ class Frontier:
         )
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address, which may claim again after a kill. If another address has one
-        of them, it becomes the target, and the result is False. *canonical* is what the page names
-        so.
+        """Claim keys for an address, which may claim again after a kill; False if another one has
+        one of them, which becomes the target. *canonical* is what the page names so.
         """
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
@@ -211,7 +206,7 @@ class Frontier:
 
     def has_claims(self, claims: Iterable[bytes], row: int) -> bool:
         """Tell whether another address has one of some claims."""
-        query = "SELECT 1 FROM claims WHERE claim = ? AND address <> ?"
+        query = "SELECT 1 FROM claims WHERE claim = ? AND address != ?"
         return any(self._database.row(query, (claim, row)) for claim in claims)
 
     def states(self) -> dict[str, int]:

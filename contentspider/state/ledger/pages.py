@@ -19,17 +19,16 @@ logger = logging.getLogger(__name__)
 # Pages kept of one site, and of all sites of a crawl.
 SITE_PAGES = 200
 ALL_PAGES = 2_000
-# Pages with an own text that come before the others of their site: the learner takes no more of
-# them.
+# Pages with an own text that come before the others of their site: the learner takes no more.
 PAGES_WITH_TEXT = 40
 FRONT = bytes(ORDER_BYTES)
 AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
-    """A sample of each site's pages: the first *site_pages* in `sample_order`, whatever the order
-    in which they come; before them at most `PAGES_WITH_TEXT` pages with an own text. If there are
-    more than *all_pages* of all sites, the site with the most gives up its last.
+    """A sample of each site's pages: the first *site_pages* in `sample_order`, however they come;
+    before them at most `PAGES_WITH_TEXT` with an own text. If there are more than *all_pages* of
+    all sites, the site with the most gives up its last.
     """
 
     def __init__(
@@ -70,9 +69,7 @@ class PageSample:
             self._bounds[site] = self._last(site)
 
     def _front_place(self, site: str, order: bytes) -> bytes:
-        """Return the place of a page with an own text, by its *order*: before the other pages if it
-        is among the first `PAGES_WITH_TEXT`. That may move another one back to its own order.
-        """
+        """Return the place of a page with an own text: before the others, if it is of the first."""
         place = FRONT + order
         query = (
             "SELECT count(*), max(place), max(place = ?) FROM pages WHERE site = ? AND place < ?"
@@ -110,9 +107,7 @@ class PageSample:
             yield page
 
     def of_site(self, site: str) -> tuple[str, list[Page]]:
-        """Return a site's name ("": the only one) and its pages with text; raises
-        `ContentSpiderError` if there is no such site.
-        """
+        """Return a site's name ("": the only one) and its pages with text; `ContentSpiderError`."""
         sites = self.sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")
         if chosen not in sites:

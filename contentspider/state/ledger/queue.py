@@ -46,9 +46,7 @@ class Queue:
         return self._database.count(f"SELECT count(*) FROM ({some})", (host, most))  # noqa: S608 - our own words
 
     def answered(self, host: str, most: int) -> list[str]:
-        """Return a host's first answered addresses, those with items before others. No robots.txt:
-        a proxy often answers for it while the server is down.
-        """
+        """Return a host's answered addresses, with items first; no robots.txt: a proxy's answer."""
         # Needed in crawls with a failing host only.
         self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
         for states in ("'released', 'held', 'unchanged'", "'fetched'"):
@@ -62,9 +60,7 @@ class Queue:
         return []
 
     def take(self, without: Collection[str] = ()) -> Taken | None:
-        """Take the next address out of the queue (`Taken`); None if there is none. Addresses of the
-        hosts in *without* stay.
-        """
+        """Take the next address of a host that is not in *without* out of the queue, if any."""
         if not self.length:
             return None
         if without or self._left_out:

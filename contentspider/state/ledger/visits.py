@@ -21,11 +21,9 @@ WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a crawl found at a page, and how it differs from the page in the history.
-
-    *change*, *ratio* and *cause* are those of the change log, *previous_id* is that of the known
-    page that moved here. If the content differs in numbers only, *numbered* are their places
-    (`contentspider.recrawl.counters`); *is_recut*: the model also kept other blocks.
+    """What a crawl found at a page, and how that differs from the history: as in its change log.
+    *previous_id* is that of the known page that moved here. If the content differs in numbers only,
+    *numbered* are their places; *is_recut*: the model also kept other blocks.
     """
 
     id: str
@@ -49,11 +47,9 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The validators and links of a fetched page.
-
-    *moved_from* are the addresses that redirected here permanently, each with its status (``HTTP
-    301``). *is_orphan*: no page linked here, it was known. *is_unsent*: the server answered "not
-    modified", and the page is that of the history; *is_check*: it was fetched all the same.
+    """The validators and links of a fetched page, and the addresses that redirected here for good,
+    each with its status (``HTTP 301``). *is_orphan*: no page linked here, it was known.
+    *is_unsent*: "not modified", the page is the history's; *is_check*: it was fetched all the same.
     """
 
     etag: str = ""
@@ -67,9 +63,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A visit with its number and answer; *content* and *page* (as `Page.dump` writes it) are None
-    if unchanged. *item* is the item that is out, if *is_item_known* (else it is unchanged).
-    """
+    """A visit, its number and answer, and *content*, *page* and *item* unless unchanged."""
 
     number: int
     visit: Visit

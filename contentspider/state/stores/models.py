@@ -46,9 +46,7 @@ class ModelStore:
         return generations.folder
 
     def load(self, site: str) -> SiteModel | None:
-        """Return a site's model, if there is one that can be used; a broken one is set aside with a
-        warning as ``manifest.json.broken``, and the site is learned again.
-        """
+        """Return a site's model, if there is one that can be used; a broken one is set aside."""
         path = self.folder / site / MANIFEST
         try:
             return self.read(site)
@@ -65,9 +63,7 @@ class ModelStore:
             return None
 
     def read(self, site: str, generation: int = 0) -> SiteModel:
-        """Return the present or another *generation* of a site's model; raises FileNotFoundError
-        if it is not there, `StateError` if it cannot be read or is damaged.
-        """
+        """Return a *generation* (0: the present) of a model; FileNotFoundError or `StateError`."""
         from contentspider.site.models.model import SiteModel  # a list of sites needs no numpy
 
         generations = self.generations(site)

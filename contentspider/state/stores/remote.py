@@ -117,9 +117,7 @@ class Objects:
         return data, sha256(data).hexdigest()
 
     def replace(self, name: str, data: bytes, mark: str) -> str:
-        """Replace the version with that *mark* ("": create the object), and return the new mark;
-        raises `ReplacedError` if there is another version.
-        """
+        """Replace the version with a *mark* ("": none), and return the new one; `ReplacedError`."""
         lock = f"{name}.lock"
         with self._locked(lock, name) as until:
             found = self.read(name)

@@ -90,9 +90,7 @@ class SharedFiles:
         return f"{self._objects.url}/{self._pointer}"
 
     def pull(self) -> None:
-        """Download the store's files. If it has changed, unsent local ones are set aside with a
-        warning. Raises `RemoteError` if the store cannot be read or is damaged.
-        """
+        """Download the store's files; unsent ones are set aside if it has changed."""
         for _ in range(ATTEMPTS):
             note = self._note()
             found = self._objects.read(self._pointer)

@@ -61,9 +61,7 @@ class SharedModels(ModelStore):
         return self._local.generations(site)
 
     def load(self, site: str) -> SiteModel | None:
-        """Return a model as `ModelStore.load` does, this machine's copy if the store cannot be
-        read.
-        """
+        """Return a model as `ModelStore.load` does, if need be from this machine's copy."""
         try:
             self._pull(site)
         except RemoteError as error:
