@@ -12,10 +12,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Let the garbage collector rest, for some milliseconds of work that makes no garbage for it.
-
-    A page is thousands of objects at a time, none of which stays: to the collector they are a heap
-    that grows, and each full collection that they set off looks at all that a crawl has.
+    """Let the garbage collector rest for some milliseconds: a page is thousands of objects, none of
+    which stays, and a full collection that they set off looks at all that a crawl has.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,7 +1,4 @@
-"""All that contentspider knows of Scrapy's insides: what no signal and no public method tells.
-
-``tests/test_engine_contract.py`` shows that the oldest and the newest Scrapy keep to it.
-"""
+"""What contentspider knows of Scrapy's insides; ``tests/test_engine_contract.py`` checks it."""
 
 from __future__ import annotations
 

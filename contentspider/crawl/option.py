@@ -34,9 +34,8 @@ class Option:
     """An option: its name, its default, which tells its type, and its help in a sentence.
 
     Numbers are between *minimum* and *maximum*, texts one of *choices*; *convert* makes a value of
-    a text, or of each text of a list. It may stand as a Scrapy *setting*, as *flags* of ``crawl``
-    in a *group* of its help, as a key of a site in ``sites.toml`` (*in_sites*), and as an argument
-    of the site spider (*in_spider*). A flag without a value means *const*.
+    each text. It may be a Scrapy *setting*, *flags* of ``crawl`` in a *group* of its help (without
+    a value: *const*), a key of ``sites.toml``, and an argument of the site spider.
     """
 
     name: str

@@ -23,12 +23,9 @@ DIGEST_CHARS = 8
 
 
 class Scope:
-    """Tells which addresses belong to a crawl.
-
-    *scope* says how far it may go from its *starts*: ``domain`` (the site, by its key in *keys*),
-    ``subdomains`` (the starts' hosts and what is below them), ``host``, or ``path`` (the starts'
-    hosts, below the starts' paths). A leading ``www.`` is ignored. An address must match one of
-    the patterns *include*, if there are any, and none of *exclude*. Raises `ContentSpiderError`.
+    """Tells which addresses belong to a crawl: how far *scope* goes from its *starts*: ``domain``
+    (their sites), ``subdomains`` (of their hosts, too), ``host``, or ``path`` (below theirs),
+    whatever ``www.`` they have; if they match a pattern *include*, if any, and none of *exclude*.
     """
 
     def __init__(

@@ -64,8 +64,8 @@ def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
 
 class Counters:
     """Finds the counters of one site among the places at which pages *changed* in numbers only. In
-    a slot of short lines anything may stand beside the number (an author's name). *same* are places
-    where it changed though the server says that the pages did not: there pages with it suffice.
+    a slot of short lines anything may stand beside the number. Of *same* places, where it changed
+    though the server said that the page did not, pages with it suffice.
     """
 
     def __init__(

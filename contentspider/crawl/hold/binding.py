@@ -33,10 +33,8 @@ class Bindable:
 
 
 class Bindings:
-    """The pages of a crawl's items, None for an answer that was not HTML.
-
-    `Bindable` items keep theirs; of others it is known by their identity while they live. What
-    cannot be watched for its end (a dict) is kept alive, up to `MAX_KEPT_ALIVE`.
+    """The pages of a crawl's items, None for an answer that was not HTML, by the items' identity;
+    `Bindable` items keep theirs. What cannot be watched for its end (a dict) is kept alive.
     """
 
     def __init__(self) -> None:
@@ -88,11 +86,10 @@ class Bindings:
 
 
 def bind(item: Item, response: Response) -> Item:
-    """Bind an item of yours to the page of a response, and return it.
+    """Bind an item of yours to the page of a response, whose content it will have, and return it.
 
-    Its content will be that page's, whichever callback yields it. Without, it is that of the page
-    whose callback makes and yields it; an item that came to its callback in ``cb_kwargs`` or
-    ``meta`` has no page unless it is bound. `ContentItem.from_response` binds by itself.
+    Without, it is that of the page whose callback makes and yields it; an item that came in
+    ``cb_kwargs`` or ``meta`` has none. `ContentItem.from_response` binds by itself.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()

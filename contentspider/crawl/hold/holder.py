@@ -231,10 +231,8 @@ class Holder(Component):
             raise DontCloseSpider
 
     async def finish(self) -> None:
-        """Let the held items go before the item pipelines close.
-
-        If a durable crawl was interrupted, they wait for the resumed one, which will see more of
-        their site. A crawl that was ended by a limit is as complete as it was to be.
+        """Let the held items go before the item pipelines close, unless a durable crawl was
+        interrupted: the resumed one will see more of their site.
         """
         self._is_closing = True
         for state in self.sites.values():

@@ -43,9 +43,7 @@ class LearningTimeoutError(LearningError):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A model that was learned, how well it does on its pages (*score*, from 0 to 1), and how well
-    the model *before* does on them (None: it was not compared, or cannot be read).
-    """
+    """A learned model, its *score* on its pages from 0 to 1, and that of the one *before* it."""
 
     model: SiteModel
     score: float = 0.0
@@ -55,9 +53,8 @@ class Learned:
 def learn_apart(
     ledger: Path, site: str, options: LearningOptions, seconds: float, before: Path | None = None
 ) -> Learned:
-    """Return the model of a site whose pages *ledger* holds, learned by another process in
-    *seconds* at most, and compared with the one in the folder *before*; raises
-    `NotEnoughTextError` or `LearningError`.
+    """Return the model of a site, learned from a *ledger* by another process and compared with the
+    one in the folder *before*; raises `NotEnoughTextError` or `LearningError`.
     """
     from contentspider.site.models.model import SiteModel
 
@@ -124,9 +121,7 @@ def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any
 
 
 def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
-    """Return how sure a model is of a page, from 0 to 1, times the share of the text of which it
-    says what the *votes* of the site say, if they are known.
-    """
+    """Return how sure a model is of a page, times the share of text where it says what votes say."""
     import numpy as np
 
     from contentspider.site.models.memory import page_key, unpack

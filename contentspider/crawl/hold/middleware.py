@@ -136,9 +136,8 @@ class PagesMiddleware(Component):
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Let requests pass without our tags (of ``meta=response.meta``), and items that need not
-        be held. Scrapy's base class has more generators, which cost each link more than all of
-        this.
+        """Let requests pass without our tags, and items that need not be held. Scrapy's base
+        class has more generators, which cost each link more than all of this.
         """
         async for found in result:
             if isinstance(found, Request):

@@ -51,13 +51,11 @@ KNOWN_F1 = 0.95
 
 @dataclass(slots=True)
 class SiteState:
-    """What the crawl knows of a site: its *model*, once there is one (or learning has *failed*),
-    and what is being done for it (*work*).
+    """What the crawl knows of a site: its *model*, if any, and what is being done for it (*work*).
 
-    *held* items wait, of so many *pages*, the last at *last_url*; with *try_at* pages the site is
-    tried. *is_early*: the model was learned before the last pages came, and is learned again at
-    the end. *watch* looks for templates that the model does not know. *is_stored*: the next crawl
-    begins with the model.
+    *held* items wait, of so many *pages*, the last at *last_url*; it is tried with *try_at* pages.
+    *is_early*: the model is of the first pages, and is learned again at the end. *watch* looks for
+    templates that it does not know. *is_stored*: the next crawl begins with it.
     """
 
     key: str
@@ -101,9 +99,7 @@ class SiteState:
         return self.pages >= min(max(self.try_at, FIRST_TRY), most)
 
     def is_enough(self, model: SiteModel, most: int) -> bool:
-        """Tell whether a *model* of the first pages knows the site well enough for items to go, by
-        its F1, or because *most* pages are held; if not, the next try is at twice as many.
-        """
+        """Tell whether items may go by a *model* of the first pages; else the next try is set."""
         if self.pages >= most or (model.quality and model.quality.f1 >= KNOWN_F1):
             return True
         self.try_at = 2 * self.pages

@@ -75,10 +75,8 @@ class InFlight:
 
 
 class Addresses:
-    """The addresses that the engine has, by their rows in the ledger, and what becomes of each: it
-    is noted while the engine works on a page, and written when it is done with it.
-
-    *is_known* tells whether an earlier crawl knew a page.
+    """The addresses that the engine has, by their rows, and what becomes of each: noted while it
+    works on a page, and written when it is done. *is_known*: an earlier crawl knew the page.
     """
 
     def __init__(self, state: CrawlState, is_known: Callable[[str], bool]) -> None:

@@ -89,9 +89,8 @@ class AnswersMiddleware(Component):
         return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Note why an address could not be fetched; if its host is down it waits in the queue.
-
-        Raises the guard's refusal of a name in place of its look-up's failure.
+        """Note why there was no answer, by the guard's refusal before its look-up's failure; if
+        its host is down the request waits in the queue.
         """
         guard = self.crawler.get_downloader_middleware(GuardMiddleware)
         refusal = guard.refusal(request) if guard else None

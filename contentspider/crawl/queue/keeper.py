@@ -41,9 +41,8 @@ COMMIT_SECS = 1.0
 class Keeper(CrawlState):
     """Keeps the ledger of a crawl, and what hangs on it, from its opening to its end.
 
-    With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every
-    address and item, and a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only
-    holds items until their site is learned, and is deleted at the end.
+    With ``CONTENTSPIDER_DURABLE`` it is ``.scrapy/contentspider/NAME.sqlite``, has every address
+    and item, and outlives a kill. Without, it only holds items, and is deleted at the end.
     """
 
     def __init__(self, crawler: Crawler) -> None:

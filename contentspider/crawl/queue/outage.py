@@ -65,14 +65,10 @@ class Hosts:
     """Which hosts may be asked now. One that gave no answer gets one request at a time; after
     `FAILURES` in a row, one now and then; one that asks for a pause, none until it is over.
 
-    What fails may be a part of the host only. So a paused host is asked for a *witness*, an address
-    that has answered in this crawl. If that answers at once, the host lives: what fails is retried
-    as anything is that fails, and the next pause comes after twice as many failures.
-
-    A host that finds requests too many gets fewer from then on, unless it is one address that does.
-
-    A host is *lost* after *limit_secs*: the crawl does not wait for it, but asks now and then while
-    it waits for others. *clock* gives seconds. Hosts are names with ports (`host_of`).
+    A part of a host may fail: a paused one is asked for a *witness*, an address that has answered.
+    If that answers at once, what fails is retried as anything is, and the next pause comes after
+    twice as many failures. A host that finds requests too many gets fewer, unless it is one address
+    that does. After *limit_secs* a host is *lost*: the crawl does not wait for it alone.
     """
 
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -218,11 +214,9 @@ class Hosts:
         self._pause(trouble, 0, needs_witness=True)
 
     def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
-        """Note that a host asks for a pause, of as many *seconds* if it says so.
-
-        With *has_witness* only a part of it may do so. A witness is asked when the second pause in
-        a row is over, since any address may answer after the first; and before a pause for which
-        the crawl would not wait.
+        """Note that a host asks for a pause, of as many *seconds* if it says so. If a part may do
+        (*has_witness*), a witness is asked after the second pause in a row, since any address may
+        answer after the first, and before one that is too long.
         """
         trouble = self._trouble(host)
         wanted = min(seconds or 0, MAX_RETRY_AFTER_SECS)
@@ -242,11 +236,8 @@ class Hosts:
         self, address: str, seconds: float | None, has_witness: bool, is_witness: bool = False
     ) -> None:
         """Note that an *address* finds requests too many, and asks for a pause, of as many
-        *seconds* if it says so; *is_witness* if it was asked for as a witness.
-
-        If its host has a witness, that tells whether the host does: at once if no pause was asked
-        for, one for which the crawl would not wait, or if one address did before; else after the
-        second pause in a row. Any host that limits requests finds one at once too many.
+        *seconds* if it says so. A witness tells whether its host does: at once if no pause was
+        asked for, a long one, or if one address did before; else after the second pause in a row.
         """
         host, wanted = host_of(address), min(seconds or 0, MAX_RETRY_AFTER_SECS)
         trouble, is_too_long = self._trouble(host), wanted > self._limit_secs

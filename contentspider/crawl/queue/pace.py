@@ -10,10 +10,8 @@ MAX_HOSTS = 10_000
 
 
 class Pace:
-    """Keeps a time between the requests to hosts that were asked too often.
-
-    The queue hands them out at this pace, since Scrapy's delays hold for those that it has been
-    handed, which would not wait when the host asks for a pause; AutoThrottle sets these, too.
+    """Keeps a time between the requests to hosts that were asked too often: Scrapy's delays hold
+    for requests that it has been handed, which would not wait when the host asks for a pause.
     """
 
     def __init__(self) -> None:

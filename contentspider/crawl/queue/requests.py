@@ -34,11 +34,8 @@ ITEM = "item"
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
-    """Return a request as JSON, without its address and priority. Items in ``meta`` and
-    ``cb_kwargs`` keep the page that they are bound to.
-
-    Raises TypeError if it cannot be made again from data: a callback that is no method of the
-    spider, or values in ``meta`` or ``cb_kwargs`` that are not plain.
+    """Return a request as JSON, without address and priority; items in it keep their page. Raises
+    TypeError if it cannot be made again: no method of the spider, or values that are not plain.
     """
     if IN_MEMORY_META_KEY in request.meta:
         raise TypeError("its address names a password")

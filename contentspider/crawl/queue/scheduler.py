@@ -44,11 +44,9 @@ WITNESS_META = {
 class LedgerScheduler(Component, BaseScheduler):
     """Queues requests in the ledger, each address once, by priority and then as they came.
 
-    Requests that cannot be made again from data (a callback that is no method of the spider, odd
-    values in ``meta``, a password in their address) are in memory, and lost if the process is
-    killed. An address with which in flight processes died, again and again, is sent when nothing
-    else is: if it kills this one, too, it is known. Requests to a host that is down, or asks for a
-    pause, wait (`Hosts`); others pass them.
+    Requests that cannot be made again from data are in memory, and lost if the process is killed.
+    An address with which in flight processes died is sent when nothing else is: if it kills this
+    one, too, it is known. Requests to a host that is down, or asks for a pause, wait (`Hosts`).
     """
 
     def __init__(self, crawler: Crawler) -> None:

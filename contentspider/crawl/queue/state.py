@@ -25,9 +25,9 @@ logger = logging.getLogger(__name__)
 class CrawlState(Component):
     """The ledger of a crawl, which all its parts share.
 
-    A durable ledger (``CONTENTSPIDER_DURABLE``) outlives the process; a killed crawl goes on with
-    it (*is_resumed*). For ``scrapy shell``, ``fetch`` and ``parse`` (*is_inspection*) it is in
-    memory. Once it cannot be written (*is_broken*), nothing more is.
+    A durable one outlives the process, and a killed crawl goes on with it (*is_resumed*). That of
+    ``scrapy shell``, ``fetch`` and ``parse`` (*is_inspection*) is in memory. Once it cannot be
+    written (*is_broken*), nothing more is.
     """
 
     ledger: Ledger

@@ -1,7 +1,5 @@
-"""Which known pages a crawl did not find again, and which of these are gone.
-
-Gone is said carefully: an index deletes what is gone. A page whose server did not answer, which
-robots.txt forbids now, or in whose place a login or an error page stands, stays as it was.
+"""Which known pages a crawl did not find again, and which of these are gone, as indexes delete
+them: none whose server did not answer, which robots.txt forbids, or where a login stands.
 """
 
 from __future__ import annotations
@@ -122,9 +120,8 @@ class GonePages:
         return replace(seen, visit=visit)
 
     def take(self, takeover: Takeover, arrived: set[str]) -> dict[str, int]:
-        """Record the pages that are gone or moved, and return the numbers of these, and of those
-        that stay in doubt (``kept``) or since they are too many (``refused``). What has become of
-        the pages that have *arrived* elsewhere is recorded already.
+        """Record the pages that are gone or moved, but for those that have *arrived* elsewhere;
+        return their numbers, and those of pages in doubt (``kept``) or too many (``refused``).
         """
         counts = {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
         for move in chain.from_iterable(self._moves.values()):

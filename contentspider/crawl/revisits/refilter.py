@@ -130,9 +130,7 @@ class Refilter:
 def find_counters(
     visits: Visits, distrusted: Collection[str], refilter: Refilter
 ) -> dict[str, set[str]]:
-    """Return the places of counters by site, as the *visits* of a crawl show them; of the
-    *distrusted* sites it is not believed that a page has not changed.
-    """
+    """Return the places of counters by site; *distrusted* sites do not tell what is unchanged."""
     changed: dict[str, list[tuple[str, ...]]] = {}
     same: dict[str, list[tuple[str, ...]]] = {}
     for site, places, is_check in visits.numbered():

@@ -223,9 +223,8 @@ class Revisits:
     def stands_in(
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
     ) -> str:
-        """Return what stands at an address in the place of a page: ``soft_404`` (the site's error
-        page), ``login``, `UNSURE` (nothing is left of the page, and how an error page looks there
-        is not known), or nothing. *content_of* gives what the site's model keeps of the page.
+        """Return what stands in the place of a page: ``soft_404``, ``login``, `UNSURE` (nobody
+        knows how an error page looks there), or nothing. *content_of* gives what its model keeps.
         """
         folder = folder_of(url)
         folders = (folder, folder_of(url, root=True))

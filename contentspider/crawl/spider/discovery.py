@@ -79,9 +79,8 @@ class DiscoverySpider(Spider):
         raise NotImplementedError
 
     def probe_requests(self, starts: Iterable[str]) -> Iterator[Request]:
-        """Yield the requests of an address on each start's host where nothing can be, to learn how
-        the site's error page looks: it may stand elsewhere, answered with a success. Of a site that
-        is crawled for the first time there is nothing yet that could turn into that.
+        """Yield requests of an address on each start's host where nothing can be, to learn how the
+        site's error page looks, which may be answered with a success; none in a first crawl.
         """
         if self.revisits is not None and not self.revisits.is_first:
             for root in dict.fromkeys(join(start, "/") for start in starts):

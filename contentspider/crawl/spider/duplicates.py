@@ -32,10 +32,7 @@ TRACKING = re.compile(
 
 
 class Duplicates:
-    """Tells a crawl's pages that have come out already, by claims in its ledger.
-
-    *site_of* gives the site of an address: pages of two sites are two pages.
-    """
+    """Tells a crawl's pages that have come out already, by claims in its ledger, on each site."""
 
     def __init__(self, keeper: Keeper, site_of: Callable[[str], str]) -> None:
         self._keeper = keeper
@@ -43,13 +40,9 @@ class Duplicates:
         self._anonymous = count(1)
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:
-        """Claim a page for its address; False if the same page has come out.
-
-        It has if one with its text and title has: any of its site, if there are `MIN_TEXT_CHARS` of
-        text; a form of its address or one that names the same canonical address, if there are less;
-        or one of which it was a copy in earlier crawls, and is (see `Originals`). The text of a
-        form of its address (see `plain_form`) may have other counters. *row* is that of the page's
-        address in the ledger.
+        """Claim a page, at the *row* of its address; False if one with its text and title has come
+        out: any of its site, if there are `MIN_TEXT_CHARS`; else a form of its address or of the
+        canonical one; or its original in earlier crawls. A form may have other counters.
         """
         owner, site = row or -next(self._anonymous), self._site_of(address)
         named = self._canonical(address, page)
@@ -93,8 +86,7 @@ class Duplicates:
 
     def must_wait(self, address: str, page: Page, row: int | None) -> bool:
         """Tell whether a page is the copy of a known one that has not come yet: it is asked for
-        again at the end, and comes out if the known one does not, so that which of the two is the
-        page does not depend on which comes first.
+        again at the end, so that which of the two is the page does not depend on which comes first.
         """
         revisits = self._keeper.revisits
         if revisits is None or revisits.is_first or row is None:

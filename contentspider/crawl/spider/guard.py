@@ -38,12 +38,9 @@ class RefusedError(IgnoreRequest):
 
 
 class GuardMiddleware(Component):
-    """Refuses requests, whatever names their address (links, sitemaps, feeds, redirects): those of
-    another scheme than http and https; those to addresses of a private network, unless a start
-    address is in one of its kind; and pages' redirects out of the crawl.
-
-    Names are checked by what Twisted connects to (`CheckedNames`); where another than Twisted
-    looks them up, by the address that answered. A proxy looks up names by itself.
+    """Refuses requests, whatever names their address: of another scheme than http and https, to a
+    private network, unless that of a start, and redirects out of the crawl. Names are checked by
+    what Twisted connects to (`CheckedNames`), else by the address that answered.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -91,9 +91,8 @@ def _origin(address: str) -> tuple[str, str]:
 
 
 class HeadersMiddleware(Component):
-    """Puts the headers of ``CONTENTSPIDER_HEADERS`` on requests to the sites of the start
-    addresses, and the spider's *credentials* on those to their origins. It takes them off again:
-    what is made of a request (a retry, a redirect) may go elsewhere, and is written to the ledger.
+    """Puts ``CONTENTSPIDER_HEADERS`` on requests to the sites of the start addresses, *credentials*
+    on those to their origins, and takes them off again: a retry or a redirect may go elsewhere.
     """
 
     def __init__(self, crawler: Crawler) -> None:

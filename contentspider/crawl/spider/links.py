@@ -50,10 +50,9 @@ BLANKS = str.maketrans("", "", "\t\r\n")
 
 
 class Head(NamedTuple):
-    """A page's links, each as its ``href`` and ``rel`` (*anchors*), and what the page says of
-    itself: the address that they are relative to, what robots are to do, its feeds, the first
-    `MAX_HEAD_LINKS` of its ``link`` elements (each as its ``rel`` and ``type`` in lower case, and
-    its ``href``), and what made it.
+    """A page's links (*anchors*: ``href`` and ``rel``), and what it says of itself: the base of its
+    addresses, directives for robots, its feeds, its first ``link`` elements (``rel``, ``type``,
+    ``href``), and its generator.
     """
 
     base: str
@@ -109,12 +108,8 @@ def resolve_link(base: str, href: str, documents: bool) -> str:
 def page_links(
     head: Head, nofollow: bool = False, documents: bool = False, resolve: Resolve = resolve_link
 ) -> list[str]:
-    """Return the absolute http(s) addresses that a page links to, without fragments or repeats, at
-    most `MAX_LINKS`.
-
-    Links to files that are no pages (images, archives, and PDF files unless *documents* are wanted)
-    are left out, with *nofollow* also those that ask robots not to follow them. *resolve* may be a
-    `resolve_link` that remembers.
+    """Return the absolute addresses of pages that a page links to, each once, at most `MAX_LINKS`;
+    of PDF files only with *documents*, with *nofollow* none that ask robots not to follow them.
     """
     base = head.base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
@@ -140,8 +135,7 @@ def page_links(
 
 def links(response: Response) -> list[str]:
     """Return the addresses of the pages that an HTML response links to, for
-    ``response.follow_all``: absolute, each once, without fragments. What is no address of a page on
-    the web (``javascript:``, ``mailto:``, pictures, archives) is left out.
+    ``response.follow_all``: absolute, each once, without fragments, pictures and archives.
     """
     root = tree_of(response) if isinstance(response, HtmlResponse) else None
     return page_links(read_head(root, response.url)) if root is not None else []

@@ -50,11 +50,8 @@ class BoundedRobots(ProtegoRobotParser):
 
 class RobotsMiddleware(RobotsTxtMiddleware):
     """Obeys robots.txt as RFC 9309 has it: one that the server fails to give forbids everything for
-    now, one that is not there (4xx) nothing.
-
-    Pages without a robots.txt fail for that reason: they are asked for again at the end of the
-    crawl, or by one that goes on later. A request for the file itself (``contentspider_sitemaps``
-    in its ``meta``) gets the sitemaps that it names, without a second fetch.
+    now, so that pages are asked for again later; one that is not there (4xx) nothing. A request for
+    the file itself (``contentspider_sitemaps``) gets its sitemaps without a second fetch.
     """
 
     def __init__(self, crawler: Crawler) -> None:

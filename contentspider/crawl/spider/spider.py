@@ -63,11 +63,9 @@ MAX_RECENT = 50_000
 class SiteSpider(DiscoverySpider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
-    Arguments: *url*, one or several addresses, separated by commas or spaces (one with a user's
-    name and password sends these to its own origin only); *scope*, how far to go from them
-    (``domain``, ``subdomains``, ``host``, ``path``: see `Scope`); *include* and *exclude*, patterns
-    of addresses, separated by spaces; *max_pages* and *max_depth* (0: no limit); *sitemaps*,
-    whether to read robots.txt's sitemaps and /sitemap.xml (yes).
+    Arguments: *url*, addresses separated by commas or spaces (a user's name and password go to
+    their origin only); *scope*, how far to go (`Scope`); *include*, *exclude*, patterns separated
+    by spaces; *max_pages*, *max_depth* (0: no limit); *sitemaps*, whether to read these (yes).
     """
 
     name = "site"

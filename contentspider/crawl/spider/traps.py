@@ -49,12 +49,9 @@ WARNINGS = {
 
 
 class Traps:
-    """Tells which of a page's links to follow.
-
-    Session ids are taken out. A path that repeats itself is left out. So are links among the pages
-    of *barren* shapes: where `BARREN_PAGES` pages in a row of one shape (`shape_of`) said nothing
-    that others of it had not. Such pages are still followed from others, and one that says
-    something new sets its shape free again.
+    """Tells which of a page's links to follow: none with a path that repeats itself, and none among
+    pages of *barren* shapes, where `BARREN_PAGES` in a row said nothing new, until one does again.
+    Session ids are taken out.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -226,14 +223,11 @@ class SeenTexts:
         return is_new
 
     def add_page(self, page: Page, shape: str) -> bool:
-        """Note a page's texts and tell whether it said something that no page of its shape had
-        said.
+        """Note a page's texts; tell whether it said what no page of its shape had said (not of its
+        site: a pagination says what other listings do).
 
-        Not the whole site: the pages of a pagination say what other listings have said, and each of
-        them something else. A shape without numbers or query is a single page. What a calendar, a
-        clock or a counter says is not new: numbers below 100, years, and the numbers of the page's
-        address are blanked. Other numbers count where several changed: a table of measurements is a
-        page like any other.
+        What a calendar, a clock or a counter says is not new: numbers below 100, years, and those
+        of the page's address are blanked. Others count where several changed, as in a table.
         """
         if "#" not in shape and "?" not in shape:
             return True

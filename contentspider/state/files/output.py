@@ -52,11 +52,8 @@ class LockedFile:
 
 
 class JsonLinesWriter(LockedFile):
-    """Writes lines beside *path*, in the file *partial*, which `publish` puts in its place.
-
-    It goes on from where *mark* left the partial file: what stands behind was written after the
-    last commit, and goes. If the file is not what it was then (it was deleted or published, the
-    power was lost, somebody else wrote to it), all *lines* that the ledger has are written anew.
+    """Writes lines to *partial* beside *path*, from where *mark* left it; `publish` replaces
+    *path*. If the file is not what it was then, all *lines* that the ledger has are written anew.
     """
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:

@@ -67,8 +67,7 @@ class Database:
     """The SQLite database in the file *path* (None: in memory), created if missing.
 
     *durable*: changes are kept by `commit`, and survive a power loss after `sync`; else each is
-    kept at once. *read_only* shows what is committed. Raises `StateError` for a damaged file,
-    `SchemaError` for another *schema*, `LedgerBusyError` and `LedgerFullError`.
+    kept at once. Raises `StateError` (damaged), `SchemaError` and other `ContentSpiderError`s.
     """
 
     def __init__(

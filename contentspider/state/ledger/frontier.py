@@ -52,9 +52,8 @@ class Frontier:
         )
 
     def recover(self, died: bool) -> list[str]:
-        """Queue again the addresses that an ended process had taken, but for those whose requests
-        were in its memory. If it *died*, those that were in flight when `MAX_DEATHS` processes did
-        are marked as failed and returned: one of them may be the cause.
+        """Queue again what an ended process had taken, unless in its memory. If it *died*, return
+        what was in flight when `MAX_DEATHS` processes did, marked as failed.
         """
         killers: list[str] = []
         if died:

@@ -23,12 +23,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class PageInHand:
-    """The page that an item is about, from the answer to the item's end.
-
-    *page_row* is the row of the page's own address, *address_row* that of the one whose callback
-    gave the item: another, if it was bound. *key* is what the item is recorded under, *held_row*
-    its row while it is held, *may_pass* whether it need not be held (any more), *page_id* the id
-    that the item has; *names* maps our fields to its own (None: they are the same).
+    """The page that an item is about, from the answer to the item's end: the rows of its own
+    address, and of that whose callback gave the item; the item's *key*, its row while it is held,
+    and whether it need not be (any more); its *page_id*, and our fields' *names* in it, if others.
     """
 
     page: Page

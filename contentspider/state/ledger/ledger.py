@@ -1,7 +1,5 @@
-"""The ledger of a crawl: its addresses, items, kept pages and runs, committed together.
-
-What a killed crawl did since the last commit is lost together and done again: a page that is done
-has all its links in the queue and its items held or released, each once, by its key.
+"""The ledger of a crawl: its addresses, items, kept pages and runs, committed together: a page
+that is done has all its links in the queue and its items held or released, each once.
 """
 
 from __future__ import annotations

@@ -26,9 +26,8 @@ AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
-    """A sample of each site's pages: the first *site_pages* in `sample_order`, however they come;
-    before them at most `PAGES_WITH_TEXT` with an own text. If there are more than *all_pages* of
-    all sites, the site with the most gives up its last.
+    """A sample of each site's pages: the first in `sample_order`, however they come, after at most
+    `PAGES_WITH_TEXT` with an own text. Beyond *all_pages* the site with the most gives up its last.
     """
 
     def __init__(

@@ -21,9 +21,8 @@ WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a crawl found at a page, and how that differs from the history: as in its change log.
-    *previous_id* is that of the known page that moved here. If the content differs in numbers only,
-    *numbered* are their places; *is_recut*: the model also kept other blocks.
+    """What a crawl found at a page, and how that differs from the history (`Difference`), where
+    the page had the id *previous_id*, if it moved here.
     """
 
     id: str
@@ -47,9 +46,9 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The validators and links of a fetched page, and the addresses that redirected here for good,
-    each with its status (``HTTP 301``). *is_orphan*: no page linked here, it was known.
-    *is_unsent*: "not modified", the page is the history's; *is_check*: it was fetched all the same.
+    """The validators and links of a fetched page, and from where it moved here, each with its
+    status (``HTTP 301``). *is_orphan*: no page linked here, it was known. *is_unsent*: "not
+    modified", the page is the history's; *is_check*: it was fetched all the same.
     """
 
     etag: str = ""

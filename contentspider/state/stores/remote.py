@@ -1,7 +1,5 @@
-"""A store of whole objects on any fsspec URL (``s3://bucket/models``).
-
-fsspec and its S3 part are the extra ``remote``. The store's library takes credentials from the
-environment: they are in no URL and no message.
+"""A store of whole objects on any fsspec URL (``s3://bucket/models``), with the extra ``remote``;
+its library takes credentials from the environment: they are in no URL and no message.
 """
 
 from __future__ import annotations

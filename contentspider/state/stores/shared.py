@@ -1,9 +1,8 @@
 """Local files that several machines share by way of a store (`contentspider.state.stores.remote`).
 
-Each file is an object with a unique name. A small JSON object, the *pointer*, lists them with their
-hashes. Only it is replaced, and only if it has not changed since it was read: a reader sees the old
-files or the new ones, and of two writers the second gets an error. A local *note* keeps what was
-read.
+Each file is an object with a unique name. A JSON object, the *pointer*, lists them, and is only
+replaced if it has not changed since it was read: a reader sees the old files or the new ones, and
+the second of two writers gets an error. A local *note* keeps what was read.
 """
 
 from __future__ import annotations
@@ -63,9 +62,8 @@ class Note:
 
 
 class SharedFiles:
-    """The files below *folder* that match *patterns* (in the order in which they are replaced; the
-    last is a name), shared by the object *pointer* of a store. Files beside them with the suffixes
-    *beside* are not.
+    """The files below *folder* that match *patterns* (replaced in their order; the last is a name),
+    shared by the object *pointer* of a store, but for those with the suffixes *beside*.
     """
 
     def __init__(

@@ -39,10 +39,8 @@ def open_models(models: str, state_dir: str = "") -> ModelStore:
 
 
 class SharedModels(ModelStore):
-    """Models in the store *objects*: ``SITE/model.json``, what it lists, and people's corrections.
-    *folder* is this machine's copy.
-
-    A site is downloaded when it is first used; `send` uploads what was saved.
+    """Models in the store *objects*, with people's corrections; *folder* is this machine's copy. A
+    site is downloaded when it is first used; `send` uploads what was saved.
     """
 
     def __init__(self, objects: Objects, folder: Path) -> None:
