@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+
+from scrapy.settings import BaseSettings
 
 from contentspider.crawl.hold.holder import Holder, ItemPipelines
 from contentspider.crawl.hold.middleware import (
@@ -20,9 +21,6 @@ from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
-
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 

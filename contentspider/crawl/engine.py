@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any, TypeVar
 
+from lxml.etree import _Element
 from parsel import Selector
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse
+from typing_extensions import Self
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from lxml.etree import _Element
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import HtmlResponse
-    from typing_extensions import Self
+Extension = TypeVar("Extension")
 
 
 class Component:
@@ -29,6 +28,17 @@ class Component:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Return the part of a crawler."""
         return cls(crawler)
+
+
+def extension(crawler: Crawler, kind: type[Extension]) -> Extension:
+    """Return an extension of a crawl that the add-on sets; raises `NotConfigured` without it."""
+    found = crawler.get_extension(kind)
+    if found is None:
+        raise NotConfigured(
+            f"contentspider's {kind.__name__} is not in EXTENSIONS, where its add-on puts it:"
+            " ADDONS = {'contentspider.Addon': 500}"
+        )
+    return found
 
 
 def tree_of(response: HtmlResponse) -> _Element | None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KINDS = {
     bool: "true or false",

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from scrapy.exporters import JsonLinesItemExporter
 
 from contentspider.state.files.parquet import check_parquet, write_parquet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class ParquetItemExporter(JsonLinesItemExporter):

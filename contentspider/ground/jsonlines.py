@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -4,11 +4,9 @@ entry point (docs/extending.md). No file can name a module that is not installed
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Generic, TypeVar, cast
 
 Part = TypeVar("Part")
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.patterns import compile_pattern
 from contentspider.ground.sites import SiteKeys
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SCOPES = ("domain", "subdomains", "host", "path")
 MAX_NAME_CHARS = 100

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from contentspider.page.input.page import Page
+from contentspider.page.input.page import Page
 
 # A counter's line is short, and its numbers are whole and no prices.
 MAX_CHARS = 80

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from contentspider.page.input.page import Page
+from contentspider.page.input.page import Page
 
 # Longer texts are compared by paragraphs: words would take minutes.
 MAX_WORDS = 20_000

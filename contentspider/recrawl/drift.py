@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from contentspider.page.input.page import Page
+from contentspider.site.models.model import SiteModel
 from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
-
-if TYPE_CHECKING:
-    from contentspider.page.input.page import Page
-    from contentspider.site.models.model import SiteModel
 
 # A page is strange to a model if more than this share of its prose is at unseen places.
 STRANGE_SHARE = 0.5

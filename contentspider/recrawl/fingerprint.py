@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from zlib import crc32
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WORD = re.compile(r"\w+")
 SHINGLE = 3

@@ -11,17 +11,13 @@ gain is the time for which the stored page is current; each is due at the same g
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contentspider.ground.addresses import split_address
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 # Changes a day: from one in five years to one each half hour.
 RATES = np.geomspace(1 / 1826, 48, 32)

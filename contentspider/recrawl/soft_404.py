@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from urllib.parse import unquote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Set as AbstractSet
-
-    from contentspider.page.input.page import Page
+from contentspider.page.input.page import Page
 
 # This share of the kept text must be on the site's error page.
 SAID = 0.6

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 from weakref import ref
 
+from scrapy.http import Response
+
+from contentspider.page.input.page import Page
 from contentspider.state.ledger.items import PageInHand
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.http import Response
-
-    from contentspider.page.input.page import Page
 
 # The row of a request's address in the crawl's ledger.
 ROW_META_KEY = "contentspider_row"
@@ -74,7 +71,7 @@ class Bindings:
         """Return what an item is about; None if it has no page, or that is not known."""
         if isinstance(item, Bindable):
             return getattr(item, "_contentspider_bound", None)
-        return self._pages[id(item)][1] if id(item) in self._pages else None
+        return self._pages.get(id(item), (None, None))[1]
 
     def take(self, item: object) -> PageInHand | None:
         """Return what an item is about that came to our pipeline; forget what is not bound."""

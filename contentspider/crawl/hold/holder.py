@@ -5,25 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import signals
-from scrapy.exceptions import DontCloseSpider, NotConfigured
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
-from contentspider.crawl.engine import Component, pass_item, wake
+from contentspider.crawl.engine import Component, extension, pass_item, wake
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.hold.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from contentspider.site.models.model import SiteModel
-    from contentspider.state.ledger.items import PageInHand
+from contentspider.site.models.model import SiteModel
+from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
@@ -45,21 +42,10 @@ class Holder(Component):
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
 
-    @classmethod
-    def of(cls, crawler: Crawler) -> Holder:
-        """Return the holder of a crawl."""
-        holder = crawler.get_extension(cls)
-        if holder is None:
-            raise NotConfigured("it needs contentspider's Holder in EXTENSIONS")
-        return holder
-
     @cached_property
     def keeper(self) -> Keeper:
         """Return the keeper of the crawl's ledger."""
-        keeper = self.crawler.get_extension(Keeper)
-        if keeper is None:
-            raise RuntimeError("contentspider's Holder needs its Keeper, which the add-on sets")
-        return keeper
+        return extension(self.crawler, Keeper)
 
     def site(self, url: str) -> SiteState:
         """Return the state of an address' site; at first its stored model is loaded."""
@@ -69,10 +55,8 @@ class Holder(Component):
         if key not in self.sites:
             state = self.sites[key] = SiteState(key)
             learned_here = self.keeper.is_resumed and key in learned_sites(self.keeper)
-            model = None
-            if learned_here or not self.options.relearn:
-                model = self.models.load(key)
-            if model is not None:
+            is_wanted = learned_here or not self.options.relearn
+            if is_wanted and (model := self.models.load(key)) is not None:
                 self._use(state, model)
                 state.is_early, state.is_stored = learned_here, True
         return self.sites[key]
@@ -141,8 +125,8 @@ class Holder(Component):
         try:
             model = (await self.models.learn(self.keeper, state)).model
         except NotEnoughTextError as error:
-            logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
+            logger.warning("%s; its items pass unfiltered", error)
         except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
             logger.error(
                 f"{state.key} could not be learned from its {state.held} pages: its items pass"
@@ -206,7 +190,7 @@ class Holder(Component):
     def _on_opened(self) -> None:
         """Go on with what a killed crawl has held."""
         self.keeper.open()
-        self.keeper.sharing.use_models(self.models.store)
+        self.keeper.sharing.models = self.models.store
         items = self.keeper.ledger.items
         for key, count in items.held_counts().items():
             state = self._site(key)
@@ -240,10 +224,8 @@ class Holder(Component):
                 await state.work
             if not state.held or self.keeper.is_stopping:
                 continue
-            is_interrupted = not self.crawler.crawling or self.stats.get_value(
-                "memusage/limit_reached"
-            )
-            if self.keeper.is_durable and is_interrupted:
+            is_full = self.stats.get_value("memusage/limit_reached")
+            if self.keeper.is_durable and (is_full or not self.crawler.crawling):
                 logger.warning(
                     f"{state.key}: {state.held} items stay held, since the crawl was interrupted"
                     " before their template was learned; --resume (CONTENTSPIDER_RESUME) goes on"

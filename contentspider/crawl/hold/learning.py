@@ -9,20 +9,20 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.memory import page_key, unpack
+from contentspider.site.models.model import SiteModel
 from contentspider.state.ledger.ledger import Ledger
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from contentspider.page.input.page import Page
-    from contentspider.site.models.model import SiteModel
 
 NOT_ENOUGH_TEXT = 3
 ERROR_CHARS = 2_000
@@ -56,8 +56,6 @@ def learn_apart(
     """Return the model of a site, learned from a *ledger* by another process and compared with the
     one in the folder *before*; raises `NotEnoughTextError` or `LearningError`.
     """
-    from contentspider.site.models.model import SiteModel
-
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["before"] = str(before or "")
     package = str(Path(__file__).resolve().parents[3])
@@ -100,7 +98,6 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
 def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any]:
     """Return how well a new model does on its pages, and how well the one before it (`_score`)."""
     from contentspider.site.learn.learner import SiteLearner
-    from contentspider.site.models.model import SiteModel
 
     try:
         before = SiteModel.load(task["before"])
@@ -121,11 +118,7 @@ def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any
 
 
 def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
-    """Return how sure a model is of a page, times the share of text where it says what votes say."""
-    import numpy as np
-
-    from contentspider.site.models.memory import page_key, unpack
-
+    """Return how sure a model is of a page, times the share of text where *votes* say the same."""
     found = model.extract(page)
     known = votes.get(page_key(page.content))
     if known is None:

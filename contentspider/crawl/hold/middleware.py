@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
 
 from scrapy import Request
-from scrapy.http import HtmlResponse, TextResponse
+from scrapy.crawler import Crawler
+from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.collector import no_collection
-from contentspider.crawl.engine import Component, tree_of
+from contentspider.crawl.engine import Component, extension, tree_of
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.revisits.answers import (
@@ -31,12 +33,6 @@ from contentspider.page.input.body import (
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import is_pdf, read_pdf
 from contentspider.state.ledger.items import PageInHand
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +74,7 @@ class BlocksMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = Holder.of(crawler)
+        self.holder = extension(crawler, Holder)
         self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker()
         self.large = asyncio.Semaphore(MAX_LARGE)
@@ -109,9 +105,8 @@ class BlocksMiddleware(Component):
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
         if page.content.truncated:
             self.stats.inc_value("contentspider/pages/truncated")
-            logger.warning(
-                "%s has more than %d blocks of text; the rest is left out", response.url, MAX_BLOCKS
-            )
+            most = f"{MAX_BLOCKS} blocks of text"
+            logger.warning("%s has more than %s; the rest is left out", response.url, most)
         return page
 
     def _read(self, response: HtmlResponse) -> Page:
@@ -130,7 +125,7 @@ class PagesMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = Holder.of(crawler)
+        self.holder = extension(crawler, Holder)
         self.field_map = self.holder.options.item_fields
 
     async def process_spider_output(

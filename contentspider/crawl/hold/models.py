@@ -6,13 +6,16 @@ import asyncio
 import logging
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.hold.learning import LearningTimeoutError, learn_apart
+from contentspider.crawl.hold.learning import Learned, LearningTimeoutError, learn_apart
+from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.queue.state import CrawlState
 from contentspider.ground.errors import (
     ContentSpiderError,
     NotEnoughTextError,
@@ -20,25 +23,16 @@ from contentspider.ground.errors import (
     StateError,
 )
 from contentspider.ground.sites import SiteKeys
+from contentspider.page.input.overrides import Overrides
+from contentspider.page.input.page import Page
 from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.generations import DRIFT
+from contentspider.site.models.model import SiteModel
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import open_models
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy.statscollectors import StatsCollector
-
-    from contentspider.crawl.hold.learning import Learned
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.crawl.queue.state import CrawlState
-    from contentspider.page.input.overrides import Overrides
-    from contentspider.page.input.page import Page
-    from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +73,7 @@ class SiteState:
     @property
     def is_busy(self) -> bool:
         """Tell whether the site is being learned, or its items sent."""
-        return self.work is not None and not self.work.done()
+        return bool(self.work and not self.work.done())
 
     @property
     def is_drifted(self) -> bool:
@@ -162,10 +156,10 @@ class CrawlModels:
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
         """Return a site's model, learned from the ledger's pages, in two attempts if need be."""
-        if state.held:
-            logger.info("%s: learning from %d held items", state.key, state.held)
-        else:
-            logger.info("%s: learning again, from a sample of all pages", state.key)
+        pages = (
+            f"from {state.held} held items" if state.held else "again, from a sample of all pages"
+        )
+        logger.info("%s: learning %s", state.key, pages)
         try:
             return await self._learn(crawl, state, compare)
         except (NotEnoughTextError, LearningTimeoutError):
@@ -181,11 +175,10 @@ class CrawlModels:
         assert path  # in memory nothing is held
         async with self._free:
             learned = await run_in_thread(learn_apart, path, state.key, options, LEARN_SECS, before)
-        learned.model.judge = self._prior
-        logger.info(
-            f"{state.key}: learned model {learned.model.version} from {learned.model.pages} pages"
-            f" in {time.monotonic() - started:.1f} s"
-        )
+        model, seconds = learned.model, time.monotonic() - started
+        model.judge = self._prior
+        what = f"learned model {model.version} from {model.pages} pages"
+        logger.info("%s: %s in %.1f s", state.key, what, seconds)
         return learned
 
     async def mend(self, crawl: CrawlState, state: SiteState) -> SiteModel | None:
@@ -203,13 +196,11 @@ class CrawlModels:
             logger.error("%s: it could not be learned anew, its model stays: %s", state.key, error)
             return None
         is_better = learned.before is None or learned.score > learned.before
+        done = "taken" if is_better else "no better, and the present one stays"
+        before = "unknown" if learned.before is None else f"{learned.before:.2f}"
         logger.warning(
-            "%s: the new model is %s: on the same pages its mean confidence, times its agreement"
-            " with the site's votes, is %.2f, the present one's %s",
-            state.key,
-            "taken" if is_better else "no better, and the present one stays",
-            learned.score,
-            "unknown" if learned.before is None else f"{learned.before:.2f}",
+            f"{state.key}: the new model is {done}: on the same pages its mean confidence, times"
+            f" its agreement with the votes, is {learned.score:.2f}, the present one's {before}"
         )
         return learned.model if is_better else None
 
@@ -245,12 +236,10 @@ class CrawlModels:
         self._stats.set_value(F1_STAT + key, quality.f1)
         self._stats.set_value(PAGES_STAT + key, quality.pages)
         if quality.is_measured and quality.f1 < least:
+            worst = ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst)
             logger.warning(
-                "%s: %s, less than CONTENTSPIDER_MIN_QUALITY=%g. The worst pages: %s",
-                key,
-                quality,
-                least,
-                ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst),
+                f"{key}: {quality}, less than CONTENTSPIDER_MIN_QUALITY={least:g}. The worst pages:"
+                f" {worst}"
             )
 
 

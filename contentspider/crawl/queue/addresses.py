@@ -5,31 +5,26 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from itemadapter import ItemAdapter
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import DropItem
+from scrapy.http import Response
 from scrapy.utils.serialize import ScrapyJSONEncoder
+from twisted.python.failure import Failure
 
 from contentspider.crawl.engine import in_progress
 from contentspider.crawl.hold.binding import ROW_META_KEY
+from contentspider.crawl.queue.state import CrawlState
 from contentspider.ground.addresses import host_of
 from contentspider.recrawl.changes import UNCHANGED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.http import Response
-    from twisted.python.failure import Failure
-
-    from contentspider.crawl.queue.state import CrawlState
-    from contentspider.state.files.output import JsonLinesWriter
-    from contentspider.state.ledger.items import PageInHand
+from contentspider.state.files.output import JsonLinesWriter
+from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
@@ -198,14 +193,13 @@ class Addresses:
         if status == NOT_MODIFIED_STATUS:  # a user's spider asked for that
             self.note(row, "unchanged")
         elif not 200 <= status < 300:
-            # That a page is gone is believed at the second look, at the end.
-            may_pass = status in self._retried_statuses or self._is_lost(request, status)
+            may_pass = status in self._retried_statuses
+            if status in NOT_THERE and not self.is_at_end:
+                # That a page is gone is believed at the second look, at the end.
+                urls = (request.url, *request.meta.get("redirect_urls", ()))
+                may_pass |= any(map(self._is_known, urls))
             again = Again.AT_END if may_pass else Again.NEVER
             self.note(row, "failed", status_reason(status), again=again)
-
-    def _is_lost(self, request: Request, status: int) -> bool:
-        urls = (request.url, *request.meta.get("redirect_urls", ()))
-        return status in NOT_THERE and not self.is_at_end and any(map(self._is_known, urls))
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """Note that the spider's callback, or a spider middleware, failed."""
@@ -292,17 +286,18 @@ class Recorder:
 
     def _settle(self, hand: PageInHand, line: bytes | None, reason: str | None) -> bool:
         """Record what has become of an item; False if it could not be, or had been before."""
-        ledger = self._state.ledger
-        if not self._state.is_broken:
-            with self._state.guarded:
-                is_new = ledger.items.record(hand, line, reason)
-                if hand.address_row is not None:
-                    state = "released" if reason is None else "failed"
-                    if reason == UNCHANGED:
-                        state, reason = "unchanged", None
-                    self._addresses.note(hand.address_row, state, reason)
-                    ledger.frontier.mark_released(hand.address_row, state, reason)
-                return is_new
+        if self._state.is_broken:
+            return not self._state.is_durable
+        ledger, row = self._state.ledger, hand.address_row
+        with self._state.guarded:
+            is_new = ledger.items.record(hand, line, reason)
+            if row is not None:
+                state = "released" if reason is None else "failed"
+                if reason == UNCHANGED:
+                    state, reason = "unchanged", None
+                self._addresses.note(row, state, reason)
+                ledger.frontier.mark_released(row, state, reason)
+            return is_new
         return not self._state.is_durable
 
 

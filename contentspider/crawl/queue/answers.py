@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
-from contentspider.crawl.engine import Component
+from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.keeper import Keeper
@@ -16,11 +18,6 @@ from contentspider.crawl.queue.outage import NO_SERVER, TOO_MANY_REQUESTS, UNAVA
 from contentspider.crawl.spider.guard import GuardMiddleware
 from contentspider.crawl.spider.robots import RobotsUnreadError
 from contentspider.ground.addresses import host_of
-
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 WAITS_META_KEY = "contentspider_waits"
 # The request is for a witness (`Hosts`).
@@ -34,10 +31,7 @@ class AnswersMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        keeper = crawler.get_extension(Keeper)
-        if keeper is None:
-            raise NotConfigured("contentspider's Keeper is not in EXTENSIONS")
-        self.keeper = keeper
+        self.keeper = extension(crawler, Keeper)
         self._retried_errors = tuple(map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS")))
 
     def process_response(self, request: Request, response: Response) -> Request | Response:

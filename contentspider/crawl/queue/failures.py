@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
+from scrapy.statscollectors import StatsCollector
 
 from contentspider.crawl.queue.addresses import MAX_ASKED_AGAIN
 from contentspider.crawl.spider.guard import RefusedError
-
-if TYPE_CHECKING:
-    from scrapy.statscollectors import StatsCollector
 
 # What is not read since it must not be: no failures.
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")

@@ -5,11 +5,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DontCloseSpider
-from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_in_thread
+from scrapy.utils.asyncio import (
+    AsyncioLoopingCall,
+    create_looping_call,
+    is_asyncio_available,
+    run_in_thread,
+)
+from twisted.internet.task import LoopingCall
 
 from contentspider.crawl.engine import end_at_start, queue_length, wake
 from contentspider.crawl.indexing import Indexing
@@ -25,12 +31,6 @@ from contentspider.state.crawls.outcome import OUTAGE, Ending
 from contentspider.state.files.output import JsonLinesWriter
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.utils.asyncio import AsyncioLoopingCall
-    from twisted.internet.task import LoopingCall
 
 logger = logging.getLogger(__name__)
 
@@ -175,13 +175,11 @@ class Keeper(CrawlState):
     def _report_lost(self, queued: int) -> None:
         lost = self.hosts.lost()
         self.stats.set_value("contentspider/hosts/down", len(lost))
+        names = ", ".join(lost[:5]) + (" and others" if len(lost) > 5 else "")
         logger.warning(
-            "%s did not answer, or asked for a pause, for longer than CONTENTSPIDER_OUTAGE_SECS=%g:"
-            " %d addresses stay in the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there"
-            " is an answer again",
-            ", ".join(lost[:5]) + (" and others" if len(lost) > 5 else ""),
-            self.options.outage_secs,
-            queued,
+            f"{names} did not answer, or asked for a pause, for longer than"
+            f" CONTENTSPIDER_OUTAGE_SECS={self.options.outage_secs:g}: {queued} addresses stay in"
+            " the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there is an answer again"
         )
 
     async def closed(self, spider: Spider, reason: str) -> None:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
+
+from scrapy.http import Response
 
 from contentspider.crawl.queue.pace import DELAY_PER_ANSWER, Pace
 from contentspider.ground.addresses import host_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
-from scrapy import FormRequest, Request
+from scrapy import FormRequest, Request, Spider
 from scrapy.http import JsonRequest
 from w3lib.http import basic_auth_header
 
+from contentspider.crawl.hold.binding import Bindings
 from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-
-    from contentspider.crawl.hold.binding import Bindings
 
 # These put all that they are into the fields of a request when they are made.
 PLAIN_CLASSES = (Request, FormRequest, JsonRequest)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
 
-from contentspider.crawl.engine import Component, wake
-from contentspider.crawl.hold.binding import ROW_META_KEY, Bindings
+from contentspider.crawl.engine import Component, extension, wake
+from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.answers import WITNESS_META_KEY
 from contentspider.crawl.queue.keeper import Keeper
@@ -20,10 +20,6 @@ from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.frontier import MAX_DEATHS
 
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-
 logger = logging.getLogger(__name__)
 
 # After a process died, the first requests of the next are committed one by one: those in flight
@@ -32,13 +28,9 @@ CAREFUL_REQUESTS = 100
 # Addresses of a host that are asked in turn to see whether it is down.
 WITNESSES = 8
 # Any answer tells: it is neither retried, nor redirected, nor an error, nor a copy.
-WITNESS_META = {
-    WITNESS_META_KEY: True,
-    "dont_retry": True,
-    "dont_redirect": True,
-    "dont_cache": True,
-    "handle_httpstatus_all": True,
-}
+WITNESS_META = dict.fromkeys(
+    [WITNESS_META_KEY, "dont_retry", "dont_redirect", "dont_cache", "handle_httpstatus_all"], True
+)
 
 
 class LedgerScheduler(Component, BaseScheduler):
@@ -59,22 +51,15 @@ class LedgerScheduler(Component, BaseScheduler):
 
     def open(self, spider: Spider) -> None:
         """Find the ledger."""
-        keeper = self.crawler.get_extension(Keeper)
-        if keeper is None:
-            raise RuntimeError(
-                "LedgerScheduler needs contentspider's add-on: ADDONS = {'contentspider.Addon':"
-                " 500}"
-            )
         self.spider = spider
-        self.keeper = keeper
-        keeper.open()
-        self._frontier = keeper.ledger.frontier
-        holder = self.crawler.get_extension(Holder)
-        self._bindings = holder.bindings if holder else Bindings()
-        runs = keeper.ledger.runs.all()
-        self._careful = CAREFUL_REQUESTS if runs and runs[-1].ended is None else 0
-        assert self.crawler.stats and self.crawler.request_fingerprinter
-        self._count = self.crawler.stats.inc_value
+        self.keeper = extension(self.crawler, Keeper)
+        self.keeper.open()
+        self._frontier = self.keeper.ledger.frontier
+        self._bindings = extension(self.crawler, Holder).bindings
+        last = self.keeper.ledger.runs.last()
+        self._careful = CAREFUL_REQUESTS if last and last.ended is None else 0
+        assert self.crawler.request_fingerprinter
+        self._count = self.stats.inc_value
         self._fingerprint = self.crawler.request_fingerprinter.fingerprint
 
     def has_pending_requests(self) -> bool:
@@ -93,7 +78,7 @@ class LedgerScheduler(Component, BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request; False if its address is known, unless it is to be sent all the same."""
         request = with_password_apart(request)
-        # Retries and redirects have the row of the request that they are made of.
+        # That of the request that a retry or a redirect is made of.
         source_row = request.meta.pop(ROW_META_KEY, None)
         if source_row is not None:
             reason = redirect_reason(request)
@@ -124,11 +109,11 @@ class LedgerScheduler(Component, BaseScheduler):
             return dump_request(request, self.spider, self._bindings)
         except TypeError as error:
             if not self._has_warned:
-                self._has_warned = True
                 logger.warning(
                     f"{request} cannot be kept in the ledger ({error}): such requests are lost if"
                     " the crawl is killed"
                 )
+            self._has_warned = True
         return None
 
     def next_request(self) -> Request | None:

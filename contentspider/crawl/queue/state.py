@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from contentspider.crawl.engine import Component
 from contentspider.crawl.options import CrawlOptions
 from contentspider.state.ledger.database import LedgerFullError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.crawler import Crawler
-
-    from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +35,6 @@ class CrawlState(Component):
         self.options = CrawlOptions.from_settings(crawler.settings)
         if not self.options.enabled:
             raise NotConfigured("CONTENTSPIDER_ENABLED is False")
-        assert crawler.stats
-        self.stats = crawler.stats
         self.is_durable = self.options.durable
         self.guarded = _Guarded(self.fail)
 

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.engine import Component
+from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, PERMANENT, status_reason
+from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.due import CHECKED_EACH
+from contentspider.page.input.page import Page
 from contentspider.state.ledger.visits import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.page.input.page import Page
 
 ORPHAN_META_KEY = "contentspider_orphan"
 # The id of the page that was asked for if it has changed; that it is asked for all the same.
@@ -44,7 +38,7 @@ class ConditionalMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = Holder.of(crawler)
+        self.holder = extension(crawler, Holder)
         self.keeper = self.holder.keeper
         if not self.holder.options.conditional or not self.keeper.is_durable:
             raise NotConfigured

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_PAGE, CHANGED, LIVE, UNCHANGED
 from contentspider.recrawl.intervals import Bounds, intervals
 from contentspider.recrawl.lastmod import LastmodCounts, has_changed_since
 from contentspider.site.models.record import page_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.state.history.history import History
-    from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.visits import Visit, Visits
+from contentspider.state.history.history import History
+from contentspider.state.history.takeover import Takeover
+from contentspider.state.ledger.visits import Visit, Visits
 
 logger = logging.getLogger(__name__)
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from contentspider.crawl.revisits.refilter import Refilter
+from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import LIVE
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
 from contentspider.site.models.record import page_id
-
-if TYPE_CHECKING:
-    from contentspider.crawl.revisits.refilter import Refilter
-    from contentspider.page.input.page import Page
-    from contentspider.state.history.history import History
-    from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.visits import Visits
+from contentspider.state.history.history import History
+from contentspider.state.history.takeover import Takeover
+from contentspider.state.ledger.visits import Visits
 
 # A shorter text ("Not found", a menu alone) says nothing of which page it is.
 MIN_TEXT_CHARS = 200

@@ -5,15 +5,20 @@ from __future__ import annotations
 import logging
 import uuid
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from contentspider.crawl.hold.models import SiteState
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.due import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.revisits.originals import Originals
 from contentspider.crawl.revisits.refilter import Refilter, find_counters, without_counters
 from contentspider.ground.addresses import join
+from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
 from contentspider.recrawl.difference import (
@@ -26,18 +31,10 @@ from contentspider.recrawl.difference import (
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
+from contentspider.state.crawls.outcome import Ending
+from contentspider.state.history.known import KnownPage
+from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Visit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from contentspider.crawl.hold.models import SiteState
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.page.input.page import Page
-    from contentspider.state.crawls.outcome import Ending
-    from contentspider.state.history.known import KnownPage
-    from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -190,9 +187,7 @@ class Revisits:
 
     def conditional(self, url: str, site: str) -> KnownPage | None:
         """Return what is known of a page with validators, if its server is to be believed."""
-        if site in self._distrusted:
-            return None
-        known = self.known(url)
+        known = self.known(url) if site not in self._distrusted else None
         # What was not filtered may be no page (a PDF file).
         if known is None or known.state != LIVE or known.model == UNFILTERED:
             return None
@@ -250,9 +245,8 @@ class Revisits:
         if not self._options.due:
             return False
         known = self.known(url)
-        if known is not None and known.state in (LIVE, MOVED):
-            return True
-        return bool(self._history.original_of(page_id(url)))
+        is_here = known is not None and known.state in (LIVE, MOVED)
+        return is_here or bool(self._history.original_of(page_id(url)))
 
     def unseen(self) -> Iterator[str]:
         """Yield the addresses of known pages that have not come, but for those that were missing
@@ -270,9 +264,8 @@ class Revisits:
         """Take over what a crawl found into the history; return how many pages have each change."""
         crawl = str(self._facts.fact(CRAWL_FACT))
         gone = GonePages(self._history, self._ledger, self._options, ending)
-        logger.info(
-            "taking %d pages over into the history %s", self._visits.count(), self._history.path
-        )
+        pages, path = self._visits.count(), self._history.path
+        logger.info("taking %d pages over into the history %s", pages, path)
         takeover = self._history.take_over(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
         arrived = set()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from scrapy.http import HtmlResponse
+from lxml.etree import _Element
+from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from contentspider.crawl.engine import tree_of
@@ -18,14 +20,8 @@ from contentspider.ground.addresses import (
     split_address,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lxml.etree import _Element
-    from scrapy.http import Response
-
-    # The address that a page's base, an href, and whether documents are wanted make.
-    Resolve = Callable[[str, str, bool], str]
+# The address that a page's base, an href, and whether documents are wanted make.
+Resolve = Callable[[str, str, bool], str]
 
 # Session ids, endless filters: an address this long is no page that anyone links to.
 MAX_URL_CHARS = 2_000

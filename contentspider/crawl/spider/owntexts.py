@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from functools import partial
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
 
+from scrapy.http import Response
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.hold.middleware import THREAD_BYTES
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
+from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.answers import ASKING
+from contentspider.crawl.spider.links import Head
 from contentspider.ground.addresses import absolute
-from contentspider.site.own.sources import SOURCES, Announced
+from contentspider.ground.scope import Scope
+from contentspider.ground.sites import SiteKeys
+from contentspider.site.own.sources import SOURCES, Announced, Source
+from contentspider.site.own.texts import OwnText
 from contentspider.state.ledger.own_texts import OwnAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from scrapy.http import Response
-
-    from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.crawl.spider.links import Head
-    from contentspider.ground.scope import Scope
-    from contentspider.ground.sites import SiteKeys
-    from contentspider.site.own.sources import Source
-    from contentspider.site.own.texts import OwnText
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +31,6 @@ MAX_OWN_BYTES = 5_000_000
 PAGES_READ = 20
 MAX_ADDRESSES = 10
 FACT = "own_texts "
-Found = TypeVar("Found")
 
 
 class OwnTexts:
@@ -52,9 +45,9 @@ class OwnTexts:
         self._count = keeper.stats.inc_value
         self._budget = keeper.options.own_texts
         self._sources: list[Source] = []
-        if self._budget:
-            for name in SOURCES.names():
-                self._sources += _guarded(name, partial(_make, name))
+        for name in SOURCES.names() if self._budget else ():
+            with _said(name):
+                self._sources.append(SOURCES.load(name)())
         self._forbidden: set[str] = set()
         self._pages: Counter[str] = Counter()
 
@@ -97,7 +90,10 @@ class OwnTexts:
         generator = head.generator if is_start else ""
         announced = Announced(url, tuple(link for link in links if link[2]), generator)
         for source in self._sources:
-            yield from _guarded(source.name, partial(_named, source, announced))
+            named: list[str] = []
+            with _said(source.name):
+                named = list(islice(source.addresses(announced), MAX_ADDRESSES))
+            yield from (absolute(url, address) for address in named)
 
     def headers(self, address: str) -> dict[str, str]:
         """Return the headers that ask for what has changed since the last crawl."""
@@ -133,9 +129,12 @@ class OwnTexts:
 
     def _read(self, response: Response) -> list[OwnText]:
         """Return the own texts in an answer, by the first source that finds any."""
-        given = (response.body, response.url, _header(response, "Content-Type"))
-        found = (_guarded(one.name, partial(one.read, *given)) for one in self._sources)
-        return next(filter(None, found), [])
+        for one in self._sources:
+            with _said(one.name):
+                content_type = _header(response, "Content-Type")
+                if found := one.read(response.body, response.url, content_type):
+                    return found
+        return []
 
     def _keep(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
         etag, modified = _header(response, "ETag"), _header(response, "Last-Modified")
@@ -169,19 +168,10 @@ def _header(response: Response, name: str) -> str:
     return (response.headers.get(name) or b"").decode("latin-1")
 
 
-def _guarded(name: str, call: Callable[[], list[Found]]) -> list[Found]:
-    """Return what a *call* gives, nothing if it fails: a package's own source costs no page."""
+@contextmanager
+def _said(name: str) -> Iterator[None]:
+    """Say in the log that a source, which may be another package's, fails: it costs no page."""
     try:
-        return call()
+        yield
     except Exception as error:  # noqa: BLE001 - whatever it fails with
         logger.warning("own texts of the kind %s cannot be read: %r", name, error)
-        return []
-
-
-def _make(name: str) -> list[Source]:
-    return [SOURCES.load(name)()]
-
-
-def _named(source: Source, announced: Announced) -> list[str]:
-    named = islice(source.addresses(announced), MAX_ADDRESSES)
-    return [absolute(announced.url, address) for address in named]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
+from scrapy.settings import BaseSettings
+from twisted.python.failure import Failure
 
-from contentspider.crawl.engine import end_at_start, tree_of
+from contentspider.crawl.engine import end_at_start, extension, tree_of
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
@@ -39,17 +43,9 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, crawl_name, several, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
+from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import can_read, is_pdf
 from contentspider.site.models.record import page_id
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
-
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-    from twisted.python.failure import Failure
-
-    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 
@@ -145,11 +141,7 @@ class SiteSpider(DiscoverySpider):
 
     def opened(self) -> None:
         """Find the ledger, and what it knows of an earlier run."""
-        keeper, holder = self.crawler.get_extension(Keeper), self.crawler.get_extension(Holder)
-        if keeper is None or holder is None:
-            raise RuntimeError(
-                "the site spider needs the add-on: ADDONS = {'contentspider.Addon': 500}"
-            )
+        keeper, holder = extension(self.crawler, Keeper), extension(self.crawler, Holder)
         if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
             logger.error(
                 "the site spider needs GuardMiddleware, without which a site may lead it anywhere:"

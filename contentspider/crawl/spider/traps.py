@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+from scrapy.crawler import Crawler
 
 from contentspider.crawl.spider.links import MAX_LINKS
 from contentspider.ground.addresses import split_address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scrapy.crawler import Crawler
-
-    from contentspider.page.input.page import Page
+from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 

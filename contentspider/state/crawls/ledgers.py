@@ -7,7 +7,8 @@ import os
 import re
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.crawls.folder import state_folder
@@ -21,9 +22,6 @@ from contentspider.state.ledger.database import (
     remove,
 )
 from contentspider.state.ledger.ledger import Ledger
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

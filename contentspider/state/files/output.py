@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 # A file is known again by its end.
 END_BYTES = 65_536

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from contentspider.recrawl.changes import LIVE
 from contentspider.state.ledger.database import Database
 from contentspider.state.schema import HISTORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

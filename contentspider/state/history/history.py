@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.packed import unpack_text
@@ -16,10 +18,6 @@ from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
 from contentspider.state.ledger.visits import unpack_lines
 from contentspider.state.schema import HISTORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints
-
-if TYPE_CHECKING:
-    from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.database import Database
 
 # A shorter text ("Sold out") does not identify a page.
 MIN_CHARS = 200

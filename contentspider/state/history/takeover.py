@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.packed import COMPRESSION, pack_text
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.recrawl.fingerprint import fingerprint
+from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
-from contentspider.state.history.known import NewPages
-from contentspider.state.ledger.visits import pack_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from contentspider.recrawl.lastmod import LastmodCounts
-    from contentspider.state.history.known import KnownPage
-    from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.visits import Seen, Visit
+from contentspider.state.history.known import KnownPage, NewPages
+from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.visits import Seen, Visit, pack_lines
 
 # Columns of a page that a visit has, too.
 OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "model")

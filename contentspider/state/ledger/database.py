@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.state.schema import LEDGER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from contentspider.state.schema import Schema
+from contentspider.state.schema import LEDGER, Schema
 
 # The suffixes of the files that SQLite keeps.
 PARTS = ("", "-wal", "-shm")

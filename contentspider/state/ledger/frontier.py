@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import host_of
+from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.queue import Queue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from contentspider.state.ledger.database import Database
 
 # An address is set aside after this many runs died while it was in flight.
 MAX_DEATHS = 3

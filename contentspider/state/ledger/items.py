@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.item_json import dump_item, load_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.frontier import Frontier
 
 logger = logging.getLogger(__name__)
 

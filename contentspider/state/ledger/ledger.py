@@ -8,7 +8,8 @@ import json
 import os
 import sqlite3
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from contentspider.ground.errors import StateError
 from contentspider.ground.times import now
@@ -18,9 +19,6 @@ from contentspider.state.ledger.items import Items
 from contentspider.state.ledger.own_texts import OwnTexts
 from contentspider.state.ledger.pages import PageSample
 from contentspider.state.ledger.visits import Visits
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.packed import pack_text
 from contentspider.site.own.matching import address_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.database import Database
 
 logger = logging.getLogger(__name__)
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from contentspider.state.ledger.database import Database
 
-    from contentspider.state.ledger.database import Database
-
-    # Row, address, request (None: it is in the caller's memory) and priority of an address that is
-    # handed out, and how many processes died while it was in flight.
-    Taken = tuple[int, str, str | None, int, int]
+# Row, address, request (None: it is in the caller's memory) and priority of an address that is
+# handed out, and how many processes died while it was in flight.
+Taken = tuple[int, str, str | None, int, int]
 
 # SQLite's smallest number: no priority is below it.
 LOWEST = -(2**63)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.errors import StateError
 from contentspider.ground.packed import pack_text, unpack_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.database import Database
 
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
 WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"

@@ -11,15 +11,13 @@ import re
 import socket
 import time
 import uuid
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 EXTRA = "pip install 'contentspider[remote]'"
 # Replacing a pointer takes a second; an older lock is of a dead process.

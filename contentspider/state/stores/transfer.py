@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from contentspider.ground.atomic import replacing
@@ -18,9 +18,6 @@ from contentspider.site.models.folder import (
     parse_manifest,
 )
 from contentspider.site.models.model import SiteModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # A model of 200 pages has some 1 MB of weights.
 MAX_BYTES = 100_000_000
