@@ -31,17 +31,14 @@ COMPONENTS = (
     ("EXTENSIONS", Holder, 410),
     ("EXTENSIONS", Progress, 500),
     ("EXTENSIONS", WarcArchive, 510),
-    # Nearer to the downloader than who makes new requests of one (redirects, 600): these are
-    # without.
+    # Below redirects (600): new requests that are made of one are without.
     ("DOWNLOADER_MIDDLEWARES", HeadersMiddleware, 690),
-    # Below 550, so that responses come decompressed and redirected; above the cache, so that it
-    # stays lean.
+    # Below 550: responses come decompressed and redirected; above the cache, which stays lean.
     ("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, 540),
     # Nearer to the downloader than who sends requests again (550), or elsewhere (600).
     ("DOWNLOADER_MIDDLEWARES", AnswersMiddleware, 650),
     ("DOWNLOADER_MIDDLEWARES", BodiesMiddleware, BODIES_ORDER),
-    # Next to the engine: all other spider middlewares see an item, with the response that it is
-    # from, before it is held.
+    # Next to the engine: all other spider middlewares see an item before it is held.
     ("SPIDER_MIDDLEWARES", PagesMiddleware, 10),
     # First, so that the other pipelines find the content.
     ("ITEM_PIPELINES", ContentPipeline, 0),

@@ -10,7 +10,7 @@ from parsel import Selector
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 from typing_extensions import Self
 
 Extension = TypeVar("Extension")
@@ -50,6 +50,16 @@ def tree_of(response: HtmlResponse) -> _Element | None:
     except ValueError:  # the address in its <base> is broken, which Scrapy's selector resolves
         root = Selector(response.text, type="html").root
     return root if hasattr(root, "iter") else None
+
+
+def header(response: Response, name: str) -> str:
+    """Return a header of a response, empty if it has none."""
+    return (response.headers.get(name) or b"").decode("latin-1").strip()
+
+
+def asked_address(response: Response) -> str:
+    """Return the address that was asked for, wherever it led."""
+    return str(response.meta.get("redirect_urls", [response.url])[0])
 
 
 def in_progress(crawler: Crawler) -> Collection[Request]:
@@ -95,7 +105,6 @@ async def pass_item(crawler: Crawler, item: Any) -> None:
     try:
         await scraper.start_itemproc_async(item, response=None)
     finally:
-        # A spider that is being closed waits for items on their way, and nobody else would tell it
-        # that this one, of no page that is being scraped, was the last.
+        # A spider that is being closed waits for items, and nobody tells it that this was the last.
         if scraper.slot and scraper.slot.closing and not scraper.slot.closing.called:
             scraper._check_if_closing()

@@ -34,15 +34,20 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 @contextmanager
+def writing(path: Path, consequence: str = "") -> Iterator[None]:
+    """Raise an OSError as a `ContentSpiderError`: *path* cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror or error}{consequence}"
+        raise ContentSpiderError(f"{path} cannot be written: {reason}") from error
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Do what `atomic_file` does; raises `ContentSpiderError` if *path* cannot be written."""
-    try:
-        with atomic_file(path) as file:
-            yield file
-    except OSError as error:
-        raise ContentSpiderError(
-            f"{path} cannot be written: {error.strerror or error}; what was there is left as it was"
-        ) from error
+    with writing(path, "; what was there is left as it was"), atomic_file(path) as file:
+        yield file
 
 
 def write_json(path: Path, value: object) -> None:

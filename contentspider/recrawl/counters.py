@@ -14,8 +14,7 @@ NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ]\d{3}(?!\d))*")
 PRICE = re.compile(
     r"[$€£¥₽₹₩₪]|\d[.,]\d\d?(?!\d)|\b(?:usd|eur|gbp|chf|kr|zł|руб|р)\b\.?", re.IGNORECASE
 )
-# A place holds a counter if its numbers changed on so many pages, and on this share of those that
-# have the place.
+# A place holds a counter if its numbers changed on so many pages, a share of those with it.
 MIN_PAGES = 8
 MIN_SHARE = 0.5
 BETWEEN = "\t"

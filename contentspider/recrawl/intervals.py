@@ -103,8 +103,7 @@ def _chances(spells: Sequence[Spell]) -> NDArray[np.float64]:
     """Return how probable each of the `RATES` is for each page."""
     still = np.array([spell.still_days for spell in spells])
     changes = np.array([spell.changes for spell in spells])
-    # Spells of unequal lengths with a change count as that many of their mean length: the sum is
-    # all that is kept.
+    # Unequal spells with a change count as that many of their mean: only the sum is kept.
     each = np.array([spell.changed_days / max(spell.changes, 1) for spell in spells])
     moved = np.log(-np.expm1(-np.maximum(each[:, None] * RATES, 1e-9)))
     logs = changes[:, None] * moved - still[:, None] * RATES

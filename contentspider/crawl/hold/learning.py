@@ -28,8 +28,7 @@ NOT_ENOUGH_TEXT = 3
 ERROR_CHARS = 2_000
 # Linux: "send me this signal when the thread that started me ends" (prctl(2)).
 PR_SET_PDEATHSIG = 1
-# A learner takes one core: more threads are the crawl's, and where a memory limit leaves none for
-# them OpenBLAS spins for ever.
+# One core for a learner; where a memory limit leaves no more threads, OpenBLAS would spin for ever.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -106,8 +105,7 @@ def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any
         return [0.0, None]
     own_texts = ledger.own_texts.of_site(task["site"])
     sample = SiteLearner.sample(_pages(ledger, task["site"]), own_texts)
-    # Of its own pages a model knows what was decided: by what the classifier says the two are
-    # compared.
+    # Compared by what the classifier says: of its own pages a model knows what was decided.
     votes = model.decided
     model.decided, before.decided = {}, {}
     scores = [

@@ -44,8 +44,7 @@ OWN_META_KEYS = frozenset(
         *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY),
     ]
 )
-# Above Scrapy's own that read a body's text (MetaRefreshMiddleware, 580), below those that unpack
-# it (HttpCompressionMiddleware, 590).
+# Above what reads a body's text (MetaRefreshMiddleware, 580), below what unpacks it (590).
 BODIES_ORDER = 585
 # Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
 THREAD_BYTES = 300_000

@@ -37,8 +37,7 @@ NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
 PERMANENT = (301, 308)
-# The item that a task carries through the pipelines, as our pipeline filled it, and what it is
-# about: the item may be replaced on its way; the task stays.
+# What a task carries through the pipelines: the item may be replaced on its way; the task stays.
 in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
     "contentspider_in_hand", default=None
 )

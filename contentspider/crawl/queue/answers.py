@@ -53,8 +53,7 @@ class AnswersMiddleware(Component):
         if seconds is None:
             self._failed(host)
         elif hosts.is_partly_down(host):
-            # The address gets its pause, not the host; others of that part may be asked once each,
-            # since no address tells where it ends.
+            # The address gets its pause, not the host: no address tells where a part of it ends.
             self._failed(host)
             reason = f"HTTP {UNAVAILABLE}, Retry-After: {seconds:.0f}"
             self.keeper.addresses.pause(request, seconds, reason)

@@ -57,7 +57,9 @@ class Keeper(CrawlState):
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self.addresses = Addresses(self, self._is_known)
+        self.addresses = Addresses(
+            self, lambda url: self.revisits is not None and self.revisits.is_known(url)
+        )
         self.recorder = Recorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
@@ -136,10 +138,8 @@ class Keeper(CrawlState):
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
-            same = path == str(output.absolute())
-            self.recorder.writer = JsonLinesWriter(
-                output, (mark[0], mark[1]) if same else None, self.ledger.items.lines()
-            )
+            known = (mark[0], mark[1]) if path == str(output.absolute()) else None
+            self.recorder.writer = JsonLinesWriter(output, known, self.ledger.items.lines())
 
     def idle(self) -> None:
         """Ask once more, at the end, for what the server could not give before."""
@@ -274,9 +274,6 @@ class Keeper(CrawlState):
             self.ledger.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
-
-    def _is_known(self, url: str) -> bool:
-        return self.revisits is not None and self.revisits.is_known(url)
 
 
 def _is_inspection(crawler: Crawler) -> bool:

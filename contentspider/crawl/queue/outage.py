@@ -1,4 +1,4 @@
-"""Hosts that are down or ask for a pause."""
+"""Hosts that are down, ask for a pause, or find requests too many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 
 from scrapy.http import Response
 
-from contentspider.crawl.queue.pace import DELAY_PER_ANSWER, Pace
+from contentspider.crawl.engine import header
 from contentspider.ground.addresses import host_of
 
 logger = logging.getLogger(__name__)
@@ -30,6 +30,10 @@ ASKED_SECS = 180.0
 MAX_RETRY_AFTER_SECS = 86_400.0
 # Hosts in trouble that are remembered; those in which it began first are forgotten first.
 MAX_HOSTS = 10_000
+# Seconds between two requests: at first, doubled each time, at most. Each answer shortens them, so
+# that some 70 come before the host is asked too often again; below the last they are none.
+FIRST_DELAY_SECS, MAX_DELAY_SECS, MIN_DELAY_SECS = 0.25, 60.0, 0.02
+DELAY_PER_ANSWER = 0.99
 TOO_MANY_REQUESTS, UNAVAILABLE = 429, 503
 # What stands before a server that is down answers so: its proxy, or its provider.
 NO_SERVER = (502, UNAVAILABLE, 504, 522, 524)
@@ -56,6 +60,44 @@ class Trouble:
     # The addresses that found requests too many; whether a witness is to tell if their host does.
     limited: list[str] = field(default_factory=list)
     is_doubted: bool = False
+
+
+class Pace:
+    """Keeps a time between the requests to hosts that were asked too often: Scrapy's delays hold
+    for requests that it has been handed, which would not wait when the host asks for a pause.
+    """
+
+    def __init__(self) -> None:
+        self._delays: dict[str, float] = {}
+        self._next: dict[str, float] = {}
+
+    def slow(self, host: str) -> None:
+        """Ask a host half as often as before."""
+        if host not in self._delays and len(self._delays) >= MAX_HOSTS:
+            self._forget(next(iter(self._delays)))
+        delay = 2 * self._delays.get(host, FIRST_DELAY_SECS / 2)
+        self._delays[host] = min(delay, MAX_DELAY_SECS)
+
+    def hasten(self, host: str, by: float = 0.5) -> None:
+        """Ask a host more often: as before it was slowed, if it was not the host that asked."""
+        if host in self._delays:
+            self._delays[host] *= by
+            if self._delays[host] < MIN_DELAY_SECS:
+                self._forget(host)
+
+    def ask(self, host: str, now: float) -> bool:
+        """Note that a host is asked; tell whether it has to wait for its next request."""
+        if host in self._delays:
+            self._next[host] = now + self._delays[host]
+        return host in self._delays
+
+    def waiting(self, now: float) -> dict[str, float]:
+        """Return the hosts that have to wait, and until when."""
+        return {host: until for host, until in self._next.items() if until > now}
+
+    def _forget(self, host: str) -> None:
+        del self._delays[host]
+        self._next.pop(host, None)
 
 
 class Hosts:
@@ -201,8 +243,9 @@ class Hosts:
             if trouble.failures < patience or waiting(FAILURES) < FAILURES:
                 trouble.until = -math.inf
                 return
+            level = logging.INFO if host in self._patience else logging.WARNING
             logger.log(
-                logging.INFO if host in self._patience else logging.WARNING,
+                level,
                 f"{host}: {trouble.failures} requests in a row got no answer. Its addresses wait"
                 f" until there is one, for CONTENTSPIDER_OUTAGE_SECS={self._limit_secs:g}; those"
                 " of other hosts go on",
@@ -307,7 +350,7 @@ class Hosts:
 
 def retry_after(response: Response) -> float | None:
     """Return the seconds of a Retry-After, which is a number or a date; None if it is neither."""
-    said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+    said = header(response, "Retry-After")
     if said.isascii() and said.isdigit():
         return float(said[:9])
     try:

@@ -19,8 +19,7 @@ from contentspider.state.ledger.item_json import decode_value, dump_item, encode
 # These put all that they are into the fields of a request when they are made.
 PLAIN_CLASSES = (Request, FormRequest, JsonRequest)
 IN_MEMORY_META_KEY = "contentspider_in_memory"
-# What differs from a plain Request of the spider's `parse`; the address and the priority are
-# columns of the queue.
+# What differs from a plain Request of the spider's `parse`, but for columns of the queue.
 DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]
 # The fields that carry a user's values, and items, from one callback to the next.
@@ -50,15 +49,14 @@ def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
             continue
         if name == "headers":  # as Latin-1, every byte of their names is a character
             value = {key.decode("latin-1"): values for key, values in value.items()}
-        is_carrier = name in CARRIERS
-        record[name] = _encode_carried(value, bindings) if is_carrier else encode_value(value)
+        if name not in CARRIERS:
+            record[name] = encode_value(value)
+        elif all(type(key) is str for key in value):
+            carried = {key: _encode_item(entry, bindings) for key, entry in value.items()}
+            record[name] = {"dict": carried}
+        else:
+            raise TypeError("names that are no text cannot be stored as data")
     return json.dumps(record, separators=(",", ":"))
-
-
-def _encode_carried(values: dict[str, Any], bindings: Bindings) -> object:
-    if not all(type(name) is str for name in values):
-        raise TypeError("names that are no text cannot be stored as data")
-    return {"dict": {name: _encode_item(value, bindings) for name, value in values.items()}}
 
 
 def _encode_item(value: Any, bindings: Bindings) -> object:

@@ -22,8 +22,7 @@ from contentspider.state.ledger.frontier import MAX_DEATHS
 
 logger = logging.getLogger(__name__)
 
-# After a process died, the first requests of the next are committed one by one: those in flight
-# when it dies, too, are known then, however fast that is.
+# After a process died, the first requests are committed one by one: those in flight are known.
 CAREFUL_REQUESTS = 100
 # Addresses of a host that are asked in turn to see whether it is down.
 WITNESSES = 8

@@ -10,13 +10,15 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.engine import Component, extension
+from contentspider.crawl.engine import Component, extension, header
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, PERMANENT, status_reason
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.due import CHECKED_EACH
 from contentspider.page.input.page import Page
+from contentspider.state.history.known import KnownPage
+from contentspider.state.ledger.own_texts import OwnAnswer
 from contentspider.state.ledger.visits import Answer
 
 ORPHAN_META_KEY = "contentspider_orphan"
@@ -58,9 +60,7 @@ class ConditionalMiddleware(Component):
             return
         known = revisits.conditional(request.url, self.holder.keys.key(request.url))
         if known is not None:
-            for name, header in ASKING.items():
-                if value := getattr(known, name):
-                    request.headers[header] = value
+            request.headers.update(asking(known))
             request.meta[CONDITIONAL_META_KEY] = known.id
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
@@ -86,6 +86,11 @@ class ConditionalMiddleware(Component):
         )
 
 
+def asking(known: KnownPage | OwnAnswer) -> dict[str, str]:
+    """Return the headers that ask for what has changed since something was known."""
+    return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
+
+
 def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> None:
     """Keep for the history what an answer says beside its text, and where its page leads."""
     row = response.meta.get(ROW_META_KEY)
@@ -106,9 +111,9 @@ def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> Non
         keeper.ledger.visits.answer(row, answer)
 
 
-def _validator(response: Response, header: str) -> str:
+def _validator(response: Response, name: str) -> str:
     """Return a header by which a later request may ask whether the page has changed."""
-    value = (response.headers.get(header) or b"").decode("latin-1").strip()
+    value = header(response, name)
     return value if len(value) <= MAX_VALIDATOR_CHARS and value.isprintable() else ""
 
 

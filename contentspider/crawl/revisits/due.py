@@ -19,8 +19,7 @@ from contentspider.state.ledger.visits import Visit, Visits
 
 logger = logging.getLogger(__name__)
 
-# Of so many pages of a site that are said to be unchanged one is fetched all the same: some servers
-# and sitemaps say it of any page. The first is one of them.
+# One in so many pages that are said to be unchanged is fetched: some servers say it of any page.
 CHECKED_EACH = 50
 # Days for which no known page is due: an hour.
 MIN_INTERVAL = 0.04

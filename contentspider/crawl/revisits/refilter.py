@@ -140,8 +140,7 @@ def find_counters(
         if one is None:
             continue
         slot_of = partial(refilter.slot_of, seen.visit.site)
-        # Of a page that was not sent nobody knows what its counters are; what is new has none that
-        # could be compared.
+        # Nobody knows what the counters of a page that was not sent are; what is new has none.
         before = None if seen.answer.is_unsent else refilter.before(seen)
         page = refilter.page(seen) if before is not None or one.needs_more else None
         if page is not None and before is not None:

@@ -6,7 +6,7 @@ import logging
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,9 +95,6 @@ class Revisits:
             url=fields["url"],
             site=fields["site"],
             at=at,
-            change=change,
-            ratio=found.ratio,
-            cause=found.cause,
             content_hash=fields["content_hash"],
             text_hash=whole,
             model=fields["model_version"],
@@ -106,20 +103,14 @@ class Revisits:
             previous_hash=base.content_hash if base else "",
             previous_id=previous.id if previous else "",
             reason=how,
-            numbered=found.numbered,
-            is_recut=found.is_recut,
+            **{**asdict(found), "change": change},
         )
         is_kept = change == UNCHANGED and visit.previous_hash == visit.content_hash
         is_stored = base is not None and previous is None and base.text_hash == whole
-        self._visits.note(
-            visit, row, None if is_kept else fields["content"], None if is_stored else page.dump()
-        )
-        fields |= {
-            "change": change,
-            "change_ratio": found.ratio,
-            "first_seen": visit.first_seen,
-            "changed_at": visit.changed_at,
-        }
+        content, dumped = None if is_kept else fields["content"], None if is_stored else page.dump()
+        self._visits.note(visit, row, content, dumped)
+        fields |= {"change": change, "change_ratio": found.ratio}
+        fields |= {"first_seen": visit.first_seen, "changed_at": visit.changed_at}
 
     def _difference(
         self, base: KnownPage, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
@@ -131,7 +122,14 @@ class Revisits:
         before = self._history.content(base.id) or ""
         ratio = change_ratio(before, content)
         old = self._history.stored(base.id)
-        if base.text_hash == whole or self._is_recut(base, before, fields, page, old, state):
+        # The page says what it said: under another model, in another template, beside other texts.
+        is_same = base.text_hash == whole
+        if not is_same and old is not None:
+            is_other_model = base.model != fields["model_version"]
+            anew = self._refilter.fields(state, old) if is_other_model else {}
+            is_same = anew.get("content_hash") == fields["content_hash"]
+            is_same = is_same or is_recut(old, before, page, content)
+        if is_same:
             return Difference(CHANGED, BY_MODEL, ratio)
         slot_of = partial(self._refilter.slot_of, state.key)
         places = numbered_places(before, page, content, slot_of)
@@ -143,24 +141,6 @@ class Revisits:
         if places and are_counters(places, self._counters.get(state.key, set())):
             return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
         return Difference(CHANGED, BY_PAGE, ratio, places, is_cut)
-
-    def _is_recut(
-        self,
-        base: KnownPage,
-        before: str,
-        fields: Mapping[str, Any],
-        page: Page,
-        old: Page | None,
-        state: SiteState,
-    ) -> bool:
-        """Tell whether a page says what it said, and only its content is cut differently."""
-        if old is None:
-            return False
-        is_filtered_anew = (
-            base.model != fields["model_version"]
-            and self._refilter.fields(state, old)["content_hash"] == fields["content_hash"]
-        )
-        return is_filtered_anew or is_recut(old, before, page, fields["content"])
 
     def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
         """Return the known page that redirected here, or names this canonical now; and which."""
@@ -211,7 +191,7 @@ class Revisits:
 
     def learn_error_page(self, page: Page) -> None:
         """Learn the error page of a folder, from the answer to a random address there."""
-        self._errors[folder_of(page.url)] = texts_of(page)
+        self._errors[join(page.url, ".")] = texts_of(page)
         errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
         self._facts.set_fact(ERROR_FACT, errors)
 
@@ -221,8 +201,8 @@ class Revisits:
         """Return what stands in the place of a page: ``soft_404``, ``login``, `UNSURE` (nobody
         knows how an error page looks there), or nothing. *content_of* gives what its model keeps.
         """
-        folder = folder_of(url)
-        folders = (folder, folder_of(url, root=True))
+        folder = join(url, ".")
+        folders = (folder, join(url, "/"))
         errors = [texts for key in folders if (texts := self._errors.get(key))]
         known = self.known(url)
         if known is None:
@@ -294,12 +274,3 @@ class Revisits:
 
 def _is_live(known: KnownPage | None) -> bool:
     return known is not None and known.state == LIVE
-
-
-def folder_of(url: str, root: bool = False) -> str:
-    """Return the address of the folder that an address is in, or of the *root* of its host.
-
-    >>> folder_of("http://e.org/a/b?c=/d"), folder_of("http://e.org/a/b", root=True)
-    ('http://e.org/a/', 'http://e.org/')
-    """
-    return join(url, "/" if root else ".")

@@ -38,11 +38,9 @@ SITEMAP_DEPTH = 3
 MAX_SITEMAPS = 10_000
 FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
-# Feeds of a host that are read in a crawl: its own, its sections', one in each language. Each names
-# some ten pages, most of them linked elsewhere.
+# Feeds of a host that are read in a crawl: its own, its sections', one in each language.
 MAX_FEEDS = 20
-# Posts have a feed of their comments each, which no other page names: one that so many pages name
-# is that of a section. What a start page names is read at once.
+# A feed that so many pages name is a section's, not one of a post's comments.
 MIN_NAMING = 3
 # Of feeds that were named less often so many are remembered; the oldest are forgotten first.
 MAX_NAMED = 10_000

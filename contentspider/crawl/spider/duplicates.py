@@ -85,13 +85,14 @@ class Duplicates:
         again at the end, so that which of the two is the page does not depend on which comes first.
         """
         revisits = self._keeper.revisits
-        if revisits is None or revisits.is_first or row is None:
-            return False
-        if not self._keeper.addresses.may_wait:
-            return False
-        if sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS:
-            return False
-        if not revisits.originals.awaited(page, address, self._site_of(address)):
+        if (
+            revisits is None
+            or revisits.is_first
+            or row is None
+            or not self._keeper.addresses.may_wait
+            or sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS
+            or not revisits.originals.awaited(page, address, self._site_of(address))
+        ):
             return False
         self.wait(row, "a copy of a known page")
         return True

@@ -45,8 +45,8 @@ class GuardMiddleware(Component):
         self._start_hosts: set[str] = set()
         self._network_of = lru_cache(maxsize=10_000)(network_of)
         self._open_networks = {""}
-        # Networks of the names that are refused.
-        self._refused: LocalCache[str, str] = LocalCache(10_000)
+        # The private networks of names that are only in one; empty of those that may be asked.
+        self.refused: LocalCache[str, str] = LocalCache(10_000)
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         crawler.signals.connect(self._downloaded, signal=signals.response_downloaded)
 
@@ -70,17 +70,12 @@ class GuardMiddleware(Component):
 
     def is_asking(self, host: str) -> bool:
         """Tell whether a request of the crawl to a *host* is on its way."""
-        requests = downloading(self.crawler)
-        return any(urlparse_cached(request).hostname == host for request in requests)
-
-    def note_looked_up(self, host: str, network: str) -> None:
-        """Remember that a *host* is only in a private *network*, or (empty) may be asked."""
-        self._refused[host] = network
+        return any(urlparse_cached(one).hostname == host for one in downloading(self.crawler))
 
     def refusal(self, request: Request) -> RefusedError | None:
         """Return why there was no address to connect to, if it was for the guard."""
         host = urlparse_cached(request).hostname or ""
-        network = self._refused.get(host) if not request.meta.get("proxy") else ""
+        network = self.refused.get(host) if not request.meta.get("proxy") else ""
         return _refused_name(f"at a {network} address") if network else None
 
     def process_request(self, request: Request) -> Request | None:
@@ -156,7 +151,7 @@ class CheckedAddresses:
 
     def resolutionComplete(self) -> None:
         """Tell the guard what has become of the name."""
-        self._guard.note_looked_up(self._host, min(self._networks, default=""))
+        self._guard.refused[self._host] = min(self._networks, default="")
         self._receiver.resolutionComplete()
 
 

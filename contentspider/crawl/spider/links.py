@@ -119,8 +119,7 @@ def page_links(
             continue
         if nofollow and rel and "nofollow" in rel.lower().split():
             continue
-        # Most links mean the same on all pages of a site, or of a folder, which have most of them
-        # in common.
+        # Most links mean the same on all pages of a site, or of a folder.
         start = root_folder if FROM_ROOT.match(href) else base if NO_PATH.match(href) else folder
         if address := resolve(start, href, documents):
             found[address] = None

@@ -11,10 +11,11 @@ from itertools import islice
 from scrapy.http import Response
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.engine import asked_address, header
 from contentspider.crawl.hold.middleware import THREAD_BYTES
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.revisits.answers import ASKING
+from contentspider.crawl.revisits.answers import asking
 from contentspider.crawl.spider.links import Head
 from contentspider.ground.addresses import absolute
 from contentspider.ground.scope import Scope
@@ -26,8 +27,7 @@ from contentspider.state.ledger.own_texts import OwnAnswer
 logger = logging.getLogger(__name__)
 
 MAX_OWN_BYTES = 5_000_000
-# A site whose first pages announce nothing is not searched further; nor what a page announces
-# beyond so many addresses of each kind.
+# Pages of a site that are searched, and addresses of a kind that are taken from one.
 PAGES_READ = 20
 MAX_ADDRESSES = 10
 FACT = "own_texts "
@@ -98,14 +98,12 @@ class OwnTexts:
     def headers(self, address: str) -> dict[str, str]:
         """Return the headers that ask for what has changed since the last crawl."""
         known = self._known(address) if self._keeper.options.conditional else None
-        if known is None or not known.texts:
-            return {}
-        return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
+        return asking(known) if known is not None and known.texts else {}
 
     async def take(self, response: Response) -> list[str]:
         """Keep an answer's own texts, or the known ones (304); return their pages' addresses."""
         if response.status == NOT_MODIFIED_STATUS:
-            return self.take_known(_asked_address(response))
+            return self.take_known(asked_address(response))
         if len(response.body) > THREAD_BYTES:
             return self._keep(response, await run_in_thread(self._read, response))
         return self.take_now(response)
@@ -131,14 +129,14 @@ class OwnTexts:
         """Return the own texts in an answer, by the first source that finds any."""
         for one in self._sources:
             with _said(one.name):
-                content_type = _header(response, "Content-Type")
+                content_type = header(response, "Content-Type")
                 if found := one.read(response.body, response.url, content_type):
                     return found
         return []
 
     def _keep(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
-        etag, modified = _header(response, "ETag"), _header(response, "Last-Modified")
-        return self._store(texts, _asked_address(response), etag, modified)
+        etag, modified = header(response, "ETag"), header(response, "Last-Modified")
+        return self._store(texts, asked_address(response), etag, modified)
 
     def _store(
         self, texts: Sequence[OwnText], address: str, etag: str, last_modified: str
@@ -157,15 +155,6 @@ class OwnTexts:
             kept.note(OwnAnswer(self._keys.key(address), address, etag, last_modified))
             return [own.url for own_texts in by_site.values() for own in own_texts]
         return []
-
-
-def _asked_address(response: Response) -> str:
-    """Return the address that was asked for, wherever it led."""
-    return str(response.meta.get("redirect_urls", [response.url])[0])
-
-
-def _header(response: Response, name: str) -> str:
-    return (response.headers.get(name) or b"").decode("latin-1")
 
 
 @contextmanager

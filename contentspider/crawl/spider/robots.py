@@ -20,8 +20,7 @@ from contentspider.crawl.spider.links import ROBOT_NAMES
 
 logger = logging.getLogger(__name__)
 
-# RFC 9309 asks for 500 KiB at least, and Google reads no more; each request looks through all
-# rules.
+# RFC 9309 asks for 500 KiB at least, and Google reads no more.
 MAX_ROBOTS_BYTES = 512_000
 TOO_MANY_REQUESTS = 429
 # Directives whose value stands after a colon, as an agent's name stands before one.
@@ -77,12 +76,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._unread.clear()
 
     def _refuse_unread(self, request: Request) -> None:
-        netloc = urlparse_cached(request).netloc
-        if netloc in self._unread:
-            kind, reason = self._unread[netloc]
-            raise RobotsUnreadError(
-                kind, f"{reason} (its robots.txt, without which nothing may be fetched for now)"
-            )
+        if found := self._unread.get(urlparse_cached(request).netloc):
+            kind, reason = found
+            reason += " (its robots.txt, without which nothing may be fetched for now)"
+            raise RobotsUnreadError(kind, reason)
 
     def _parse_robots(self, response: Response, netloc: str, *request: Request) -> Any:
         """Read a robots.txt. It returns what Scrapy's own does, which 2.16 does not wait for."""

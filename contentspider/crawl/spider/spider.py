@@ -14,11 +14,10 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import BaseSettings
 from twisted.python.failure import Failure
 
-from contentspider.crawl.engine import end_at_start, extension, tree_of
+from contentspider.crawl.engine import asked_address, end_at_start, extension, tree_of
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.answers import (
@@ -50,8 +49,7 @@ from contentspider.site.models.record import page_id
 logger = logging.getLogger(__name__)
 
 START_META_KEY = "contentspider_start"
-# New pages come before known ones, which are asked for when the first links and the sitemaps have
-# been read: they are not current at all.
+# Known pages come after new ones: they are asked for when the first links have been read.
 KNOWN_PRIORITY = -1
 MAX_RECENT = 50_000
 
@@ -109,13 +107,9 @@ class SiteSpider(DiscoverySpider):
     def update_settings(cls, settings: BaseSettings) -> None:
         """Put the guard before every request, in any project, and close what is not the web."""
         super().update_settings(settings)
-        for middleware, order in (
-            (GuardMiddleware, GUARD_ORDER),
-            (ConditionalMiddleware, CONDITIONAL_ORDER),
-        ):
-            settings.setdefault_in_component_priority_dict(
-                "DOWNLOADER_MIDDLEWARES", middleware, order
-            )
+        enable = settings.setdefault_in_component_priority_dict
+        enable("DOWNLOADER_MIDDLEWARES", GuardMiddleware, GUARD_ORDER)
+        enable("DOWNLOADER_MIDDLEWARES", ConditionalMiddleware, CONDITIONAL_ORDER)
         set_user_agent(settings)
         handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(CLOSED_SCHEMES)
         # As a spider's own: a process gives its project's settings to its crawlers once more.
@@ -185,7 +179,7 @@ class SiteSpider(DiscoverySpider):
         self.unread.forget(row)
         is_start = START_META_KEY in response.meta
         if is_start and "redirect_urls" in response.meta:
-            self._move(response.url, response.meta["redirect_urls"][0])
+            self._move(response.url, asked_address(response))
         page = response.meta.get(PAGE_META_KEY)
         if is_start and is_feed(response):
             yield from self.feed_pages(response)
@@ -251,7 +245,7 @@ class SiteSpider(DiscoverySpider):
         reason = standing_in(self.keeper, self.holder, response, page)
         if reason == UNSURE and not self.keeper.addresses.is_at_end:
             yield from self.probe_beside(response.url)
-            self.keeper.addresses.note(row, "failed", reason, again=Again.AT_END)
+            self.duplicates.wait(row, reason)
             return
         if reason and reason != UNSURE:
             self._skip(response, reason)

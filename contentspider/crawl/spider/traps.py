@@ -15,8 +15,7 @@ from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 
-# A part of a path, of up to four names, that comes three times in a row is a relative link that
-# resolves against itself. Heritrix has the same limit.
+# Up to four names three times in a row: a link that resolves against itself (as in Heritrix).
 REPEATED = re.compile(r"(?=((?:/[^/]+){1,4})\1{2}(?:/|$))")
 # Deeper than any folder that people keep; it bounds nests whose names do not repeat.
 MAX_SEGMENTS = 50

@@ -15,8 +15,7 @@ OUTAGE = "outage"
 # Ends that the user asked for: by a signal, and by limits.
 SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
-# An output is replaced if the crawl lost at most this share of its pages: some sites always have a
-# page that cannot be read.
+# An output is replaced if at most this share of pages was lost: some sites always lose one.
 MAX_LOST_SHARE = 0.1
 STATS_PREFIX = "contentspider/ledger/"
 COUNTS = ("items", "queued", "unread", "held", "unchanged")
@@ -44,8 +43,7 @@ MEANINGS = {
     Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume goes on",
     Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, and a monitor is not content",
 }
-# Why a page was not read, where the next attempt may read it: the network's troubles, and the
-# answers that Scrapy asks again after (RETRY_HTTP_CODES).
+# Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
 TRANSIENT = (
     "timeout",
     "unreachable",

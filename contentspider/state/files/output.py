@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
+from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
 
 # A file is known again by its end.
@@ -57,16 +58,15 @@ class JsonLinesWriter(LockedFile):
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
         self.partial = path.with_name(f".{path.name}.partial")
         super().__init__(path, self.partial)
-        try:
+        with writing(path), ExitStack() as on_failure:
+            on_failure.callback(self.close)
             end, digest = mark or (0, "")
             size = self._file.seek(0, os.SEEK_END)
             is_same = bool(mark) and size >= end and self._digest(end) == digest
             self._file.truncate(self._file.seek(end if is_same else 0))
             for line in () if is_same else lines:
                 self.write(line)
-        except OSError as error:
-            self.close()
-            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+            on_failure.pop_all()
 
     def _digest(self, offset: int) -> str:
         """Return a digest of the bytes before *offset*."""

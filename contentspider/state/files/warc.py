@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO
 
+from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.output import LockedFile
 
@@ -53,14 +54,14 @@ class WarcFile(LockedFile):
         # Without a buffer, which would write the rest of what a full disk refused at the end.
         super().__init__(path, path, buffering=0)
         try:
-            self._end = whole_bytes(self._file)
-            self._append(_information(path.name, software))
-        except zlib.error as error:
+            with writing(path):
+                self._end = whole_bytes(self._file)
+                self._append(_information(path.name, software))
+        except (ContentSpiderError, zlib.error) as error:
             self.close()
-            raise ContentSpiderError(NO_WARC.format(path)) from error
-        except OSError as error:
-            self.close()
-            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+            if isinstance(error, zlib.error):
+                raise ContentSpiderError(NO_WARC.format(path)) from error
+            raise
 
     def write(self, exchange: Exchange) -> None:
         """Append a request and its answer; raises OSError, and leaves the file as it was."""
@@ -86,13 +87,10 @@ def check_warc(path: Path) -> None:
         raise ContentSpiderError("WARC files need warcio: pip install 'contentspider[warc]'")
     if not path.absolute().parent.is_dir():
         raise ContentSpiderError(f"{path} cannot be written: its folder does not exist")
-    try:
-        with path.open("rb") as file:
-            beginning = file.read(len(GZIP))
-    except FileNotFoundError:
+    if not path.exists():
         return
-    except OSError as error:
-        raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+    with writing(path), path.open("rb") as file:
+        beginning = file.read(len(GZIP))
     if not GZIP.startswith(beginning):
         raise ContentSpiderError(NO_WARC.format(path))
 

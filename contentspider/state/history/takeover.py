@@ -18,7 +18,8 @@ from contentspider.state.history.known import KnownPage, NewPages
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.visits import Seen, Visit, pack_lines
 
-# Columns of a page that a visit has, too.
+# Columns of a page, and of a record, that a visit has, too.
+OF_RECORD = ("at", "change", "previous_hash", "content_hash", "reason", "previous_id")
 OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "model")
 # Copies that were not found in this many complete crawls are deleted.
 COPIES_KEPT = 3
@@ -46,7 +47,7 @@ class Takeover:
 
     def take(self, seen: Seen) -> Visit:
         """Take over a visit, record how the page changed, and return it."""
-        visit, answer = seen.visit, seen.answer
+        visit, answer, count = seen.visit, seen.answer, self._database.count
         self._do("UPDATE crawls SET visits = ? WHERE number = ?", (seen.number, self._number))
         self._do(
             "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
@@ -65,23 +66,15 @@ class Takeover:
             if visit.change != UNCHANGED:
                 values["previous"] = before
         if seen.page is not None:
-            values["page"] = seen.page if self._has_room() else None
+            size = count("PRAGMA page_count") * count("PRAGMA page_size")
+            values["page"] = seen.page if size < self._max_bytes else None
         if not answer.is_unsent:
             values["last_fetched"] = visit.at
         if not answer.is_orphan:
             values["missing"] = 0
         self._set(visit.id, values)
-        seq = self._record(
-            visit,
-            at=visit.at,
-            change=visit.change,
-            change_ratio=visit.ratio,
-            change_cause=visit.cause,
-            previous_hash=visit.previous_hash,
-            content_hash=visit.content_hash,
-            reason=visit.reason,
-            previous_id=visit.previous_id,
-        )
+        said = {name: getattr(visit, name) for name in OF_RECORD}
+        seq = self._record(visit, **said, change_ratio=visit.ratio, change_cause=visit.cause)
         if visit.previous_id and visit.previous_id != visit.id:
             self._set(visit.previous_id, {"state": MOVED, "seq": seq})
         if seen.is_item_known:
@@ -121,10 +114,6 @@ class Takeover:
         """Set columns of a page."""
         columns = ", ".join(f"{name} = ?" for name in values)
         self._do(f"UPDATE pages SET {columns} WHERE id = ?", (*values.values(), page_id))  # noqa: S608
-
-    def _has_room(self) -> bool:
-        pages = self._database.count("PRAGMA page_count")
-        return pages * self._database.count("PRAGMA page_size") < self._max_bytes
 
     def move(self, known: KnownPage, new_id: str, new_url: str, reason: str) -> None:
         """Record that a known page has moved to another address."""
@@ -177,13 +166,8 @@ class Takeover:
         before, packed = self._values(known.id, "content, item")
         content = _content(fields["content"])
         self._set(known.id, {"content_hash": content_hash, "previous": before, **content})
-        seq = self._record(
-            known,
-            change=CHANGED,
-            change_ratio=ratio,
-            change_cause=BY_MODEL,
-            content_hash=content_hash,
-        )
+        said = {"change": CHANGED, "change_ratio": ratio, "change_cause": BY_MODEL}
+        seq = self._record(known, **said, content_hash=content_hash)
         if packed is not None:
             item = refilled(json.loads(zlib.decompress(packed)), fields)
             self._take_item(known.id, item, seq, is_changed=True)

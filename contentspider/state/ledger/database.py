@@ -145,8 +145,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
-            # SQLite has rolled back to the last commit. Python 3.10 raises InterfaceError for a
-            # value for which there is no memory.
+            # SQLite has rolled back. Python 3.10 raises InterfaceError for a value without memory.
             raise LedgerFullError(f"{self.name}: the process is out of memory") from error
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:

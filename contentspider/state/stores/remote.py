@@ -66,8 +66,7 @@ def open_objects(url: str) -> Objects:
     except ImportError as error:
         raise RemoteError(f"{url} needs fsspec: {EXTRA}") from error
     try:
-        # Its instances live until the process ends: one of s3fs that is collected while Scrapy's
-        # event loop runs would end its connections in that, and fail.
+        # Instances live until the process ends: one that is collected within an event loop fails.
         files, root = url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         raise RemoteError(f"{url} cannot be opened: {error}; for S3: {EXTRA}") from error

@@ -102,8 +102,9 @@ class SharedFiles:
             is_here = note.unsent or all((self.folder / name).is_file() for name in files)
             if mark == note.mark and is_here:
                 return
-            with tempfile.TemporaryDirectory(dir=self._made_folder(), prefix=".pull-") as name:
-                partial = self.folder / PurePosixPath(name).name
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self.folder, prefix=".pull-") as name:
+                partial = Path(name)
                 if not self._fetch(files, partial):
                     continue  # another writer has replaced them
                 if note.unsent:
@@ -169,10 +170,6 @@ class SharedFiles:
     def _of_store(self, entry: Entry) -> str:
         return f"{self._prefix}/{entry.object}"
 
-    def _made_folder(self) -> Path:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        return self.folder
-
     def _fetch(self, files: Mapping[str, Entry], folder: Path) -> bool:
         """Download the files; False if one is missing."""
         for name, entry in files.items():
@@ -200,11 +197,10 @@ class SharedFiles:
                 if path.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     path.replace(target)
-        message = (
-            "%s: another writer was first: what was found here and never came into the store is set"
-            " aside in %s, and the store's is used"
+        logger.warning(
+            f"{self.name}: another writer was first: what was found here and never came into the"
+            f" store is set aside in {aside}, and the store's is used"
         )
-        logger.warning(message, self.name, aside)
 
     def _place(self, files: Mapping[str, Entry], partial: Path) -> None:
         for name in files:
@@ -244,7 +240,7 @@ class SharedFiles:
         return Note(self._objects.url, unsent=bool(self.files()))
 
     def _write_note(self, note: Note) -> None:
-        self._made_folder()
+        self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self._note_path, json.dumps(asdict(note)).encode())
 
 
