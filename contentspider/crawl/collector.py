@@ -9,9 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Let the garbage collector rest for some milliseconds: a page is thousands of objects, none of
-    which stays, and a full collection that they set off looks at all that a crawl has.
-    """
+    """Let the garbage collector rest while a page is thousands of objects, none of which stays."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -48,9 +48,7 @@ class Scope:
             self.widen(address)
 
     def widen(self, address: str, moved_from: str = "") -> None:
-        """Add the site of a start, or of where one has moved; its host's front page does not widen
-        a crawl of a path.
-        """
+        """Add the site of a start, or of where one has moved; a front page widens no path."""
         host, path = self._host(address), folder_of(address)
         is_front = moved_from and path == "/" and host == self._host(moved_from)
         if self.scope == "path" and is_front:

@@ -77,9 +77,7 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
 
 
 def _gains(rates: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the gain in current days: the slope of f (1 - exp(-rate / f)) / rate, the share of the
-    time with f visits a day.
-    """
+    """Return gains: the slope of f (1 - exp(-rate / f)) / rate, with f visits a day."""
     expected = rates * days
     return np.asarray((1 - (1 + expected) * np.exp(-expected)) / rates)
 

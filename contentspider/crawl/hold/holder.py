@@ -215,9 +215,7 @@ class Holder(Component):
             raise DontCloseSpider
 
     async def finish(self) -> None:
-        """Let the held items go before the item pipelines close, unless a durable crawl was
-        interrupted: the resumed one will see more of their site.
-        """
+        """Let the held items go, unless a durable crawl was interrupted, before pipelines close."""
         self._is_closing = True
         for state in self.sites.values():
             if state.work and state.is_busy:

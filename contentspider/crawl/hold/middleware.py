@@ -130,9 +130,7 @@ class PagesMiddleware(Component):
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Let requests pass without our tags, and items that need not be held. Scrapy's base
-        class has more generators, which cost each link more than all of this.
-        """
+        """Keep our tags from requests; hold items. Scrapy's base class costs each link more."""
         async for found in result:
             if isinstance(found, Request):
                 meta = found.meta

@@ -82,9 +82,7 @@ class AnswersMiddleware(Component):
         return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Note why there was no answer, by the guard's refusal before its look-up's failure; if
-        its host is down the request waits in the queue.
-        """
+        """Note why there was no answer; a request waits if its host is down, or is refused."""
         guard = self.crawler.get_downloader_middleware(GuardMiddleware)
         refusal = guard.refusal(request) if guard else None
         exception = refusal or exception

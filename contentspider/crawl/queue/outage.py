@@ -63,9 +63,7 @@ class Trouble:
 
 
 class Pace:
-    """Keeps a time between the requests to hosts that were asked too often: Scrapy's delays hold
-    for requests that it has been handed, which would not wait when the host asks for a pause.
-    """
+    """Keeps a time between requests, which Scrapy's delays do not once a host asks for a pause."""
 
     def __init__(self) -> None:
         self._delays: dict[str, float] = {}

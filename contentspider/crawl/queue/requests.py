@@ -95,9 +95,7 @@ def with_password_apart(request: Request) -> Request:
 
 
 def load_request(text: str, url: str, priority: int, spider: Spider, bindings: Bindings) -> Request:
-    """Return the request that `dump_request` wrote; raises ValueError if it names no method of the
-    spider, `ContentSpiderError` if an item that it carries cannot be made again.
-    """
+    """Return the request that `dump_request` wrote; raises ValueError or `ContentSpiderError`."""
     fields: dict[str, Any] = {}
     for name, value in json.loads(text).items():
         if name in CARRIERS:

@@ -55,9 +55,7 @@ class Lastmods:
                 self._visits.note_lastmod(known.id, has_changed)
 
     def choose(self, due: Iterable[str]) -> Iterator[str]:
-        """Yield the pages to be asked of those that are *due*: first others that have changed by
-        their sitemaps; and of those that have not by these only some, to see whether it is true.
-        """
+        """Yield pages that have changed by sitemaps, and the *due* ones, few that have not."""
         for known_id in self._visits.changed_by_lastmod():
             known = self._history.page(known_id)
             if known is not None and self._truth(known.site).is_worth_a_visit:

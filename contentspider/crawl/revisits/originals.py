@@ -17,9 +17,7 @@ MIN_TEXT_CHARS = 200
 
 
 class Originals:
-    """Tells of addresses that are not known which known pages they are copies of: a crawl saw one
-    text on both, and their main content is still one but for counters.
-    """
+    """Tells which known pages unknown addresses are copies of: one crawl saw one text on both."""
 
     def __init__(self, visits: Visits, history: History, refilter: Refilter) -> None:
         self._visits = visits
@@ -27,9 +25,7 @@ class Originals:
         self._refilter = refilter
 
     def awaited(self, page: Page, url: str, site: str) -> str:
-        """Return the id of the known page, not yet seen in this crawl, that had the text of a page
-        which is not known, or of which that was a copy; empty if there is none.
-        """
+        """Return the id of the known page, not seen yet, of which a page is a copy; or nothing."""
         original = self._of(url, text_hash(page), site)
         return "" if not original or self._visits.has(original) else original
 

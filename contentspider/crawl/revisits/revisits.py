@@ -219,9 +219,7 @@ class Revisits:
         return "" if folder in self._errors else UNSURE
 
     def may_wait(self, url: str) -> bool:
-        """Tell whether a link need not be followed: it leads to a known page, a copy of one, or to
-        where one was before it moved, and this crawl asks of those only the ones that are due.
-        """
+        """Tell whether a link leads to what is known, or was, and is asked only when it is due."""
         if not self._options.due:
             return False
         known = self.known(url)

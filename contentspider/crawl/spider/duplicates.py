@@ -81,9 +81,7 @@ class Duplicates:
         return "" if is_read else named
 
     def must_wait(self, address: str, page: Page, row: int | None) -> bool:
-        """Tell whether a page is the copy of a known one that has not come yet: it is asked for
-        again at the end, so that which of the two is the page does not depend on which comes first.
-        """
+        """Tell whether a page is the copy of a known one that has not come yet; if so, it waits."""
         revisits = self._keeper.revisits
         if (
             revisits is None

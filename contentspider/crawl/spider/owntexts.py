@@ -34,9 +34,7 @@ FACT = "own_texts "
 
 
 class OwnTexts:
-    """Asks for a crawl's own texts, as many times a site as ``CONTENTSPIDER_OWN_TEXTS`` allows, in
-    all runs of the crawl, and keeps those of pages in its *scope* in its ledger.
-    """
+    """Asks for a crawl's own texts, within its sites' budgets, and keeps those in its *scope*."""
 
     def __init__(self, keeper: Keeper, scope: Scope, keys: SiteKeys) -> None:
         self._keeper = keeper

@@ -94,9 +94,7 @@ class Ending:
         return self.reason.startswith(LIMIT_PREFIX)
 
     def may_replace(self, is_there: bool) -> bool:
-        """Tell whether the crawl's items may become an output, in place of one that *is_there* only
-        if the crawl lost few pages, or its user limited or interrupted it.
-        """
+        """Tell whether items may become an output, in place of one that *is_there*, perhaps."""
         read = self.items + self.unchanged
         if not read:
             return False

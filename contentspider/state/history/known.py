@@ -18,9 +18,7 @@ MAX_RATIO = 0.2
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """What the history knows of a page, which is "live", "gone" or "moved"; *missing* counts the
-    last complete crawls in which no page linked to it.
-    """
+    """A page of the history: "live", "gone" or "moved", and *missing* in so many crawls."""
 
     id: str
     url: str

@@ -48,9 +48,7 @@ class Frontier:
         )
 
     def recover(self, died: bool) -> list[str]:
-        """Queue again what an ended process had taken, unless in its memory. If it *died*, return
-        what was in flight when `MAX_DEATHS` processes did, marked as failed.
-        """
+        """Queue what an ended process had taken; if it *died*, return what may have killed it."""
         killers: list[str] = []
         if died:
             self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")

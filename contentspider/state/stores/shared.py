@@ -51,9 +51,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The pointer that was read last: the *mark* of its version ("": there was none), its *files*,
-    and whether the local files are newer (*unsent*).
-    """
+    """The pointer that was read last, and whether the local files are newer (*unsent*)."""
 
     url: str
     mark: str = ""
@@ -132,9 +130,7 @@ class SharedFiles:
         self._write_note(replace(self._note(), unsent=True))
 
     def push(self, files: Mapping[str, Path]) -> bool:
-        """Upload *files* if the local ones are unsent, and tell whether they were; raises
-        `RemoteError`, or `ReplacedError` if another writer was first: then they stay unsent.
-        """
+        """Upload *files* if they are unsent; raises `ReplacedError` if another was first."""
         note = self._note()
         if not note.unsent:
             return False
@@ -245,9 +241,7 @@ class SharedFiles:
 
 
 class SharedHistory:
-    """A crawl's history in the file *path*, in the store *objects* as ``NAME/history.json`` and
-    what that lists. Other processes may only read the file in the meantime.
-    """
+    """A crawl's history in the file *path*, in the store as what ``NAME/history.json`` lists."""
 
     def __init__(self, objects: Objects, path: Path) -> None:
         self.path = path
