@@ -106,9 +106,7 @@ class Option:
             return dict(json.loads(value) if isinstance(value, str) else value)
         if kind is list:
             entries = value.split(",") if isinstance(value, str) else list(value)
-            return [
-                self.convert(entry) if self.convert else str(entry).strip() for entry in entries
-            ]
+            return list(map(self.convert or (lambda entry: str(entry).strip()), entries))
         if kind is int and isinstance(value, float) and not value.is_integer():
             raise ValueError
         if kind is str:

@@ -21,13 +21,8 @@ if TYPE_CHECKING:
 
 PREFIX = "CONTENTSPIDER_"
 # The groups of the command's help, in their order.
-MOST_USED, PAGES, FILES, REQUESTS, RUNS = (
-    "most used",
-    "which pages",
-    "files and folders",
-    "requests",
-    "runs, settings and logs",
-)
+MOST_USED, PAGES, FILES = "most used", "which pages", "files and folders"
+REQUESTS, RUNS = "requests", "runs, settings and logs"
 
 
 def option(default: Any, text: str, **where: Any) -> Any:
@@ -247,8 +242,6 @@ class CrawlOptions:
             )
 
 
-SETTINGS = tuple(
-    Option(name=one.name, setting=PREFIX + one.name.upper(), **one.metadata)
-    for one in fields(CrawlOptions)
-)
+NAMES = {one.name: one.metadata for one in fields(CrawlOptions)}
+SETTINGS = tuple(Option(name=one, setting=PREFIX + one.upper(), **NAMES[one]) for one in NAMES)
 DEFAULTS: dict[str, Any] = {one.setting: one.default for one in SETTINGS}

@@ -46,10 +46,7 @@ def is_web_address(address: str) -> bool:
     try:
         address.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
         sent = [urlsplit(safe_url_string(one)) for one in (address, clean_address(address))]
-        return all(
-            parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-            for parts in sent
-        )
+        return all(one.scheme in DEFAULT_PORTS and one.hostname and one.port != 0 for one in sent)
     except ValueError:
         return False
 

@@ -34,9 +34,8 @@ class Scope:
         exclude: Iterable[str] = (),
     ) -> None:
         if scope not in SCOPES:
-            raise ContentSpiderError(
-                f"the scope {scope!r} is unknown; use one of {', '.join(map(repr, SCOPES))}"
-            )
+            known = ", ".join(map(repr, SCOPES))
+            raise ContentSpiderError(f"the scope {scope!r} is unknown; use one of {known}")
         self.scope = scope
         self._keys = keys
         self._include = [compile_pattern(pattern) for pattern in include]
@@ -77,13 +76,10 @@ class Scope:
 
     def _is_below(self, address: str) -> bool:
         path = unquote(split_address(address).path) or "/"
-        return any(
-            path == folder
-            or path.startswith(folder.rstrip("/") + "/")
-            # /docs is the address that /docs/ is often linked by.
-            or path + "/" == folder
-            for folder in self._paths.get(self._host(address), ())
-        )
+        folders = self._paths.get(self._host(address), set())
+        # /docs is the address that /docs/ is often linked by.
+        is_folder = bool(folders & {path, path + "/"})
+        return is_folder or any(path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
     def _host(self, address: str) -> str:
         parts = split_address(address)

@@ -37,12 +37,8 @@ class Fingerprints:
     """Fingerprints that can be searched for near ones."""
 
     def __init__(self, fingerprints: Sequence[str]) -> None:
-        self._bits = np.unpackbits(
-            np.array([list(bytes.fromhex(one)) for one in fingerprints], dtype=np.uint8).reshape(
-                -1, 8
-            ),
-            axis=1,
-        )
+        numbers = np.array([list(bytes.fromhex(one)) for one in fingerprints], dtype=np.uint8)
+        self._bits = np.unpackbits(numbers.reshape(-1, 8), axis=1)
 
     def near(self, one: str) -> list[int]:
         """Return the indexes of those that differ in at most `MAX_BITS`, the nearest first."""

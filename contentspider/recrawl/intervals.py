@@ -110,9 +110,8 @@ def _chances(spells: Sequence[Spell]) -> NDArray[np.float64]:
     flat = site * SITE_WEIGHT
     for _ in range(ROUNDS):
         site = (_posterior(likely, site).sum(axis=0) + flat) / (len(spells) + SITE_WEIGHT)
-    _, kinds, sizes = np.unique(
-        [spell.kind for spell in spells], return_inverse=True, return_counts=True
-    )
+    names = [spell.kind for spell in spells]
+    _, kinds, sizes = np.unique(names, return_inverse=True, return_counts=True)
     own = np.tile(site, (len(sizes), 1))
     for _ in range(ROUNDS):
         sums = np.zeros_like(own)

@@ -108,11 +108,9 @@ def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any
     # Compared by what the classifier says: of its own pages a model knows what was decided.
     votes = model.decided
     model.decided, before.decided = {}, {}
-    scores = [
-        sum(_score(one, page, votes) for page in sample) / len(sample) for one in (model, before)
-    ]
+    both = [[_score(one, page, votes) for page in sample] for one in (model, before)]
     model.decided = votes
-    return scores
+    return [sum(scores) / len(sample) for scores in both]
 
 
 def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
@@ -139,9 +137,8 @@ def main() -> int:
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
-        model = SiteLearner(task["site"], options).fit(
-            _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
-        )
+        own_texts = ledger.own_texts.of_site(task["site"])
+        model = SiteLearner(task["site"], options).fit(_pages(ledger, task["site"]), own_texts)
         compared = _compare(model, ledger, task) if task["before"] else []
         ledger.close()
     except NotEnoughTextError as error:

@@ -38,12 +38,9 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 ITEMS_META_KEY = "contentspider_items"
-OWN_META_KEYS = frozenset(
-    [
-        *(PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY, "is_start_request"),
-        *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY),
-    ]
-)
+OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY} | {
+    *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, "is_start_request")
+}
 # Above what reads a body's text (MetaRefreshMiddleware, 580), below what unpacks it (590).
 BODIES_ORDER = 585
 # Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
@@ -113,10 +110,9 @@ class BlocksMiddleware(Component):
         if root is None:
             return Page.from_html("", response.url)
         overrides = self.holder.models.overrides(response.url)
+        given = (self.attributes, MAX_BLOCKS, self.walker, overrides)
         with no_collection():
-            return Page.from_root(
-                root, response.url, self.attributes, MAX_BLOCKS, self.walker, overrides
-            )
+            return Page.from_root(root, response.url, *given)
 
 
 class PagesMiddleware(Component):
@@ -176,9 +172,8 @@ async def _off_the_loop(
 def _came_along(item: object, response: Response) -> bool:
     """Tell whether an item came in the request, and so was made before the page was there."""
     request = response.request
-    return request is not None and any(
-        found is item for given in (request.cb_kwargs, request.meta) for found in given.values()
-    )
+    given = (*request.cb_kwargs.values(), *request.meta.values()) if request is not None else ()
+    return any(found is item for found in given)
 
 
 def _made_safe(response: TextResponse) -> TextResponse:

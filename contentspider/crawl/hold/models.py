@@ -149,17 +149,14 @@ class CrawlModels:
             except (OverridesError, RemoteError) as error:
                 self._stats.inc_value("contentspider/overrides/broken")
                 logger.error(
-                    f"{error}; the pages of {key} pass without its corrections. Mend that and crawl"
-                    " again"
+                    f"{error}; pages of {key} pass without its corrections. Mend that, crawl again"
                 )
         return self._overrides[key]
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
         """Return a site's model, learned from the ledger's pages, in two attempts if need be."""
-        pages = (
-            f"from {state.held} held items" if state.held else "again, from a sample of all pages"
-        )
-        logger.info("%s: learning %s", state.key, pages)
+        source = f"{state.held} held items" if state.held else "a sample of all pages, again"
+        logger.info("%s: learning from %s", state.key, source)
         try:
             return await self._learn(crawl, state, compare)
         except (NotEnoughTextError, LearningTimeoutError):
@@ -237,10 +234,8 @@ class CrawlModels:
         self._stats.set_value(PAGES_STAT + key, quality.pages)
         if quality.is_measured and quality.f1 < least:
             worst = ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst)
-            logger.warning(
-                f"{key}: {quality}, less than CONTENTSPIDER_MIN_QUALITY={least:g}. The worst pages:"
-                f" {worst}"
-            )
+            said = f"{quality}, less than CONTENTSPIDER_MIN_QUALITY={least:g}"
+            logger.warning("%s: %s. The worst pages: %s", key, said, worst)
 
 
 def learned_sites(crawl: CrawlState) -> list[str]:

@@ -162,9 +162,8 @@ class Addresses:
     @property
     def may_wait(self) -> bool:
         """Tell whether an address can still be put off until the end."""
-        return not self.is_at_end and (
-            len(self._ask_again) + len(self._in_flight) < MAX_ASKED_AGAIN
-        )
+        waiting = len(self._ask_again) + len(self._in_flight)
+        return not self.is_at_end and waiting < MAX_ASKED_AGAIN
 
     @property
     def is_paused(self) -> bool:

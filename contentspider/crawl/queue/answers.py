@@ -121,8 +121,5 @@ class AnswersMiddleware(Component):
             or not self.keeper.hosts.is_paused(host_of(request.url))
         ):
             return None
-        return request.replace(
-            dont_filter=True,
-            priority=request.priority + places,
-            meta={**request.meta, WAITS_META_KEY: waits + 1},
-        )
+        meta = {**request.meta, WAITS_META_KEY: waits + 1}
+        return request.replace(dont_filter=True, priority=request.priority + places, meta=meta)

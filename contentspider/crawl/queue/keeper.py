@@ -57,9 +57,7 @@ class Keeper(CrawlState):
         self._is_open = False
         self._loop: AsyncioLoopingCall | LoopingCall | None = None
         self._syncing: asyncio.Task[None] | None = None
-        self.addresses = Addresses(
-            self, lambda url: self.revisits is not None and self.revisits.is_known(url)
-        )
+        self.addresses = Addresses(self, self._is_known)
         self.recorder = Recorder(self, self.addresses)
         if options.durable or options.output_file:
             self.recorder.listen()
@@ -127,10 +125,8 @@ class Keeper(CrawlState):
             self.sharing.check()
             self.indexing.check()
         for url in self.ledger.begin_run():
-            logger.error(
-                f"{url} is set aside: the crawl died with it in flight, again and again; please"
-                " report this page"
-            )
+            said = "the crawl died with it in flight, again and again; please report this page"
+            logger.error("%s is set aside: %s", url, said)
         if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
             self.sharing.pull_history(history)
@@ -274,6 +270,9 @@ class Keeper(CrawlState):
             self.ledger.commit()
         except (LedgerFullError, OSError) as error:
             self.fail(error)
+
+    def _is_known(self, url: str) -> bool:
+        return self.revisits is not None and self.revisits.is_known(url)
 
 
 def _is_inspection(crawler: Crawler) -> bool:

@@ -128,9 +128,8 @@ class Hosts:
         if now >= self._valid_until:
             troubles = self._troubles.items()
             until = {host: one.until for host, one in troubles if one.until > now}
-            self._due_witnesses = [
-                host for host, one in troubles if one.needs_witness and host not in until
-            ]
+            wanted = (host for host, one in troubles if one.needs_witness)
+            self._due_witnesses = [host for host in wanted if host not in until]
             for host, end in self._pace.waiting(now).items():
                 until[host] = max(end, until.get(host, end))
             self._closed, self._valid_until = set(until), min(until.values(), default=math.inf)
@@ -148,10 +147,8 @@ class Hosts:
 
     def is_partly_down(self, host: str) -> bool:
         """Tell whether what failed last is a part of a host, which lived while others failed."""
-        trouble = self._troubles.get(host)
-        return host in self._patience and not (
-            trouble and trouble.has_request and trouble.is_witness
-        )
+        found = self._troubles.get(host)
+        return host in self._patience and not (found and found.has_request and found.is_witness)
 
     def is_limited(self, address: str) -> bool:
         """Tell whether an address finds requests too many while its host does not."""
@@ -241,12 +238,11 @@ class Hosts:
             if trouble.failures < patience or waiting(FAILURES) < FAILURES:
                 trouble.until = -math.inf
                 return
-            level = logging.INFO if host in self._patience else logging.WARNING
-            logger.log(
-                level,
+            tell = logger.info if host in self._patience else logger.warning
+            tell(
                 f"{host}: {trouble.failures} requests in a row got no answer. Its addresses wait"
                 f" until there is one, for CONTENTSPIDER_OUTAGE_SECS={self._limit_secs:g}; those"
-                " of other hosts go on",
+                " of other hosts go on"
             )
         trouble.has_asked_for_pause = False
         self._pause(trouble, 0, needs_witness=True)

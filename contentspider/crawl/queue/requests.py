@@ -88,9 +88,8 @@ def with_password_apart(request: Request) -> Request:
         return request
     apart = request.replace(url=clean_address(request.url))
     apart.meta[IN_MEMORY_META_KEY] = True
-    apart.headers.setdefault(
-        "Authorization", basic_auth_header(unquote(parts.username), unquote(parts.password or ""))
-    )
+    given = unquote(parts.username), unquote(parts.password or "")
+    apart.headers.setdefault("Authorization", basic_auth_header(*given))
     return apart
 
 

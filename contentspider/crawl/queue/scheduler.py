@@ -108,10 +108,8 @@ class LedgerScheduler(Component, BaseScheduler):
             return dump_request(request, self.spider, self._bindings)
         except TypeError as error:
             if not self._has_warned:
-                logger.warning(
-                    f"{request} cannot be kept in the ledger ({error}): such requests are lost if"
-                    " the crawl is killed"
-                )
+                said = "such requests are lost if the crawl is killed"
+                logger.warning("%s cannot be kept in the ledger (%s): %s", request, error, said)
             self._has_warned = True
         return None
 
@@ -168,13 +166,8 @@ class LedgerScheduler(Component, BaseScheduler):
             host, number = due
             if addresses := self.keeper.addresses.witnesses(host, WITNESSES):
                 self.keeper.hosts.ask(host, is_witness=True)
-                return Request(
-                    addresses[number % len(addresses)],
-                    callback=_ignore,
-                    errback=_ignore,
-                    dont_filter=True,
-                    meta=WITNESS_META,
-                )
+                url = addresses[number % len(addresses)]
+                return Request(url, _ignore, errback=_ignore, dont_filter=True, meta=WITNESS_META)
         return None
 
     def _hand_out(self, request: Request, row: int) -> None:

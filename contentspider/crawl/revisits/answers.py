@@ -77,13 +77,8 @@ class ConditionalMiddleware(Component):
         request.meta[PAGE_META_KEY] = page
         request.meta[BINDINGS_META_KEY] = self.holder.bindings
         self.stats.inc_value("contentspider/pages/not_modified")
-        return HtmlResponse(
-            response.url,
-            headers=response.headers,
-            request=request,
-            flags=[*response.flags, NOT_MODIFIED],
-            encoding="utf-8",
-        )
+        given = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
+        return HtmlResponse(response.url, request=request, encoding="utf-8", **given)
 
 
 def asking(known: KnownPage | OwnAnswer) -> dict[str, str]:
@@ -128,10 +123,8 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     reasons = response.meta.get("redirect_reasons", ())
     if not all(reason in PERMANENT for reason in reasons):
         return ()
-    return tuple(
-        (url, status_reason(reason))
-        for url, reason in zip(response.meta.get("redirect_urls", ()), reasons, strict=False)
-    )
+    urls = response.meta.get("redirect_urls", ())
+    return tuple(zip(urls, map(status_reason, reasons), strict=False))
 
 
 def known_links(keeper: Keeper, response: Response) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, NEW, UNCHANGED
 from contentspider.recrawl.counters import Counters, are_counters, numbered_places
-from contentspider.recrawl.difference import change_ratio
+from contentspider.recrawl.difference import Difference, change_ratio
 from contentspider.site.models.record import UNFILTERED, page_fields, refilled
 from contentspider.state.history.history import History
 from contentspider.state.history.takeover import Takeover
@@ -91,16 +91,8 @@ class Refilter:
         if old is not None:
             was = self.fields(state, old)["content"]
             places = numbered_places(was, page, found["content"], state.model.slot_of)
-        visit = replace(
-            visit,
-            change=change,
-            cause=cause,
-            ratio=ratio,
-            content_hash=new_hash,
-            model=state.version,
-            numbered=places,
-            is_recut=bool(places),
-        )
+        differs = asdict(Difference(change, cause, ratio, places, bool(places)))
+        visit = replace(visit, content_hash=new_hash, model=state.version, **differs)
         item = refilled(seen.item, found) if seen.item is not None else None
         return replace(seen, visit=visit, content=found["content"], item=item)
 

@@ -184,10 +184,8 @@ class Revisits:
             return
         self._distrusted |= {site}
         self._facts.set_fact(DISTRUSTED_FACT, sorted(self._distrusted))
-        logger.warning(
-            f"{url}: its server said that the page has not changed, but it has: pages of {site} are"
-            " fetched whole from now on"
-        )
+        said = "its server said that the page has not changed, but it has"
+        logger.warning("%s: %s: pages of %s are fetched whole from now on", url, said, site)
 
     def learn_error_page(self, page: Page) -> None:
         """Learn the error page of a folder, from the answer to a random address there."""

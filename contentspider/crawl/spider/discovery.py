@@ -139,7 +139,7 @@ class DiscoverySpider(Spider):
 
     def feed_request(self, address: str) -> Request:
         """Return the request of a feed."""
-        return Request(address, callback=self.parse_feed, errback=self.own_texts_failed, priority=5)
+        return self._ask(address, self.parse_feed, {}, priority=5)
 
     async def parse_feed(self, response: Response) -> AsyncIterator[Request]:
         """Follow the pages that a feed names, and keep what it tells of them."""
@@ -160,18 +160,10 @@ class DiscoverySpider(Spider):
         """Yield the requests of the own texts that a page announces, within its site's budget."""
         feeds = head.feeds if self.sitemaps else ()
         for address in self.own.addresses(url, head, is_start, feeds):
-            yield Request(
-                address,
-                callback=self.parse_own_texts,
-                errback=self.own_texts_failed,
-                headers=self.own.headers(address),
-                meta={
-                    "download_maxsize": MAX_OWN_BYTES,
-                    "handle_httpstatus_list": [NOT_MODIFIED_STATUS],
-                    "dont_retry": True,
-                },
-                priority=5,
-            )
+            meta: dict[str, Any] = {"download_maxsize": MAX_OWN_BYTES, "dont_retry": True}
+            meta["handle_httpstatus_list"] = [NOT_MODIFIED_STATUS]
+            headers = self.own.headers(address)
+            yield self._ask(address, self.parse_own_texts, meta, headers=headers, priority=5)
 
     async def parse_own_texts(self, response: Response) -> AsyncIterator[Request]:
         """Keep what an answer tells of the crawl's pages, and follow them."""
@@ -180,8 +172,8 @@ class DiscoverySpider(Spider):
                 for request in self.page_requests(address, 1):
                     yield request
 
-    def own_texts_failed(self, failure: Failure) -> None:
-        """Do with what the last crawl knew. Only a feed, which leads to pages, counts as unread."""
+    def ignore(self, failure: Failure) -> None:
+        """Do without, or with what the last crawl knew; own texts do not count as unread pages."""
         request = failure.request  # type: ignore[attr-defined]
         address = request.meta.get("redirect_urls", [request.url])[0]
         self.own.take_known(address)
@@ -189,11 +181,7 @@ class DiscoverySpider(Spider):
             if why(failure.value)[0] == "robots":
                 self.own.give_back(address)
             self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
-        self.ignore(failure)
-
-    def ignore(self, failure: Failure) -> None:
-        """Do without a robots.txt or sitemap that is not there."""
-        logger.debug("%s is not there: %s", failure.request.url, why(failure.value)[1])  # type: ignore[attr-defined]
+        logger.debug("%s is not there: %s", request.url, why(failure.value)[1])
 
 
 def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
@@ -204,17 +192,13 @@ def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
             body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
         entries = Sitemap(body) if body.strip() else None
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
-        logger.warning(
-            f"{response.url}: the sitemap cannot be read ({error}); its pages are found by links"
-            " only"
-        )
+        said = "its pages are found by links only"
+        logger.warning("%s: the sitemap cannot be read (%s); %s", response.url, error, said)
         return [], False
     if entries is None or entries.type not in ("urlset", "sitemapindex"):
         return [], False
-    addresses = [
-        (absolute(response.url, entry.get("loc", "")), entry.get("lastmod") or "")
-        for entry in entries
-    ]
+    named = ((entry.get("loc", ""), entry.get("lastmod") or "") for entry in entries)
+    addresses = [(absolute(response.url, address), lastmod) for address, lastmod in named]
     return [one for one in addresses if one[0]], entries.type == "sitemapindex"
 
 

@@ -59,10 +59,8 @@ class Duplicates:
         forms = list(dict.fromkeys(plain_form(one) for one in (address, named) if one))
         if len("\n".join(texts)) < MIN_TEXT_CHARS:
             return [f"{form} {said}" for form in forms]
-        return [
-            f"{self._site_of(address)} {said}",
-            "\n".join([forms[0], *title, *map(without_counter, texts)]),
-        ]
+        numberless = [forms[0], *title, *map(without_counter, texts)]
+        return [f"{self._site_of(address)} {said}", "\n".join(numberless)]
 
     def form_to_read(self, address: str, page: Page, row: int | None) -> str:
         """Return the canonical form of its own address that is to be read first, if any."""

@@ -202,10 +202,8 @@ def crawl_status(path: Path) -> str:
         for state, count in ledger.frontier.states().items():
             lines.append(f"  {count} {state}")
             reasons = ledger.frontier.reasons(state) if state in ("failed", "skipped") else []
-            lines += [
-                f"    {number} {reason or ''} (such as {url})"
-                for reason, number, url in reasons[:10]
-            ]
+            for reason, number, url in reasons[:10]:
+                lines.append(f"    {number} {reason or ''} (such as {url})")
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: the same command with --resume goes on with it."]
     return "\n".join(lines)

@@ -44,13 +44,8 @@ MEANINGS = {
     Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, and a monitor is not content",
 }
 # Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
-TRANSIENT = (
-    "timeout",
-    "unreachable",
-    "broken",
-    "cut_short",
-    *(f"status_{code}" for code in (408, 429, 500, 502, 503, 504, 522, 524)),
-)
+RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
+TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
 # Stats of each site's quality: its F1, and on how many pages that was measured (0: predicted).
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 
@@ -156,12 +151,10 @@ LOSSES = {
 def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
     # The ledger knows what was read when it was asked again.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
+    unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
     found = [
-        (
-            stats.get("contentspider/ledger/unread", failed),
-            "pages could not be read for reasons that may pass",
-        ),
+        (unread, "pages could not be read for reasons that may pass"),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (left.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (left.held, "items are held"),

@@ -104,9 +104,8 @@ def _schema(kinds: Mapping[str, str]) -> pyarrow.Schema:
         "texts": texts,
         "passages": pyarrow.list_(pyarrow.struct(list(passage.items()))),
     }
-    return pyarrow.schema(
-        (_text(name), types.get(kind, pyarrow.string())) for name, kind in kinds.items()
-    )
+    columns = ((_text(name), types.get(kind, pyarrow.string())) for name, kind in kinds.items())
+    return pyarrow.schema(columns)
 
 
 def _groups(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:

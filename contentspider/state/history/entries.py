@@ -58,9 +58,7 @@ class Entries:
         row = self._database.row("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1")
         if row is None:
             return None
-        query = (
-            "SELECT change, count(*) FROM changes WHERE crawl = ? GROUP BY change ORDER BY change"
-        )
+        query = "SELECT change, count(*) FROM changes WHERE crawl = ? GROUP BY 1 ORDER BY 1"
         return {"ended": row[1], "changes": dict(self._database.rows(query, row[:1]))}
 
     def after(self, number: int) -> Iterator[Entry]:

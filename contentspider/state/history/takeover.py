@@ -142,9 +142,8 @@ class Takeover:
                 " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
                 (f"its text was at {known.url}", self._first, successor.id),
             )
-        seq = self._record(
-            known, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason
-        )
+        said = {"at": at, "changed_at": at, "reason": reason}
+        seq = self._record(known, change=GONE, change_ratio=1.0, **said)
         self._set(known.id, {"state": GONE, "changed_at": at, "seq": seq})
 
     def count_missing(self, page_id: str) -> None:
@@ -202,12 +201,9 @@ class Takeover:
             "changed_at": page.changed_at,
             **values,
         }
-        marks = ", ".join("?" * len(values))
-        added = self._do(
-            f"INSERT INTO changes ({', '.join(values)}) VALUES ({marks})",  # noqa: S608 - our own names
-            tuple(values.values()),
-        )
-        return added.lastrowid or 0
+        columns, marks = ", ".join(values), ", ".join("?" * len(values))
+        statement = f"INSERT INTO changes ({columns}) VALUES ({marks})"  # noqa: S608 - our own names
+        return self._do(statement, tuple(values.values())).lastrowid or 0
 
     def commit(self) -> None:
         """Keep all that was taken over."""

@@ -43,9 +43,8 @@ class Frontier:
     @property
     def unread(self) -> int:
         """Return how many addresses failed for temporary reasons: see `ask_again`."""
-        return self._database.count(
-            "SELECT count(*) FROM addresses WHERE state = 'failed' AND request IS NOT NULL"
-        )
+        which = "state = 'failed' AND request IS NOT NULL"
+        return self._database.count(f"SELECT count(*) FROM addresses WHERE {which}")  # noqa: S608
 
     def recover(self, died: bool) -> list[str]:
         """Queue what an ended process had taken; if it *died*, return what may have killed it."""
@@ -56,10 +55,8 @@ class Frontier:
             found = self._do(f"SELECT url FROM addresses {which}", (MAX_DEATHS,))  # noqa: S608 - our own words
             killers = [url for (url,) in found]
             reason = f"{MAX_DEATHS} runs died with it in flight: it is set aside"
-            self._do(
-                f"UPDATE addresses SET state = 'failed', request = NULL, reason = ? {which}",  # noqa: S608
-                (reason, MAX_DEATHS),
-            )
+            failed = "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
+            self._do(f"{failed} {which}", (reason, MAX_DEATHS))
         self._requeue("state = 'taken'")
         lost = self._do("DELETE FROM addresses WHERE state = 'queued' AND request IS NULL").rowcount
         self.queue.refill(-lost)
@@ -92,9 +89,8 @@ class Frontier:
         added = self._insert(fingerprint, url, priority, request)
         if added or not again:
             return added
-        row, before = self._database.row(
-            "SELECT number, state FROM addresses WHERE fingerprint = ?", (fingerprint,)
-        )
+        query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
+        row, before = self._database.row(query, (fingerprint,))
         if row != source_row and before in (QUEUED, TAKEN):
             # Two requests for one address (with other cookies, or headers), both to be sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)

@@ -91,11 +91,9 @@ class Items:
 
     def release(self, site: str) -> Iterator[tuple[Any, PageInHand]]:
         """Yield the held items of a site with their pages, without damaged ones; they stay held."""
+        query = "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?"
         for row in self._held_rows(site):
-            text, page, key, address_row, page_row = self._database.row(
-                "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?",
-                (row,),
-            )
+            text, page, key, address_row, page_row = self._database.row(query, (row,))
             try:
                 item = load_item(text) if text else self._unstorable[row]
                 hand = PageInHand(Page.load(page), page_row, address_row, key, row, may_pass=True)

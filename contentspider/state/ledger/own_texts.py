@@ -56,10 +56,8 @@ class OwnTexts:
 
     def note(self, answer: OwnAnswer) -> None:
         """Keep the address and the validators of an answer; its texts are kept with `add`."""
-        self._do(
-            "INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?)",
-            (answer.address, answer.site, answer.etag, answer.last_modified),
-        )
+        values = (answer.address, answer.site, answer.etag, answer.last_modified)
+        self._do("INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?)", values)
 
     def answers(self) -> Iterator[OwnAnswer]:
         """Yield the kept answers, each with its texts."""
@@ -108,13 +106,10 @@ class OwnAnswers:
 
     def at(self, address: str) -> OwnAnswer | None:
         """Return the last answer of the source at an address, None if there is none."""
-        row = self._database.row(
-            "SELECT site, address, etag, last_modified, texts FROM own_answers WHERE address = ?",
-            (address,),
-        )
-        if row is None:
+        query = "SELECT site, etag, last_modified, texts FROM own_answers WHERE address = ?"
+        if (row := self._database.row(query, (address,))) is None:
             return None
-        site, address, etag, last_modified, packed = row
+        site, etag, last_modified, packed = row
         records = _unpack(packed)
         records = records if isinstance(records, list) else [records]
         texts = tuple(_read_texts(self._database.name, records))
@@ -127,10 +122,8 @@ class OwnAnswers:
             self._database.do("DELETE FROM own_answers WHERE site = ?", (site,))
         for answer in every:
             texts = _pack([own.to_record() for own in answer.texts])
-            self._database.do(
-                "INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?, ?)",
-                (answer.address, answer.site, answer.etag, answer.last_modified, texts),
-            )
+            values = (answer.address, answer.site, answer.etag, answer.last_modified, texts)
+            self._database.do("INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?, ?)", values)
 
 
 def _pack(value: object) -> bytes:

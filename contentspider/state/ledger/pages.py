@@ -50,9 +50,8 @@ class PageSample:
         bound = self._bounds.get(site)
         if bound is not None and place >= bound:
             return
-        added = self._do(
-            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", (site, place, page.url, page.dump())
-        )
+        values = (site, place, page.url, page.dump())
+        added = self._do("INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", values)
         if not added.rowcount:
             return
         count = self._counts[site] = self._counts.get(site, 0) + 1
@@ -66,9 +65,8 @@ class PageSample:
     def _front_place(self, site: str, order: bytes) -> bytes:
         """Return the place of a page with an own text: before the others, if it is of the first."""
         place = FRONT + order
-        query = (
-            "SELECT count(*), max(place), max(place = ?) FROM pages WHERE site = ? AND place < ?"
-        )
+        which = "FROM pages WHERE site = ? AND place < ?"
+        query = f"SELECT count(*), max(place), max(place = ?) {which}"
         count, last, is_known = self._database.row(query, (place, site, AFTER_FRONT))
         if is_known:
             return place

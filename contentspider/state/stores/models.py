@@ -76,10 +76,9 @@ class ModelStore:
         generations = self.generations(site)
         wanted = generation or generations.before()
         if not wanted:
-            raise ContentSpiderError(
-                f"{site} has no generation before its present one; there are:"
-                f" {', '.join(map(str, generations.numbers())) or 'none'}"
-            )
+            known = ", ".join(map(str, generations.numbers())) or "none"
+            message = f"{site} has no generation before its present one; there are: {known}"
+            raise ContentSpiderError(message)
         try:
             manifest, weights = read_model(generations.path(wanted))
             SiteModel.parse(manifest, weights)

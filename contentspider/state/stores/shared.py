@@ -284,10 +284,10 @@ def _digest(path: Path) -> str:
 
 
 def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
-    return {
-        str(name): Entry(str(entry["object"]), str(entry["sha256"]), int(entry["size"]))
-        for name, entry in record.items()
-    }
+    def read(entry: Mapping[str, Any]) -> Entry:
+        return Entry(str(entry["object"]), str(entry["sha256"]), int(entry["size"]))
+
+    return {str(name): read(entry) for name, entry in record.items()}
 
 
 def _dump(entries: Mapping[str, Entry]) -> bytes:
