@@ -1,7 +1,5 @@
 """The Scrapy add-on: ``ADDONS = {"contentspider.Addon": 500}`` is all that a project needs."""
 
-from __future__ import annotations
-
 import logging
 
 from scrapy.settings import BaseSettings

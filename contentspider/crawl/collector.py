@@ -1,7 +1,5 @@
 """Python's garbage collector while a page is worked on."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The search indexes of a crawl: brought up to date when it has ended, from the site's history."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable

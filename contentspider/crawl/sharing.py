@@ -1,7 +1,5 @@
 """What a crawl shares with other machines: models and history, by stores on fsspec URLs."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The extension that writes what a crawl fetches to a WARC file."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from http.client import responses

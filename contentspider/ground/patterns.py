@@ -1,7 +1,5 @@
 """Patterns of addresses, as users write them."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 

@@ -2,8 +2,6 @@
 entry point (docs/extending.md). No file can name a module that is not installed as one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar, cast

@@ -1,7 +1,5 @@
 """Counters in the main content (posts of an author, views): numbers that change at each visit."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable

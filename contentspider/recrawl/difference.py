@@ -1,7 +1,5 @@
 """How two versions of a page differ: as a whole, and in their main content."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

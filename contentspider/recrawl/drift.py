@@ -1,7 +1,5 @@
 """Drift: whether a site's pages still use the templates that its model was learned from."""
 
-from __future__ import annotations
-
 from bisect import insort
 from collections import Counter
 

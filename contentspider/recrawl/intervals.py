@@ -9,8 +9,6 @@ visits (Cho and Garcia-Molina, Effective page refresh policies for web crawlers,
 gain is the time for which the stored page is current; each is due at the same gain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Error pages with a status of success (soft 404), and login forms in the place of pages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from urllib.parse import unquote

@@ -1,7 +1,5 @@
 """Which page an item is about, whichever callback yields it."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar

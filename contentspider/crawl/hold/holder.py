@@ -1,7 +1,5 @@
 """Holding: the items of a site that is not known yet wait on the disk until it has been learned."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Learning in a process of its own, which reads the ledger and writes the model to its output."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import logging

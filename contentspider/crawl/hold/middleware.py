@@ -1,7 +1,5 @@
 """The middlewares: tag responses with their page, and find the page of each item."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """The models of a crawl's sites: loaded, learned, and saved; and people's corrections of them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

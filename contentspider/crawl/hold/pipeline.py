@@ -1,7 +1,5 @@
 """The item pipeline: fill items with the content of their page."""
 
-from __future__ import annotations
-
 import logging
 from itertools import compress
 from typing import Any

@@ -1,7 +1,5 @@
 """What becomes of the addresses of a crawl, and of its items."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time

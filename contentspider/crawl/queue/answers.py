@@ -1,7 +1,5 @@
 """Which hosts answer; requests to those that do not wait in the queue."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from scrapy import Request

@@ -1,7 +1,5 @@
 """Why an address could not be read: a word for the stats, and a few for people."""
 
-from __future__ import annotations
-
 import re
 
 from scrapy.exceptions import IgnoreRequest

@@ -1,7 +1,5 @@
 """The keeper of a crawl's ledger: opens it, and commits it and the output every second."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Hosts that are down, ask for a pause, or find requests too many."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time

@@ -1,7 +1,5 @@
 """Requests as JSON and back, for the ledger's queue: no pickle, no class that a file names."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import unquote

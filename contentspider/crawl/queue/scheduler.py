@@ -1,7 +1,5 @@
 """A scheduler whose queue is the crawl's ledger: what is in it survives any end of the process."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

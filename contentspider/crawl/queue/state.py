@@ -1,7 +1,5 @@
 """The state of a running crawl: its ledger, and whether it can be written."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable

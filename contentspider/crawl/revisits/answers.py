@@ -1,7 +1,5 @@
 """What answers say of known pages, and what the history keeps of them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

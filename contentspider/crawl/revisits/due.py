@@ -1,7 +1,5 @@
 """Which known pages are due, by how often they change and by the dates of sitemaps."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator
 

@@ -2,8 +2,6 @@
 them: none whose server did not answer, which robots.txt forbids, or where a login stands.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass, replace
 from itertools import chain

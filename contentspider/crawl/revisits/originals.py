@@ -1,7 +1,5 @@
 """Copies of pages: the address that was known stays the page, whichever comes first."""
 
-from __future__ import annotations
-
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import LIVE

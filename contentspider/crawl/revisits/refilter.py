@@ -1,7 +1,5 @@
 """Pages as the present model filters them, and the counters in them."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace

@@ -1,7 +1,5 @@
 """What earlier crawls knew of the pages of this one, and what this one makes of it."""
 
-from __future__ import annotations
-
 import logging
 import uuid
 from collections import Counter

@@ -1,7 +1,5 @@
 """What leads to a site's pages beside their links: robots.txt, sitemaps, feeds and own texts."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Which pages are one: a page comes out once, under its own address."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """The site spider fetches only what is on the web, outside of private networks, and on the site."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 from weakref import WeakSet

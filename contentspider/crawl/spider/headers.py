@@ -1,7 +1,5 @@
 """Who the crawler says it is, and headers and passwords that go to the user's own sites only."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable

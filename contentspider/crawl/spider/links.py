@@ -1,7 +1,5 @@
 """Links of a page, read straight from its tree: `LinkExtractor` costs more than all our work."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

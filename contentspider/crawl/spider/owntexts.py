@@ -1,7 +1,5 @@
 """Own texts in a crawl: where they are asked for, and what is kept of the answers."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

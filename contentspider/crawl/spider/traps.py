@@ -1,7 +1,5 @@
 """Crawler traps: addresses without end that bring nothing."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Iterator

@@ -7,13 +7,14 @@ import io
 import json
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape as escape_xml
 
@@ -21,12 +22,9 @@ from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.parquet import check_parquet, write_parquet
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    Record = Mapping[str, Any]
-    # Asked for once or twice: a CSV's columns are said before its rows.
-    Records = Callable[[], Iterable[Record]]
+Record = Mapping[str, Any]
+# Asked for once or twice: a CSV's columns are said before its rows.
+Records = Callable[[], Iterable[Record]]
 
 # By the ending of a file; a page's own file in a folder has one of PAGE_KINDS.
 KINDS = {f".{kind}": kind for kind in ("jsonl", "json", "csv", "xml", "md", "txt", "parquet")}

@@ -1,7 +1,5 @@
 """The pages of a history for search indexes: their items, numbered by their last changes."""
 
-from __future__ import annotations
-
 import json
 import logging
 import zlib

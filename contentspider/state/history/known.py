@@ -1,7 +1,5 @@
 """What a history knows of a page, and which new page has the text of one that is gone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

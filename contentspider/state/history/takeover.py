@@ -1,7 +1,5 @@
 """Writing a crawl's results into a history, in one transaction."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Mapping

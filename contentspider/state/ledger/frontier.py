@@ -1,7 +1,5 @@
 """The frontier of a crawl in SQLite: every address found, its state, and who claimed which page."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass

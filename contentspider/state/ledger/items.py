@@ -1,7 +1,5 @@
 """The items of a crawl in SQLite: those that are held, and those that are out or were dropped."""
 
-from __future__ import annotations
-
 import json
 import logging
 import zlib

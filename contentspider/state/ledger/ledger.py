@@ -2,8 +2,6 @@
 that is done has all its links in the queue and its items held or released, each once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """What sites publish of their own pages, and the answers it came from: of now and of earlier."""
 
-from __future__ import annotations
-
 import json
 import logging
 import zlib

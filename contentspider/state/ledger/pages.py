@@ -1,7 +1,5 @@
 """A sample of each site's pages in SQLite, for learning and reports."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 

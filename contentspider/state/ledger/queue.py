@@ -1,7 +1,5 @@
 """The queue of a crawl in SQLite: which of the addresses that wait is the next."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """What a crawl saw of each page, in its ledger; the history takes it over at the end."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Iterable, Iterator

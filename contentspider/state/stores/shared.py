@@ -5,31 +5,25 @@ replaced if it has not changed since it was read: a reader sees the old files or
 the second of two writers gets an error. A local *note* keeps what was read.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re
 import sqlite3
 import tempfile
 import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from fnmatch import fnmatch
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.times import now
 from contentspider.state.ledger.database import PARTS
-from contentspider.state.stores.remote import RemoteError, ReplacedError, writer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from contentspider.state.stores.remote import Objects
+from contentspider.state.stores.remote import Objects, RemoteError, ReplacedError, writer
 
 logger = logging.getLogger(__name__)
 
