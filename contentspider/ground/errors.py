@@ -14,9 +14,7 @@ class StateError(ContentSpiderError):
 
 
 class OverridesError(ContentSpiderError):
-    """A site's corrections (``overrides.toml``) cannot be used; the message names file and line.
-    A command ends; a crawl goes on without them and counts as incomplete.
-    """
+    """A site's corrections cannot be used: a command ends, a crawl goes on and is incomplete."""
 
 
 class NotEnoughTextError(ContentSpiderError):

@@ -32,9 +32,7 @@ def without_counter(line: str) -> str:
 def numbered_places(
     old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Return a page's places where numbers in short lines differ from the old content; none if
-    anything else differs. *slot_of* gives the slot of a block's path.
-    """
+    """Return a page's places where numbers in short lines differ, if nothing else does."""
     before, now = old_content.splitlines(), new_content.splitlines()
     if len(before) != len(now):
         return ()

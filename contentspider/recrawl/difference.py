@@ -15,9 +15,7 @@ MAX_WORDS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a page differs from the known version: *change*, *cause* and *ratio* as in the change
-    log; the places of numbers if only these differ; *is_recut*: other blocks were kept, too.
-    """
+    """How a page differs from the known one; *numbered*: places where only numbers do."""
 
     change: str
     cause: str = ""

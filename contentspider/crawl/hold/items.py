@@ -50,9 +50,7 @@ class ContentItem(Bindable):
 
 
 class FieldMap:
-    """Which items ask for content, and which of their fields take which of ours: *mapping* is from
-    class paths (or ``"dict"``) to ``{our field: their field}`` (``CONTENTSPIDER_ITEM_FIELDS``).
-    """
+    """Which of our fields an item class (or ``"dict"``) asks for, and its names of them."""
 
     def __init__(self, mapping: Mapping[str, Mapping[str, str]]) -> None:
         ours = list(ContentItem.__dataclass_fields__)

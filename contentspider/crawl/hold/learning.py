@@ -50,9 +50,7 @@ class Learned:
 def learn_apart(
     ledger: Path, site: str, options: LearningOptions, seconds: float, before: Path | None = None
 ) -> Learned:
-    """Return the model of a site, learned from a *ledger* by another process and compared with the
-    one in the folder *before*; raises `NotEnoughTextError` or `LearningError`.
-    """
+    """Return what another process learned in *seconds*; raises `LearningError` and others."""
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["before"] = str(before or "")
     package = str(Path(__file__).resolve().parents[3])

@@ -147,9 +147,7 @@ class Addresses:
         return self._state.ledger.frontier.ask_again(rows)
 
     def pause(self, request: Request, seconds: float, reason: str) -> None:
-        """Let one address wait for as many *seconds*, whose host answers: it is asked again at the
-        end, or by a resumed crawl if that is longer than ``CONTENTSPIDER_OUTAGE_SECS``.
-        """
+        """Let one address, whose host answers, wait until the end, or for a resumed crawl."""
         again = Again.LATER
         if seconds <= self._state.options.outage_secs:
             again = Again.AT_END
@@ -237,9 +235,7 @@ class Recorder:
             self._connect(self.scraped, signal=signals.item_scraped)
 
     def key(self, row: int | None, place: int) -> str | None:
-        """Return what an item is recorded under: the row of its address (which pages may share, by
-        a form's body or cookies), and its *place* on the page; None if it is not recorded.
-        """
+        """Return what an item is recorded under: its address' row and its *place* on the page."""
         return f"{row}/{place}" if self._state.is_durable and row is not None else None
 
     def scraped(self, item: Any) -> None:

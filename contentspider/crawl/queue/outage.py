@@ -39,9 +39,7 @@ NO_SERVER = (502, UNAVAILABLE, 504, 522, 524)
 
 @dataclass(slots=True)
 class Trouble:
-    """A host that did not answer last: *failures* in a row, *since* when it has been paused,
-    *until* when it is not asked, and the *pause* that comes next.
-    """
+    """A host that did not answer: paused *since*, not asked *until*, then for another *pause*."""
 
     failures: int = 0
     pause: float = FIRST_PAUSE_SECS

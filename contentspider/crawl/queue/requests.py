@@ -27,9 +27,7 @@ ITEM = "item"
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
-    """Return a request as JSON, without address and priority; items in it keep their page. Raises
-    TypeError if it cannot be made again: no method of the spider, or values that are not plain.
-    """
+    """Return a request as JSON, without address and priority; TypeError if it is no data."""
     if IN_MEMORY_META_KEY in request.meta:
         raise TypeError("its address names a password")
     try:

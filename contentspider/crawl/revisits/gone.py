@@ -114,9 +114,7 @@ class GonePages:
         return replace(seen, visit=visit)
 
     def take(self, takeover: Takeover, arrived: set[str]) -> dict[str, int]:
-        """Record the pages that are gone or moved, but for those that have *arrived* elsewhere;
-        return their numbers, and those of pages in doubt (``kept``) or too many (``refused``).
-        """
+        """Record what is gone or moved, but for what *arrived* elsewhere; return the numbers."""
         counts = {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
         for move in chain.from_iterable(self._moves.values()):
             if move.known.id not in arrived:

@@ -223,9 +223,7 @@ class Revisits:
         return is_here or bool(self._history.original_of(page_id(url)))
 
     def unseen(self) -> Iterator[str]:
-        """Yield the addresses of known pages that have not come, but for those that were missing
-        often enough to be gone; of a crawl of due pages those that are due, also by sitemaps.
-        """
+        """Yield the known pages that are still to be asked: unseen ones, or those that are due."""
         if self._options.due:
             yield from self.lastmods.choose(due_pages(self._history, self._options))
             return

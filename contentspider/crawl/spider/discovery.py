@@ -69,9 +69,7 @@ class DiscoverySpider(Spider):
         raise NotImplementedError
 
     def probe_requests(self, starts: Iterable[str]) -> Iterator[Request]:
-        """Yield requests of an address on each start's host where nothing can be, to learn how the
-        site's error page looks, which may be answered with a success; none in a first crawl.
-        """
+        """Yield requests of what cannot be there, to learn how the site's error page looks."""
         if self.revisits is not None and not self.revisits.is_first:
             for root in dict.fromkeys(join(start, "/") for start in starts):
                 yield from self.probe_beside(root)

@@ -114,9 +114,7 @@ def _refused_name(place: str) -> RefusedError:
 
 
 class CheckedNames:
-    """Twisted's look-up of names, without the addresses that a crawl refuses: Twisted connects to
-    no other than it is given here. It is that of the whole process, and concerns only *guards*.
-    """
+    """Twisted's look-up of names, for a whole process, without addresses that *guards* refuse."""
 
     def __init__(self, resolver: Any) -> None:
         self._resolver = resolver

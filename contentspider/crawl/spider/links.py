@@ -127,9 +127,7 @@ def page_links(
 
 
 def links(response: Response) -> list[str]:
-    """Return the addresses of the pages that an HTML response links to, for
-    ``response.follow_all``: absolute, each once, without fragments, pictures and archives.
-    """
+    """Return an HTML response's links to pages, absolute, each once: for ``follow_all``."""
     root = tree_of(response) if isinstance(response, HtmlResponse) else None
     return page_links(read_head(root, response.url)) if root is not None else []
 

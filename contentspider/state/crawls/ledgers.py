@@ -148,9 +148,7 @@ def open_temporary(path: Path) -> Ledger:
 
 
 def archive(path: Path, started: str) -> None:
-    """Rename a crawl's ledger by the time of its last run. Of those of its name the last few stay,
-    and the last few that were finished: failed crawls do not push these out.
-    """
+    """Rename a crawl's ledger by its last run's time; the last few, and finished, ones stay."""
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
     number = 1

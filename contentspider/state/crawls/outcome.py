@@ -52,9 +52,7 @@ F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Scrapy's *reason* for the end of a crawl, the numbers of *items* that are out, *held* or
-    *unchanged*, and those of addresses that are *queued* or *unread*.
-    """
+    """Scrapy's *reason* for a crawl's end, and numbers of items and addresses that are left."""
 
     reason: str
     items: int

@@ -44,9 +44,7 @@ def check_parquet() -> None:
 
 
 def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: BinaryIO) -> int:
-    """Write all items and return their number; *records* is asked twice, for columns and rows. A
-    column with objects, other lists, or texts here and numbers there, is JSON, as a string.
-    """
+    """Write items, asked for twice, and return their number; a column of several kinds is JSON."""
     check_parquet()
     from pyarrow import parquet
 

@@ -21,9 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 class History:
-    """The history in the file *path*, created if missing; see `Database` for modes and errors.
-    Beyond *max_bytes* only hashes and main content of pages are kept.
-    """
+    """The history in a file; beyond *max_bytes* pages are hashes and main content."""
 
     def __init__(
         self, path: Path | None, read_only: bool = False, max_bytes: int = 1_000_000_000

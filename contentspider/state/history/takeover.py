@@ -24,9 +24,7 @@ COPIES_KEPT = 3
 
 
 class Takeover:
-    """Writes what a *crawl* found (again: what it found since) into a history, in one transaction
-    until `commit`. Earlier crawls' unchanged pages go from the log.
-    """
+    """Writes what a *crawl* found into a history, in one transaction, until `commit`."""
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
         self._database = database

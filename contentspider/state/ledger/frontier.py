@@ -172,9 +172,7 @@ class Frontier:
         )
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address, which may claim again after a kill; False if another one has
-        one of them, which becomes the target. *canonical* is what the page names so.
-        """
+        """Claim keys for an address; False if another one has one of them, its target then."""
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
         wanted = list(claims)

@@ -34,9 +34,7 @@ class PageInHand:
 
 
 class Items:
-    """The items of a crawl: held until their site is learned, then out, or dropped. What is no data
-    (an open file) stays in memory, and its address open in the *frontier*, to be fetched again.
-    """
+    """A crawl's items: held, then out, or dropped. What is no data stays in memory."""
 
     def __init__(self, database: Database, frontier: Frontier) -> None:
         self._database = database

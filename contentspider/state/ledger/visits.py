@@ -16,9 +16,7 @@ WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a crawl found at a page, and how that differs from the history (`Difference`), where
-    the page had the id *previous_id*, if it moved here.
-    """
+    """What a crawl found at a page, once *previous_id*, and how it differs (`Difference`)."""
 
     id: str
     url: str

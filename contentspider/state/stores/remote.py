@@ -75,9 +75,7 @@ def open_objects(url: str) -> Objects:
 
 
 class Objects:
-    """The objects below *root* of an fsspec file system *files*. Lock objects, which are valid for
-    a time, keep writers apart; on S3 the server itself does (`S3Objects`).
-    """
+    """Objects below *root* of an fsspec file system; lock objects keep writers apart."""
 
     def __init__(self, url: str, files: Any, root: str) -> None:
         self.url = url.rstrip("/")

@@ -39,9 +39,7 @@ def open_models(models: str, state_dir: str = "") -> ModelStore:
 
 
 class SharedModels(ModelStore):
-    """Models in the store *objects*, with people's corrections; *folder* is this machine's copy. A
-    site is downloaded when it is first used; `send` uploads what was saved.
-    """
+    """Models in a store, downloaded when first used to *folder*; `send` uploads saved ones."""
 
     def __init__(self, objects: Objects, folder: Path) -> None:
         super().__init__(folder)
