@@ -34,14 +34,10 @@ class WarcArchive(Component):
         except ContentSpiderError as error:
             logger.error("%s; nothing is crawled", error)
             self.stats.set_value("contentspider/warc/failed", str(error))
-            crawler.signals.connect(self.refused, signal=signals.spider_opened)
+            end_at_start(self.crawler, "warc")  # what was to be kept of it cannot be
             return
         crawler.signals.connect(self.downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
-
-    def refused(self) -> None:
-        """End the crawl: what was to be kept of it cannot be."""
-        end_at_start(self.crawler, "warc")
 
     def downloaded(self, response: Response, request: Request) -> None:
         """Write an answer with its request."""

@@ -9,8 +9,7 @@ from rapidfuzz.distance import Indel
 
 from contentspider.page.input.page import Page
 
-# Longer texts are compared by paragraphs: words would take minutes.
-MAX_WORDS = 20_000
+MAX_WORDS = 20_000  # longer texts are compared by paragraphs: words would take minutes
 
 
 @dataclass(frozen=True, slots=True)

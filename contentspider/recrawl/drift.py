@@ -9,8 +9,7 @@ from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
 
 # A page is strange to a model if more than this share of its prose is at unseen places.
 STRANGE_SHARE = 0.5
-# A slot counts with so much prose, in characters.
-SLOT_CHARS = 20
+SLOT_CHARS = 20  # a slot counts with so much prose, in characters
 # Many sites have strange pages, each in its own way (classes of posts, rare tags): up to 0.28 of
 # half of an open site's pages are strange to the model of the other half, and no unseen slot is on
 # more than 6 of them. So a template is new if one is on so many pages; or all templates are if more

@@ -22,10 +22,8 @@ RATES = np.geomspace(1 / 1826, 48, 32)
 # Weights, in pages, of flat rates in a site, and of the site's rates in a kind of pages.
 SITE_WEIGHT, KIND_WEIGHT = 1.0, 5.0
 ROUNDS = 20
-# Intervals that are tried between the shortest and the longest.
-STEPS = 64
-# Pages that are computed at a time: 8 MB.
-BATCH = 16_384
+STEPS = 64  # intervals that are tried between the shortest and the longest
+BATCH = 16_384  # pages that are computed at a time: 8 MB
 
 
 @dataclass(frozen=True, slots=True)

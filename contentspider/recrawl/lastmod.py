@@ -23,8 +23,7 @@ MIN_CHECKED, MIN_RIGHT = 20, 0.99
 MIN_CHANGES, MIN_SAID = 5, 0.95
 # Pages that are said to have changed are visited at once if this share of them did.
 MIN_WORTH = 0.5
-# Older counts fade beyond this number: software changes.
-MAX_COUNTED = 1_000
+MAX_COUNTED = 1_000  # older counts fade beyond this number: software changes
 
 
 @dataclass(frozen=True, slots=True)

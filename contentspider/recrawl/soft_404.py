@@ -6,12 +6,9 @@ from urllib.parse import unquote
 
 from contentspider.page.input.page import Page
 
-# This share of the kept text must be on the site's error page.
-SAID = 0.6
-# At most this share of the earlier content may be left.
-LEFT = 0.2
-# The longest text of a login form, in characters.
-FEW_CHARS = 500
+SAID = 0.6  # this share of the kept text must be on the site's error page
+LEFT = 0.2  # at most this share of the earlier content may be left
+FEW_CHARS = 500  # the longest text of a login form, in characters
 
 
 def texts_of(page: Page) -> frozenset[str]:

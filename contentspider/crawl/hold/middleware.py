@@ -43,8 +43,7 @@ OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY}
 BODIES_ORDER = 585
 # Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
 THREAD_BYTES = 300_000
-# A tree takes about 20 times the memory of its page.
-MAX_LARGE = 2
+MAX_LARGE = 2  # a tree takes about 20 times the memory of its page
 
 
 class BodiesMiddleware(Component):

@@ -153,8 +153,8 @@ class CrawlModels:
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
         """Return a site's model, learned from the ledger's pages, in two attempts if need be."""
-        source = f"{state.held} held items" if state.held else "a sample of all pages, again"
-        logger.info("%s: learning from %s", state.key, source)
+        how = f"from {state.held} held items" if state.held else "again, from a sample of all pages"
+        logger.info("%s: learning %s", state.key, how)
         try:
             return await self._learn(crawl, state, compare)
         except (NotEnoughTextError, LearningTimeoutError):

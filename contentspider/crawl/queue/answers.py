@@ -18,8 +18,7 @@ from contentspider.crawl.spider.robots import RobotsUnreadError
 from contentspider.ground.addresses import host_of
 
 WAITS_META_KEY = "contentspider_waits"
-# The request is for a witness (`Hosts`).
-WITNESS_META_KEY = "contentspider_witness"
+WITNESS_META_KEY = "contentspider_witness"  # the request is for a witness (`Hosts`)
 # What failed so often while its host was down may itself be the cause: it is retried as others are.
 MAX_WAITS = 5
 

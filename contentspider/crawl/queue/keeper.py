@@ -31,8 +31,7 @@ from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
-# What is done between two commits is done again after a kill.
-COMMIT_SECS = 1.0
+COMMIT_SECS = 1.0  # what is done between two commits is done again after a kill
 
 
 class Keeper(CrawlState):

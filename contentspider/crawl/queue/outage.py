@@ -22,8 +22,7 @@ MAX_FAILURES = 64
 # Until the next request to a host that is down; doubled each time that it gets no answer.
 FIRST_PAUSE_SECS = 1.0
 MAX_PAUSE_SECS = 60.0
-# A request whose end nobody tells is waited for no longer than this.
-ASKED_SECS = 180.0
+ASKED_SECS = 180.0  # a request whose end nobody tells is waited for no longer than this
 # A host may ask for a longer pause: nobody waits for it in one crawl.
 MAX_RETRY_AFTER_SECS = 86_400.0
 # Hosts in trouble that are remembered; those in which it began first are forgotten first.

@@ -22,8 +22,7 @@ DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]
 # The fields that carry a user's values, and items, from one callback to the next.
 CARRIERS = ("meta", "cb_kwargs")
-# What items are under; no value that `encode_value` writes has this name.
-ITEM = "item"
+ITEM = "item"  # what items are under; no value that `encode_value` writes has this name
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:

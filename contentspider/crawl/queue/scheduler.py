@@ -22,8 +22,7 @@ logger = logging.getLogger(__name__)
 
 # After a process died, the first requests are committed one by one: those in flight are known.
 CAREFUL_REQUESTS = 100
-# Addresses of a host that are asked in turn to see whether it is down.
-WITNESSES = 8
+WITNESSES = 8  # addresses of a host that are asked in turn to see whether it is down
 # Any answer tells: it is neither retried, nor redirected, nor an error, nor a copy.
 WITNESS_META = dict.fromkeys(
     [WITNESS_META_KEY, "dont_retry", "dont_redirect", "dont_cache", "handle_httpstatus_all"], True

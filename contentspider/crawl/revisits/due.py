@@ -19,8 +19,7 @@ logger = logging.getLogger(__name__)
 
 # One in so many pages that are said to be unchanged is fetched: some servers say it of any page.
 CHECKED_EACH = 50
-# Days for which no known page is due: an hour.
-MIN_INTERVAL = 0.04
+MIN_INTERVAL = 0.04  # days for which no known page is due: an hour
 
 
 def due_pages(history: History, options: CrawlOptions) -> list[str]:

@@ -26,8 +26,7 @@ MOVE_REASONS = tuple(map(status_reason, PERMANENT))
 # What the site says itself: the page is not to be kept.
 WITHDRAWN = ("noindex",)
 MAX_HOPS = 10
-# So few pages may go at once, whatever their share of the site.
-FEW = 5
+FEW = 5  # so few pages may go at once, whatever their share of the site
 # If a larger share of the known pages would be gone, none is; without --force.
 MAX_GONE_SHARE = 0.3
 # A crawl is complete if no larger share of its pages could not be read.

@@ -25,8 +25,7 @@ logger = logging.getLogger(__name__)
 
 Opened = TypeVar("Opened", Ledger, History)
 
-# The folder of ledgers that only one process uses.
-TEMPORARY = "temporary"
+TEMPORARY = "temporary"  # the folder of ledgers that only one process uses
 # The folder of histories, which outlive the ledgers of crawls of one name.
 HISTORIES = "history"
 # So many runs of a crawl that only lacks unreadable pages; then it starts over.

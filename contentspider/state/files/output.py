@@ -12,8 +12,7 @@ from filelock import FileLock, Timeout
 from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
 
-# A file is known again by its end.
-END_BYTES = 65_536
+END_BYTES = 65_536  # a file is known again by its end
 
 
 class LockedFile:

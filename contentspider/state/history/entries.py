@@ -61,36 +61,33 @@ class Entries:
 
     def after(self, number: int) -> Iterator[Entry]:
         """Yield the pages that have changed since a number, in that order, without damaged ones."""
-        for row in self._database.rows(f"{ENTRIES} WHERE seq > ? ORDER BY seq", (number,)):
-            if (entry := self._entry(row)) is not None:
-                yield entry
+        return self._read("seq > ? ORDER BY seq", number)
 
     def of(self, page_ids: Sequence[str]) -> Iterator[Entry]:
         """Yield the pages with these ids that are known."""
         for page_id in page_ids:
-            row = self._database.row(f"{ENTRIES} WHERE id = ?", (page_id,))
-            if row is not None and (entry := self._entry(row)) is not None:
-                yield entry
+            yield from self._read("id = ?", page_id)
 
     def live(self) -> Iterator[tuple[str, int, str]]:
         """Yield id, number and hash of the pages that belong in an index."""
         return self._database.rows(f"SELECT id, seq, item_hash {INDEXED}")
 
-    def _entry(self, row: Sequence[Any]) -> Entry | None:
-        page_id, seq, item_hash, state, packed, first_seen, changed_at = row
-        if state != LIVE or packed is None:
-            return Entry(page_id, seq, "", None)
-        try:
-            item = json.loads(zlib.decompress(packed))
-        except (zlib.error, ValueError) as error:
-            logger.error(
-                f"{self.path}: the item of page {page_id} is damaged ({error}) and left out; a"
-                " crawl that finds the page changed writes it anew"
-            )
-            return None
-        # The item has the values from before its crawl ended.
-        item |= {"first_seen": first_seen, "changed_at": changed_at}
-        return Entry(page_id, seq, item_hash, item)
+    def _read(self, which: str, value: object) -> Iterator[Entry]:
+        for row in self._database.rows(f"{ENTRIES} WHERE {which}", (value,)):
+            page_id, seq, item_hash, state, packed, first_seen, changed_at = row
+            if state != LIVE or packed is None:
+                yield Entry(page_id, seq, "", None)
+                continue
+            try:
+                item = json.loads(zlib.decompress(packed))
+            except (zlib.error, ValueError) as error:
+                where = f"{self.path}: the item of page {page_id} is damaged ({error})"
+                said = "left out; a crawl that finds the page changed writes it anew"
+                logger.error("%s and %s", where, said)
+                continue
+            # The item has the values from before its crawl ended.
+            item |= {"first_seen": first_seen, "changed_at": changed_at}
+            yield Entry(page_id, seq, item_hash, item)
 
 
 INDEXED = "FROM pages WHERE state = 'live' AND item IS NOT NULL"

@@ -39,8 +39,11 @@ class History:
 
     def page(self, page_id: str) -> KnownPage | None:
         """Return what is known of a page."""
-        row = self._database.row(f"{PAGES} WHERE id = ?", (page_id,))
-        return KnownPage(*row) if row else None
+        return next(self._pages("id = ?", page_id), None)
+
+    def _pages(self, which: str, *values: str) -> Iterator[KnownPage]:
+        for row in self._database.rows(f"{PAGES} WHERE {which}", values):
+            yield KnownPage(*row)
 
     def original_of(self, page_id: str, text_hash: str = "", site: str = "") -> str:
         """Return the id of the live page of which this was a copy, or that has its text first."""
@@ -57,13 +60,11 @@ class History:
 
     def live(self) -> Iterator[KnownPage]:
         """Yield the live pages."""
-        for row in self._database.rows(f"{PAGES} WHERE state = 'live' ORDER BY url"):
-            yield KnownPage(*row)
+        return self._pages("state = 'live' ORDER BY url")
 
     def of_other_models(self, site: str, model: str) -> list[KnownPage]:
         """Return the live pages of a site that were filtered by another model."""
-        query = f"{PAGES} WHERE state = 'live' AND site = ? AND model != ?"
-        return [KnownPage(*row) for row in self._database.rows(query, (site, model))]
+        return list(self._pages("state = 'live' AND site = ? AND model != ?", site, model))
 
     def visits(self) -> Iterator[tuple[str, str, Spell]]:
         """Yield of each live page its address, its last visit's time, and how often it changed."""

@@ -8,10 +8,8 @@ from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints
 from contentspider.state.ledger.database import Database
 
-# A shorter text ("Sold out") does not identify a page.
-MIN_CHARS = 200
-# The share of the text that may differ.
-MAX_RATIO = 0.2
+MIN_CHARS = 200  # a shorter text ("Sold out") does not identify a page
+MAX_RATIO = 0.2  # the share of the text that may differ
 
 
 @dataclass(frozen=True, slots=True)

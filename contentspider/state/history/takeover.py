@@ -19,8 +19,7 @@ from contentspider.state.ledger.visits import Seen, Visit, pack_lines
 # Columns of a page, and of a record, that a visit has, too.
 OF_RECORD = ("at", "change", "previous_hash", "content_hash", "reason", "previous_id")
 OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "model")
-# Copies that were not found in this many complete crawls are deleted.
-COPIES_KEPT = 3
+COPIES_KEPT = 3  # copies that were not found in this many complete crawls are deleted
 
 
 class Takeover:

@@ -12,8 +12,7 @@ from filelock import FileLock, Timeout
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.schema import LEDGER, Schema
 
-# The suffixes of the files that SQLite keeps.
-PARTS = ("", "-wal", "-shm")
+PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
 # The write-ahead log is brought into the file by a thread when it is larger than this.
 CHECKPOINT_BYTES = 4_000_000
 # If that thread never finds a moment without a writer, a commit does it: pages of 4 kB.

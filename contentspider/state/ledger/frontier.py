@@ -8,8 +8,7 @@ from contentspider.ground.addresses import host_of
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.queue import Queue
 
-# An address is set aside after this many runs died while it was in flight.
-MAX_DEATHS = 3
+MAX_DEATHS = 3  # an address is set aside after this many runs died while it was in flight
 # States of an address: waiting; handed out.
 QUEUED, TAKEN = "queued", "taken"
 

@@ -60,9 +60,8 @@ class OwnTexts:
     def answers(self) -> Iterator[OwnAnswer]:
         """Yield the kept answers, each with its texts."""
         query = "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
-        for site, address, etag, last_modified in self._do(query).fetchall():
-            texts = tuple(self._texts("answer = ?", address))
-            yield OwnAnswer(site, address, etag, last_modified, texts)
+        for row in self._do(query).fetchall():
+            yield OwnAnswer(*row, tuple(self._texts("answer = ?", row[1])))
 
     def of_site(self, site: str) -> list[OwnText]:
         """Return the own texts of a site's pages, in the order in which they came."""

@@ -9,8 +9,7 @@ from contentspider.state.ledger.database import Database
 # handed out, and how many processes died while it was in flight.
 Taken = tuple[int, str, str | None, int, int]
 
-# SQLite's smallest number: no priority is below it.
-LOWEST = -(2**63)
+LOWEST = -(2**63)  # SQLite's smallest number: no priority is below it
 
 
 class Queue:

@@ -30,8 +30,7 @@ logger = logging.getLogger(__name__)
 SCHEMA = 1
 OBJECTS = "objects"
 OBJECT = re.compile(rf"{OBJECTS}/[\w.-]+")
-# If another writer was faster, the pointer is read again, so many times.
-ATTEMPTS = 5
+ATTEMPTS = 5  # if another writer was faster, the pointer is read again, so many times
 
 
 @dataclass(frozen=True, slots=True)

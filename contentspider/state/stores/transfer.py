@@ -17,8 +17,7 @@ from contentspider.site.models.folder import (
 )
 from contentspider.site.models.model import SiteModel
 
-# A model of 200 pages has some 1 MB of weights.
-MAX_BYTES = 100_000_000
+MAX_BYTES = 100_000_000  # a model of 200 pages has some 1 MB of weights
 # The name of a site is also that of its folder.
 SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")
 
