@@ -57,10 +57,11 @@ class WarcFile(LockedFile):
             with writing(path):
                 self._end = whole_bytes(self._file)
                 self._append(_information(path.name, software))
-        except (ContentSpiderError, zlib.error) as error:
+        except zlib.error as error:
             self.close()
-            if isinstance(error, zlib.error):
-                raise ContentSpiderError(NO_WARC.format(path)) from error
+            raise ContentSpiderError(NO_WARC.format(path)) from error
+        except ContentSpiderError:
+            self.close()
             raise
 
     def write(self, exchange: Exchange) -> None:
