@@ -10,8 +10,6 @@ except ImportError as error:
 
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
 
-BROKEN_STAT = "contentspider/pages/failed/"
-
 
 class ContentMonitor(BaseScrapyMonitor):
     """What the monitors have in common: counts of the crawl, and limits of the settings."""
@@ -88,12 +86,13 @@ class ErrorRateMonitor(ContentMonitor):
     def test_errors(self) -> None:
         """Few pages failed."""
         unread = self.count("pages/failed")
-        broken = sum(count for name, count in self.stats.items() if name.startswith(BROKEN_STAT))
+        broken = [name for name in self.stats if name.startswith("contentspider/pages/failed/")]
+        failed = sum(self.stats[name] for name in broken)
         self.check_share(
-            unread + broken,
+            unread + failed,
             unread + self.count("pages/tagged"),
             "CONTENTSPIDER_MONITOR_MAX_FAILED",
-            f"{unread} pages could not be read and {broken} not be filtered",
+            f"{unread} pages could not be read and {failed} not be filtered",
         )
 
 

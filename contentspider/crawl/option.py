@@ -27,11 +27,9 @@ class SettingError(ContentSpiderError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: its name, its default, which tells its type, and its help in a sentence.
-
-    Numbers are between *minimum* and *maximum*, texts one of *choices*; *convert* makes a value of
-    each text. It may be a Scrapy *setting*, *flags* of ``crawl`` in a *group* of its help (without
-    a value: *const*), a key of ``sites.toml``, and an argument of the site spider.
+    """An option; its default tells its type. Numbers are between *minimum* and *maximum*, texts one
+    of *choices*, made by *convert*. It may be a Scrapy *setting*, *flags* of ``crawl`` in a *group*
+    of its help (without a value: *const*), a key of ``sites.toml``, and the site spider's argument.
     """
 
     name: str

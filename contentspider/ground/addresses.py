@@ -7,8 +7,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from w3lib.url import safe_url_string
 
-# A longer address is a script, data, or a trap.
-MAX_ADDRESS_CHARS = 2_000
+MAX_ADDRESS_CHARS = 2_000  # a longer address is a script, data, or a trap
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 NO_PARTS = SplitResult("", "", "", "", "")
 # Most addresses: a request can be sent to them.

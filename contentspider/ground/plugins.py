@@ -1,6 +1,4 @@
-"""Parts that are chosen by name: those of contentspider, and those that other packages add by an
-entry point (docs/extending.md). No file can name a module that is not installed as one.
-"""
+"""Parts that are chosen by name: ours, and those that other packages add by entry points."""
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -10,8 +8,7 @@ Part = TypeVar("Part")
 
 
 class PlugIns(Generic[Part]):
-    """The parts of one kind by name: *shipped* ones (``name: "module:attribute"``), and those of
-    the entry-point *group*.
+    """The parts of one kind by name: *shipped* ones, and those of the entry-point *group*.
 
     >>> words = PlugIns("example.words", {"join": "string:capwords"})
     >>> words.load("join")("two words")

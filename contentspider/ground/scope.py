@@ -110,9 +110,8 @@ def crawl_name(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
 ) -> str:
-    """Return the name of a crawl of these addresses, safe as that of a file: their hosts, and a
-    word and a digest if it does not start at front pages, or has another scope or patterns. Raises
-    `ContentSpiderError` if these are invalid.
+    """Return the name of a crawl, safe as that of a file: hosts, and a word and a digest if it does
+    not start at front pages, or has another scope or patterns. Raises `ContentSpiderError`.
 
     >>> crawl_name(["https://www.example.org/"]), crawl_name(["example.org/docs/"])
     ('example.org', 'example.org-docs-ae30f90d')

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from contentspider.page.input.page import Page
 
-# A counter's line is short, and its numbers are whole and no prices.
-MAX_CHARS = 80
+MAX_CHARS = 80  # of a counter's line; its numbers are whole and no prices
 NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ]\d{3}(?!\d))*")
 PRICE = re.compile(
     r"[$€£¥₽₹₩₪]|\d[.,]\d\d?(?!\d)|\b(?:usd|eur|gbp|chf|kr|zł|руб|р)\b\.?", re.IGNORECASE

@@ -7,8 +7,7 @@ from contentspider.page.input.page import Page
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
 
-# A page is strange to a model if more than this share of its prose is at unseen places.
-STRANGE_SHARE = 0.5
+STRANGE_SHARE = 0.5  # with more of its prose at unseen places a page is strange to a model
 SLOT_CHARS = 20  # a slot counts with so much prose, in characters
 # Many sites have strange pages, each in its own way (classes of posts, rare tags): up to 0.28 of
 # half of an open site's pages are strange to the model of the other half, and no unseen slot is on

@@ -1,12 +1,9 @@
 """How often pages change, estimated from visits at irregular times, and when to visit them again.
 
-A page changes at random times, at a *rate* of its own (changes a day; Brewington and Cybenko, How
-dynamic is the web?, WWW 2000), of which a visit shows whether it did. The rates of a site's pages
-are estimated together, by EM over a grid; pages with few visits get those of their kind.
-
-Pages are not visited in proportion to their rates: those that change too fast would use up the
-visits (Cho and Garcia-Molina, Effective page refresh policies for web crawlers, 2003). A visit's
-gain is the time for which the stored page is current; each is due at the same gain.
+A page changes at random times, at a *rate* of its own (Brewington and Cybenko, How dynamic is the
+web?, WWW 2000); those of a site's pages are estimated together, by EM over a grid. Those that
+change too fast would use up the visits (Cho and Garcia-Molina, Effective page refresh policies for
+web crawlers, 2003): each is due at the same gain, the time for which the stored page is current.
 """
 
 from collections.abc import Sequence
@@ -17,8 +14,8 @@ from numpy.typing import NDArray
 
 from contentspider.ground.addresses import split_address
 
-# Changes a day: from one in five years to one each half hour.
-RATES = np.geomspace(1 / 1826, 48, 32)
+Floats = NDArray[np.float64]
+RATES = np.geomspace(1 / 1826, 48, 32)  # changes a day: one in five years to one each half hour
 # Weights, in pages, of flat rates in a site, and of the site's rates in a kind of pages.
 SITE_WEIGHT, KIND_WEIGHT = 1.0, 5.0
 ROUNDS = 20
@@ -53,7 +50,7 @@ def kind_of(url: str) -> str:
     return f"{parts.netloc}/{first} {len(path)} {bool(parts.query)}"
 
 
-def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
+def intervals(spells: Sequence[Spell], bounds: Bounds) -> Floats:
     """Return for each page after how many days its next visit is due, on the mean *bounds.mean*."""
     if not spells:
         return np.zeros(0)
@@ -72,18 +69,13 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
     return _due(chances, gains, days, most)
 
 
-def _gains(rates: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
+def _gains(rates: Floats, days: Floats) -> Floats:
     """Return gains: the slope of f (1 - exp(-rate / f)) / rate, with f visits a day."""
     expected = rates * days
     return np.asarray((1 - (1 + expected) * np.exp(-expected)) / rates)
 
 
-def _due(
-    chances: NDArray[np.float64],
-    gains: NDArray[np.float64],
-    days: NDArray[np.float64],
-    threshold: float,
-) -> NDArray[np.float64]:
+def _due(chances: Floats, gains: Floats, days: Floats, threshold: float) -> Floats:
     """Return after how many days a visit of each page gains the threshold."""
     found = np.empty(len(chances))
     for start in range(0, len(chances), BATCH):
@@ -93,7 +85,7 @@ def _due(
     return found
 
 
-def _chances(spells: Sequence[Spell]) -> NDArray[np.float64]:
+def _chances(spells: Sequence[Spell]) -> Floats:
     """Return how probable each of the `RATES` is for each page."""
     still = np.array([spell.still_days for spell in spells])
     changes = np.array([spell.changes for spell in spells])
@@ -116,6 +108,6 @@ def _chances(spells: Sequence[Spell]) -> NDArray[np.float64]:
     return _posterior(likely, own[kinds])
 
 
-def _posterior(likely: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:
+def _posterior(likely: Floats, before: Floats) -> Floats:
     product = likely * before
     return np.asarray(product / product.sum(axis=1, keepdims=True))

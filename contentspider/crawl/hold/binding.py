@@ -14,8 +14,7 @@ from contentspider.state.ledger.items import PageInHand
 ROW_META_KEY = "contentspider_row"
 PAGE_META_KEY = "contentspider_page"
 BINDINGS_META_KEY = "contentspider_bindings"
-# Plain dicts, and other items that cannot be watched for their end, that are bound at one time.
-MAX_KEPT_ALIVE = 5_000
+MAX_KEPT_ALIVE = 5_000  # plain dicts and the like that are bound at one time
 
 Item = TypeVar("Item")
 
@@ -28,9 +27,7 @@ class Bindable:
 
 
 class Bindings:
-    """The pages of a crawl's items, None for an answer that was not HTML, by the items' identity;
-    `Bindable` items keep theirs. What cannot be watched for its end (a dict) is kept alive.
-    """
+    """The pages of items by their identity; None for an answer that was not HTML."""
 
     def __init__(self) -> None:
         # What is done with an item when it is bound: `scrapy parse` shows it without a pipeline.
@@ -82,9 +79,8 @@ class Bindings:
 
 def bind(item: Item, response: Response) -> Item:
     """Bind an item of yours to the page of a response, whose content it will have, and return it.
-
-    Without, it is that of the page whose callback makes and yields it; an item that came in
-    ``cb_kwargs`` or ``meta`` has none. `ContentItem.from_response` binds by itself.
+    Without, that is the page whose callback yields it; an item that came in ``cb_kwargs`` or
+    ``meta`` has none. `ContentItem.from_response` binds by itself.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()

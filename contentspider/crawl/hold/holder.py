@@ -24,9 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class Holder(Component):
-    """Holds the items of unknown sites, learns these sites (after ``CONTENTSPIDER_LEARN_PAGES``
-    pages, or when the spider is idle), and sends the items straight to the item pipelines.
-    """
+    """Holds the items of unknown sites, learns these, and sends the items to the pipelines."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

@@ -24,8 +24,7 @@ from contentspider.state.ledger.ledger import Ledger
 
 NOT_ENOUGH_TEXT = 3
 ERROR_CHARS = 2_000
-# Linux: "send me this signal when the thread that started me ends" (prctl(2)).
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" (prctl(2))
 # One core for a learner; where a memory limit leaves no more threads, OpenBLAS would spin for ever.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 

@@ -41,8 +41,7 @@ OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY}
 }
 # Above what reads a body's text (MetaRefreshMiddleware, 580), below what unpacks it (590).
 BODIES_ORDER = 585
-# Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
-THREAD_BYTES = 300_000
+THREAD_BYTES = 300_000  # larger bodies take more than 5 ms to parse: off the event loop
 MAX_LARGE = 2  # a tree takes about 20 times the memory of its page
 
 
@@ -61,9 +60,7 @@ class BodiesMiddleware(Component):
 
 
 class BlocksMiddleware(Component):
-    """Tags each HTML response with its blocks and hints, a `Page`, in
-    ``response.meta["contentspider_page"]``; PDF files, too, if the spider *reads_documents*.
-    """
+    """Tags each HTML response (PDF files, too, if the spider reads them) with its `Page`."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

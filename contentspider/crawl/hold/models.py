@@ -34,20 +34,17 @@ from contentspider.state.stores.shared_models import open_models
 
 logger = logging.getLogger(__name__)
 
-# Learning takes 2 to 3 seconds; after so many the site's items pass unfiltered.
-LEARN_SECS = 300.0
-# With so many pages it is tried whether a site is known well enough to be learned before the last.
-FIRST_TRY = 500
+LEARN_SECS = 300.0  # learning takes 2 to 3 seconds; then the site's items pass unfiltered
+FIRST_TRY = 500  # with so many pages it is tried whether a site is known well enough
 KNOWN_F1 = 0.95
 
 
 @dataclass(slots=True)
 class SiteState:
-    """What the crawl knows of a site: its *model*, if any, and what is being done for it (*work*).
-
-    *held* items wait, of so many *pages*, the last at *last_url*; it is tried with *try_at* pages.
-    *is_early*: the model is of the first pages, and is learned again at the end. *watch* looks for
-    templates that it does not know. *is_stored*: the next crawl begins with it.
+    """What the crawl knows of a site: its *model*, and the *work* that is done for it. *held* items
+    wait, of so many *pages*; it is tried with *try_at*. *is_early*: the model is of the first
+    pages, and is learned again. *watch* looks for unknown templates. *is_stored*: the next crawl
+    has it, too.
     """
 
     key: str
@@ -199,12 +196,10 @@ class CrawlModels:
         )
         return learned.model if is_better else None
 
-    def save(
-        self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut_short: bool
-    ) -> None:
+    def save(self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut: bool) -> None:
         """Save the model of a site, if the crawl saw enough of it."""
         state.is_stored = False
-        if is_cut_short:
+        if is_cut:
             logger.info(
                 f"{state.key}: its model is not saved, since the crawl was cut short: the next one"
                 " learns the site from more pages"

@@ -21,8 +21,7 @@ from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
-# Pages of a template that the model has not seen are below: unknown places count half at most.
-LOW_CONFIDENCE = 0.5
+LOW_CONFIDENCE = 0.5  # as of an unknown template: unknown places count half at most
 
 
 class ContentPipeline(Component):

@@ -26,8 +26,7 @@ from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
-# Addresses that are asked again at the end of a crawl, once each.
-MAX_ASKED_AGAIN = 10_000
+MAX_ASKED_AGAIN = 10_000  # addresses that are asked again at the end of a crawl, once each
 REASON_CHARS = 200
 # States of addresses that were answered with success; nothing has been noted of the first.
 READ_STATES = ("", "fetched", "held", "released", "unchanged")
@@ -67,9 +66,7 @@ class InFlight:
 
 
 class Addresses:
-    """The addresses that the engine has, by their rows, and what becomes of each: noted while it
-    works on a page, and written when it is done. *is_known*: an earlier crawl knew the page.
-    """
+    """The addresses that the engine has: what becomes of each is noted, and written when done."""
 
     def __init__(self, state: CrawlState, is_known: Callable[[str], bool]) -> None:
         self._state = state
@@ -82,8 +79,7 @@ class Addresses:
         self._ask_again: list[int] = []
         # When all pauses are over that single addresses have asked for.
         self._paused_until = -math.inf
-        # What failed has been asked again.
-        self.is_at_end = False
+        self.is_at_end = False  # what failed has been asked again
         state.crawler.signals.connect(self.received, signal=signals.response_received)
         state.crawler.signals.connect(self.spider_failed, signal=signals.spider_error)
 

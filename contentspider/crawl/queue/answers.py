@@ -19,8 +19,7 @@ from contentspider.ground.addresses import host_of
 
 WAITS_META_KEY = "contentspider_waits"
 WITNESS_META_KEY = "contentspider_witness"  # the request is for a witness (`Hosts`)
-# What failed so often while its host was down may itself be the cause: it is retried as others are.
-MAX_WAITS = 5
+MAX_WAITS = 5  # what failed so often while its host was down may be the cause
 
 
 class AnswersMiddleware(Component):

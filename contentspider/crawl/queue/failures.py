@@ -8,8 +8,7 @@ from scrapy.statscollectors import StatsCollector
 from contentspider.crawl.queue.addresses import MAX_ASKED_AGAIN
 from contentspider.crawl.spider.guard import RefusedError
 
-# What is not read since it must not be: no failures.
-SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
+SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")  # what must not be read
 # By the exceptions' names.
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),

@@ -35,10 +35,9 @@ COMMIT_SECS = 1.0  # what is done between two commits is done again after a kill
 
 
 class Keeper(CrawlState):
-    """Keeps the ledger of a crawl, and what hangs on it, from its opening to its end.
-
-    With ``CONTENTSPIDER_DURABLE`` it is ``.scrapy/contentspider/NAME.sqlite``, has every address
-    and item, and outlives a kill. Without, it only holds items, and is deleted at the end.
+    """Keeps the ledger of a crawl, and what hangs on it. With ``CONTENTSPIDER_DURABLE`` it is
+    ``.scrapy/contentspider/NAME.sqlite``, has every address and item, and outlives a kill; without,
+    it only holds items, and is deleted at the end.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -14,8 +14,7 @@ from contentspider.ground.addresses import host_of
 
 logger = logging.getLogger(__name__)
 
-# Requests in a row to a host that got no answer: fewer are a host that is not there, or bad luck.
-FAILURES = 8
+FAILURES = 8  # requests in a row without an answer: fewer are bad luck, or no host
 # Twice as many each time that the host turned out to live while these failed, up to this number: a
 # part of it that is down costs few pauses, and a host that is down after all few requests.
 MAX_FAILURES = 64
@@ -23,8 +22,7 @@ MAX_FAILURES = 64
 FIRST_PAUSE_SECS = 1.0
 MAX_PAUSE_SECS = 60.0
 ASKED_SECS = 180.0  # a request whose end nobody tells is waited for no longer than this
-# A host may ask for a longer pause: nobody waits for it in one crawl.
-MAX_RETRY_AFTER_SECS = 86_400.0
+MAX_RETRY_AFTER_SECS = 86_400.0  # nobody waits for a longer pause in one crawl
 # Hosts in trouble that are remembered; those in which it began first are forgotten first.
 MAX_HOSTS = 10_000
 # Seconds between two requests: at first, doubled each time, at most. Each answer shortens them, so
@@ -50,8 +48,7 @@ class Trouble:
     # The next request is to be for a witness; how many have been.
     needs_witness: bool = False
     witnesses: int = 0
-    # It asked for the pause: another answer does not end it.
-    has_asked_for_pause: bool = False
+    has_asked_for_pause: bool = False  # another answer does not end it
     # The addresses that found requests too many; whether a witness is to tell if their host does.
     limited: list[str] = field(default_factory=list)
     is_doubted: bool = False
@@ -95,19 +92,17 @@ class Pace:
 
 class Hosts:
     """Which hosts may be asked now. One that gave no answer gets one request at a time; after
-    `FAILURES` in a row, one now and then; one that asks for a pause, none until it is over.
-
-    A part of a host may fail: a paused one is asked for a *witness*, an address that has answered.
-    If that answers at once, what fails is retried as anything is, and the next pause comes after
-    twice as many failures. A host that finds requests too many gets fewer, unless it is one address
-    that does. After *limit_secs* a host is *lost*: the crawl does not wait for it alone.
+    `FAILURES` in a row, one now and then; one that asks for a pause, none until it is over. A
+    paused host is asked for a *witness*, an address that has answered: if that does at once, a part
+    fails, which is retried as anything is. One that finds requests too many gets fewer, unless it
+    is a single address. After *limit_secs* a host is *lost*: the crawl does not wait for it alone.
     """
 
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit_secs = limit_secs
         self._clock = clock
         self._troubles: dict[str, Trouble] = {}
-        # What `closed` has found, valid until a time, or until a trouble changes.
+        # What `closed` has found, until a time or a change.
         self._closed: set[str] = set()
         self._due_witnesses: list[str] = []
         self._valid_until = math.inf
@@ -243,9 +238,9 @@ class Hosts:
         self._pause(trouble, 0, needs_witness=True)
 
     def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
-        """Note that a host asks for a pause, of as many *seconds* if it says so. If a part may do
-        (*has_witness*), a witness is asked after the second pause in a row, since any address may
-        answer after the first, and before one that is too long.
+        """Note that a host asks for a pause, of as many *seconds* if it says so; if a part may
+        (*has_witness*), a witness is asked after the second in a row, and before one that is too
+        long.
         """
         trouble = self._trouble(host)
         wanted = min(seconds or 0, MAX_RETRY_AFTER_SECS)

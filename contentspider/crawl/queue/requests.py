@@ -14,14 +14,12 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
 
-# These put all that they are into the fields of a request when they are made.
-PLAIN_CLASSES = (Request, FormRequest, JsonRequest)
+PLAIN_CLASSES = (Request, FormRequest, JsonRequest)  # all that they are is in their fields
 IN_MEMORY_META_KEY = "contentspider_in_memory"
 # What differs from a plain Request of the spider's `parse`, but for columns of the queue.
 DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]
-# The fields that carry a user's values, and items, from one callback to the next.
-CARRIERS = ("meta", "cb_kwargs")
+CARRIERS = ("meta", "cb_kwargs")  # of a user's values, and items, to the next callback
 ITEM = "item"  # what items are under; no value that `encode_value` writes has this name
 
 

@@ -30,11 +30,10 @@ WITNESS_META = dict.fromkeys(
 
 
 class LedgerScheduler(Component, BaseScheduler):
-    """Queues requests in the ledger, each address once, by priority and then as they came.
-
-    Requests that cannot be made again from data are in memory, and lost if the process is killed.
-    An address with which in flight processes died is sent when nothing else is: if it kills this
-    one, too, it is known. Requests to a host that is down, or asks for a pause, wait (`Hosts`).
+    """Queues requests in the ledger, each address once, by priority and then as they came; what is
+    no data in memory. An address with which in flight processes died is sent when nothing else is:
+    if it kills this one, too, it is known. Requests to hosts that are down, or pause, wait
+    (`Hosts`).
     """
 
     def __init__(self, crawler: Crawler) -> None:

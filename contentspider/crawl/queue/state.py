@@ -16,11 +16,9 @@ logger = logging.getLogger(__name__)
 
 
 class CrawlState(Component):
-    """The ledger of a crawl, which all its parts share.
-
-    A durable one outlives the process, and a killed crawl goes on with it (*is_resumed*). That of
-    ``scrapy shell``, ``fetch`` and ``parse`` (*is_inspection*) is in memory. Once it cannot be
-    written (*is_broken*), nothing more is.
+    """The ledger of a crawl, which all its parts share: a durable one outlives the process, and is
+    gone on with (*is_resumed*); that of ``scrapy shell``, ``fetch`` and ``parse`` (*is_inspection*)
+    is in memory. Once it cannot be written (*is_broken*), nothing more is.
     """
 
     ledger: Ledger

@@ -26,15 +26,12 @@ CHECK_META_KEY = "contentspider_check"
 NOT_MODIFIED = "not modified"
 MAX_VALIDATOR_CHARS = 500
 PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
-# After (as an answer comes) it is tagged with its blocks: an answer of 304 has none.
-CONDITIONAL_ORDER = 535
+CONDITIONAL_ORDER = 535  # after a page is tagged: an answer of 304 has no blocks
 ASKING = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
 class ConditionalMiddleware(Component):
-    """Asks for the site spider's known pages only if they have changed. For one that has not (304)
-    the spider gets an empty response, flagged ``not modified``, with the page of the history.
-    """
+    """Asks for known pages only if they have changed; if not (304), the history gives the page."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

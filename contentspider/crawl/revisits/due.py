@@ -17,8 +17,7 @@ from contentspider.state.ledger.visits import Visit, Visits
 
 logger = logging.getLogger(__name__)
 
-# One in so many pages that are said to be unchanged is fetched: some servers say it of any page.
-CHECKED_EACH = 50
+CHECKED_EACH = 50  # one in so many "unchanged" pages is fetched: some servers say it of any
 MIN_INTERVAL = 0.04  # days for which no known page is due: an hour
 
 

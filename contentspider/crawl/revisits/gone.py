@@ -1,6 +1,4 @@
-"""Which known pages a crawl did not find again, and which of these are gone, as indexes delete
-them: none whose server did not answer, which robots.txt forbids, or where a login stands.
-"""
+"""Which known pages a crawl did not find again; none in doubt is gone, as indexes delete these."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -23,14 +21,11 @@ logger = logging.getLogger(__name__)
 
 LOST_REASONS = tuple(map(status_reason, NOT_THERE))
 MOVE_REASONS = tuple(map(status_reason, PERMANENT))
-# What the site says itself: the page is not to be kept.
-WITHDRAWN = ("noindex",)
+WITHDRAWN = ("noindex",)  # what the site says itself: the page is not to be kept
 MAX_HOPS = 10
 FEW = 5  # so few pages may go at once, whatever their share of the site
-# If a larger share of the known pages would be gone, none is; without --force.
-MAX_GONE_SHARE = 0.3
-# A crawl is complete if no larger share of its pages could not be read.
-MAX_ERROR_SHARE = 0.05
+MAX_GONE_SHARE = 0.3  # if more of the known pages would be gone, none is, without --force
+MAX_ERROR_SHARE = 0.05  # a crawl that could not read more of its pages is not complete
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from contentspider.state.history.history import History
 from contentspider.state.history.takeover import Takeover
 from contentspider.state.ledger.visits import Visits
 
-# A shorter text ("Not found", a menu alone) says nothing of which page it is.
-MIN_TEXT_CHARS = 200
+MIN_TEXT_CHARS = 200  # a shorter text (a menu alone) does not say which page it is
 
 
 class Originals:

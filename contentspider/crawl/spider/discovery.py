@@ -29,19 +29,14 @@ from contentspider.site.own.readers.feeds import read_entries
 
 logger = logging.getLogger(__name__)
 
-# A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
-MAX_SITEMAP_BYTES = 60_000_000
+MAX_SITEMAP_BYTES = 60_000_000  # unpacked (the protocol allows 50 MB); a larger one is a bomb
 SITEMAP_DEPTH = 3
-# An index may name 50,000 sitemaps, each of them another index: more than this is a trap.
-MAX_SITEMAPS = 10_000
+MAX_SITEMAPS = 10_000  # an index may name 50,000, each of them another index: a trap
 FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
-# Feeds of a host that are read in a crawl: its own, its sections', one in each language.
-MAX_FEEDS = 20
-# A feed that so many pages name is a section's, not one of a post's comments.
-MIN_NAMING = 3
-# Of feeds that were named less often so many are remembered; the oldest are forgotten first.
-MAX_NAMED = 10_000
+MAX_FEEDS = 20  # of a host, in a crawl: its own, its sections', one in each language
+MIN_NAMING = 3  # a feed that so many pages name is not one of a post's comments
+MAX_NAMED = 10_000  # feeds that were named less often and are remembered, the last ones
 
 
 class DiscoverySpider(Spider):

@@ -111,8 +111,7 @@ def _key(claim: str) -> bytes:
 
 
 def plain_form(address: str) -> str:
-    """Return an address without what differs between the forms of one address: scheme, www, usual
-    port, name of the index, last slash, order of the parameters and those that only track visitors.
+    """Return what the forms of an address share: no scheme, www, index, tracking, and such.
 
     >>> plain_form("http://www.e.org:80/a/index.html?b=1&utm_source=x&a=2")
     'e.org/a?a=2&b=1'

@@ -25,9 +25,7 @@ ANONYMOUS = f"contentspider/{__version__} (Scrapy)"
 
 
 def user_agent(contact: str) -> str:
-    """Return what the site spider calls itself, with the address where its owner can be reached.
-
-    Raises `ContentSpiderError` if a *contact* is given that is neither a web nor a mail address.
+    """Return the user agent, with a web or mail address of its owner; raises `ContentSpiderError`.
 
     >>> user_agent("https://example.org/bot; me@example.org").partition(" ")[2]
     '(+https://example.org/bot; me@example.org)'
@@ -86,9 +84,7 @@ def _origin(address: str) -> tuple[str, str]:
 
 
 class HeadersMiddleware(Component):
-    """Puts ``CONTENTSPIDER_HEADERS`` on requests to the sites of the start addresses, *credentials*
-    on those to their origins, and takes them off again: a retry or a redirect may go elsewhere.
-    """
+    """Puts the user's headers on requests to their sites, and takes them off before any retry."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

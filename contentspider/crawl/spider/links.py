@@ -102,9 +102,7 @@ def resolve_link(base: str, href: str, documents: bool) -> str:
 def page_links(
     head: Head, nofollow: bool = False, documents: bool = False, resolve: Resolve = resolve_link
 ) -> list[str]:
-    """Return the absolute addresses of pages that a page links to, each once, at most `MAX_LINKS`;
-    of PDF files only with *documents*, with *nofollow* none that ask robots not to follow them.
-    """
+    """Return the addresses of pages that a page links to, each once, at most `MAX_LINKS`."""
     base = head.base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:

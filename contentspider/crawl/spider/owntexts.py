@@ -25,8 +25,7 @@ from contentspider.state.ledger.own_texts import OwnAnswer
 logger = logging.getLogger(__name__)
 
 MAX_OWN_BYTES = 5_000_000
-# Pages of a site that are searched, and addresses of a kind that are taken from one.
-PAGES_READ = 20
+PAGES_READ = 20  # pages of a site that are searched, and addresses of a kind from one
 MAX_ADDRESSES = 10
 FACT = "own_texts "
 

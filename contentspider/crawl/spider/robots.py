@@ -20,8 +20,7 @@ from contentspider.crawl.spider.links import ROBOT_NAMES
 
 logger = logging.getLogger(__name__)
 
-# RFC 9309 asks for 500 KiB at least, and Google reads no more.
-MAX_ROBOTS_BYTES = 512_000
+MAX_ROBOTS_BYTES = 512_000  # RFC 9309 asks for 500 KiB at least, Google reads no more
 TOO_MANY_REQUESTS = 429
 # Directives whose value stands after a colon, as an agent's name stands before one.
 VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")

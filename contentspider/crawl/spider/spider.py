@@ -49,8 +49,7 @@ from contentspider.site.models.record import page_id
 logger = logging.getLogger(__name__)
 
 START_META_KEY = "contentspider_start"
-# Known pages come after new ones: they are asked for when the first links have been read.
-KNOWN_PRIORITY = -1
+KNOWN_PRIORITY = -1  # known pages are asked for after new ones and first links
 MAX_RECENT = 50_000
 
 

@@ -15,20 +15,17 @@ logger = logging.getLogger(__name__)
 
 # Up to four names three times in a row: a link that resolves against itself (as in Heritrix).
 REPEATED = re.compile(r"(?=((?:/[^/]+){1,4})\1{2}(?:/|$))")
-# Deeper than any folder that people keep; it bounds nests whose names do not repeat.
-MAX_SEGMENTS = 50
+MAX_SEGMENTS = 50  # deeper than any folder: bounds nests whose names do not repeat
 # So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the
 # longest such row, but for one of pure copies (467, a tag page that ignores its query), was 17, and
 # a limit of 10 would have lost no page.
 BARREN_PAGES = 100
-# What their pages may add to the queue meanwhile: as much as a single page may.
-BARREN_LINKS = MAX_LINKS
+BARREN_LINKS = MAX_LINKS  # what their pages may add to the queue: as much as a single page
 # Bounds of memory. What is forgotten counts as new again: forgetting loses no page.
 MAX_SHAPES = 10_000
 SEEN_BITS, MAX_SEEN = 1 << 25, 2_000_000  # 4 MB; at most 1 % of new texts are taken for known
 MAX_BLOCKS, MAX_CHARS = 5_000, 10_000
-# Known texts whose numbers changed: a few are counters and clocks, more are data.
-NEW_NUMBERS = 3
+NEW_NUMBERS = 3  # that changed in known texts: fewer are counters and clocks
 
 WARNINGS = {
     "session": "session ids are taken out of addresses, such as %s",
@@ -164,8 +161,7 @@ YEAR = re.compile(r"(?:1[89]|2\d)\d\d")
 
 
 def shape_of(address: str) -> str:
-    """Return an address with its numbers and tokens blanked, and of its query only that there is
-    one.
+    """Return an address with numbers and tokens blanked, and of its query only that it has one.
 
     >>> shape_of("https://e.org/calendar/2024/05/01") == shape_of("https://e.org/calendar/1999/12/31")
     True
@@ -177,9 +173,7 @@ def shape_of(address: str) -> str:
 
 
 def blanked(text: str, is_blank: Callable[[str], bool] | None = None) -> str:
-    """Return a text without the numbers in its words. A word of letters and digits that is as long
-    as an id is nothing but an id. With *is_blank*, words with other numbers stay.
-    """
+    """Return a text without the numbers in its words, or without those that are *is_blank*."""
 
     def blank(match: re.Match[str]) -> str:
         word = match[0]
@@ -216,11 +210,10 @@ class SeenTexts:
         return is_new
 
     def add_page(self, page: Page, shape: str) -> bool:
-        """Note a page's texts; tell whether it said what no page of its shape had said (not of its
-        site: a pagination says what other listings do).
-
-        What a calendar, a clock or a counter says is not new: numbers below 100, years, and those
-        of the page's address are blanked. Others count where several changed, as in a table.
+        """Note a page's texts; tell whether it said what no page of its shape had (a pagination
+        says what others of its site do). Numbers below 100, years, and those of the address are
+        blanked: a calendar, a clock or a counter says nothing new. Others count where several
+        changed.
         """
         if "#" not in shape and "?" not in shape:
             return True

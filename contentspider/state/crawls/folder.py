@@ -4,8 +4,7 @@ from configparser import ConfigParser
 from importlib.util import find_spec
 from pathlib import Path
 
-# In place of an index's URL.
-DEFAULT = "default"
+DEFAULT = "default"  # in place of an index's URL
 FOLDER = "index"
 
 

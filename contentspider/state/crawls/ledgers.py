@@ -26,12 +26,9 @@ logger = logging.getLogger(__name__)
 Opened = TypeVar("Opened", Ledger, History)
 
 TEMPORARY = "temporary"  # the folder of ledgers that only one process uses
-# The folder of histories, which outlive the ledgers of crawls of one name.
-HISTORIES = "history"
-# So many runs of a crawl that only lacks unreadable pages; then it starts over.
-INCOMPLETE_RUNS = 2
-# Ledgers of earlier crawls that are kept beside the current one.
-KEPT_CRAWLS = 3
+HISTORIES = "history"  # the folder of histories, which outlive the ledgers of one name
+INCOMPLETE_RUNS = 2  # runs that only lacked unreadable pages: a crawl starts over
+KEPT_CRAWLS = 3  # ledgers of earlier crawls that are kept beside the current one
 KILLED = "ended without notice: it was killed, or the power was lost"
 
 

@@ -10,13 +10,11 @@ from typing import Any
 # Scrapy's word for a crawl that is done, and ours for one with unread pages or held items left.
 FINISHED = "finished"
 INCOMPLETE = "incomplete"
-# Only pages of hosts that were down for longer than CONTENTSPIDER_OUTAGE_SECS are left.
-OUTAGE = "outage"
+OUTAGE = "outage"  # only pages of hosts that were down for too long are left
 # Ends that the user asked for: by a signal, and by limits.
 SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
-# An output is replaced if at most this share of pages was lost: some sites always lose one.
-MAX_LOST_SHARE = 0.1
+MAX_LOST_SHARE = 0.1  # at most, for an output to be replaced: some sites always lose a page
 STATS_PREFIX = "contentspider/ledger/"
 COUNTS = ("items", "queued", "unread", "held", "unchanged")
 

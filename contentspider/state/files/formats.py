@@ -31,8 +31,7 @@ KINDS = {f".{kind}": kind for kind in ("jsonl", "json", "csv", "xml", "md", "txt
 KINDS[".jl"] = "jsonl"
 PAGE_KINDS = ("md", "txt", "html", "json")
 STDOUT = "-"
-# A spreadsheet takes what begins so for a formula, and runs it.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs it as a formula
 # XML 1.0 can hold no other characters, and nobody wants them in a text.
 NO_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MAX_STEM_BYTES = 120
@@ -106,8 +105,7 @@ def page_file(url: str, kind: str) -> str:
 
 
 def _encode(text: str) -> bytes:
-    # Half of a surrogate pair, which no file can hold, is replaced.
-    return text.encode("utf-8", "replace")
+    return text.encode("utf-8", "replace")  # half of a surrogate pair is replaced
 
 
 def _clean(text: str) -> str:

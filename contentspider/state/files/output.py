@@ -48,9 +48,7 @@ class LockedFile:
 
 
 class JsonLinesWriter(LockedFile):
-    """Writes lines to *partial* beside *path*, from where *mark* left it; `publish` replaces
-    *path*. If the file is not what it was then, all *lines* that the ledger has are written anew.
-    """
+    """Writes lines beside *path* from *mark* on, or all anew; `publish` replaces *path*."""
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
         self.partial = path.with_name(f".{path.name}.partial")

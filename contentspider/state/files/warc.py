@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 NO_WARC = "{} is no compressed WARC file, and is left as it is: give another name"
 GZIP = b"\x1f\x8b"
 CHUNK_BYTES = 65_536
-# They let others in as the crawl was let in.
-SECRETS = frozenset(["authorization", "cookie", "proxy-authorization"])
+SECRETS = frozenset(["authorization", "cookie", "proxy-authorization"])  # they let others in, too
 # They tell how the body was sent, not how it is kept.
 TRANSFER = frozenset(["transfer-encoding", "content-length", "connection", "keep-alive"])
 

@@ -23,9 +23,7 @@ logger = logging.getLogger(__name__)
 class History:
     """The history in a file; beyond *max_bytes* pages are hashes and main content."""
 
-    def __init__(
-        self, path: Path | None, read_only: bool = False, max_bytes: int = 1_000_000_000
-    ) -> None:
+    def __init__(self, path: Path | None, read_only: bool = False, max_bytes: int = 10**9) -> None:
         self.path = path
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes

@@ -131,11 +131,12 @@ class Takeover:
         if self._new_pages is None:
             self._new_pages = NewPages(self._database, self._number)
         if (successor := self._new_pages.successor(known.id)) is not None:
-            reason += f"; its text is at {successor.url}"
+            new_id, url = successor
+            reason += f"; its text is at {url}"
             self._do(  # not what an earlier take-over has recorded: that was read
                 "UPDATE changes SET reason = ?"
                 " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
-                (f"its text was at {known.url}", self._first, successor.id),
+                (f"its text was at {known.url}", self._first, new_id),
             )
         said = {"at": at, "changed_at": at, "reason": reason}
         seq = self._record(known, change=GONE, change_ratio=1.0, **said)
@@ -149,9 +150,7 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
-    def refilter(
-        self, known: KnownPage, model: str, fields: Mapping[str, Any], ratio: float
-    ) -> None:
+    def refilter(self, known: KnownPage, model: str, fields: dict[str, Any], ratio: float) -> None:
         """Write the item *fields* of another model; if the content differs, it is a change."""
         content_hash = fields["content_hash"]
         self._set(known.id, {"model": model})

@@ -13,10 +13,8 @@ from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.schema import LEDGER, Schema
 
 PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
-# The write-ahead log is brought into the file by a thread when it is larger than this.
-CHECKPOINT_BYTES = 4_000_000
-# If that thread never finds a moment without a writer, a commit does it: pages of 4 kB.
-CHECKPOINT_PAGES = 8_192
+CHECKPOINT_BYTES = 4_000_000  # a larger write-ahead log is brought into the file by a thread
+CHECKPOINT_PAGES = 8_192  # of 4 kB: a commit does it if that thread finds no moment
 
 
 class LedgerFullError(ContentSpiderError):

@@ -9,8 +9,7 @@ from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.queue import Queue
 
 MAX_DEATHS = 3  # an address is set aside after this many runs died while it was in flight
-# States of an address: waiting; handed out.
-QUEUED, TAKEN = "queued", "taken"
+QUEUED, TAKEN = "queued", "taken"  # states of an address: waiting; handed out
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class PageInHand:
-    """The page that an item is about, from the answer to the item's end: the rows of its own
-    address, and of that whose callback gave the item; the item's *key*, its row while it is held,
-    and whether it need not be (any more); its *page_id*, and our fields' *names* in it, if others.
+    """The page that an item is about, the rows of its own address, and of that whose callback gave
+    the item; the item's *key*, its row while it is held, and whether it need not be (any more); its
+    *page_id*, and our fields' *names* in it, if others.
     """
 
     page: Page

@@ -1,6 +1,4 @@
-"""The ledger of a crawl: its addresses, items, kept pages and runs, committed together: a page
-that is done has all its links in the queue and its items held or released, each once.
-"""
+"""The ledger of a crawl: its addresses, items, kept pages and runs, committed together."""
 
 import json
 import os

@@ -10,19 +10,14 @@ from contentspider.state.ledger.database import Database
 
 logger = logging.getLogger(__name__)
 
-# Pages kept of one site, and of all sites of a crawl.
-SITE_PAGES = 200
-ALL_PAGES = 2_000
-# Pages with an own text that come before the others of their site: the learner takes no more.
-PAGES_WITH_TEXT = 40
+SITE_PAGES, ALL_PAGES = 200, 2_000  # kept of one site, and of all sites of a crawl
+PAGES_WITH_TEXT = 40  # that come first: the learner takes no more with an own text
 FRONT = bytes(ORDER_BYTES)
 AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
-    """A sample of each site's pages: the first in `sample_order`, however they come, after at most
-    `PAGES_WITH_TEXT` with an own text. Beyond *all_pages* the site with the most gives up its last.
-    """
+    """A sample of each site's pages, in `sample_order`, after those with an own text."""
 
     def __init__(
         self, database: Database, site_pages: int = SITE_PAGES, all_pages: int = ALL_PAGES

@@ -39,9 +39,8 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The validators and links of a fetched page, and from where it moved here, each with its
-    status (``HTTP 301``). *is_orphan*: no page linked here, it was known. *is_unsent*: "not
-    modified", the page is the history's; *is_check*: it was fetched all the same.
+    """What a fetched page's answer said, and from where it moved here, each with its status.
+    *is_orphan*: no page linked here. *is_unsent*: "not modified"; *is_check*: fetched all the same.
     """
 
     etag: str = ""
@@ -89,15 +88,13 @@ class Visits:
         row = self._database.row(query, (address_row,))
         return _answer(*row) if row else Answer()
 
-    def note(
-        self, visit: Visit, address_row: int | None, content: str | None, page: bytes | None
-    ) -> None:
+    def note(self, visit: Visit, row: int | None, content: str | None, page: bytes | None) -> None:
         """Keep a visit; it replaces an earlier one of the same page."""
         packed = pack_text(content) if content is not None else None
         self._do(
             "INSERT OR REPLACE INTO visits (id, address, visit, content, page)"
             " VALUES (?, ?, ?, ?, ?)",
-            (visit.id, address_row, json.dumps(asdict(visit)), packed, page),
+            (visit.id, row, json.dumps(asdict(visit)), packed, page),
         )
 
     def has(self, page_id: str) -> bool:

@@ -19,8 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class ModelStore:
-    """Models below *folder*: ``SITE/manifest.json`` and what it names
-    (`contentspider.site.models.folder`), the last *keep* generations of each.
+    """Models below *folder*, ``SITE/manifest.json`` and what it names, *keep* generations of each.
 
     >>> from pathlib import Path
     >>> ModelStore(Path("nowhere")).load("example.org") is None
@@ -76,9 +75,7 @@ class ModelStore:
         generations = self.generations(site)
         wanted = generation or generations.before()
         if not wanted:
-            known = ", ".join(map(str, generations.numbers())) or "none"
-            message = f"{site} has no generation before its present one; there are: {known}"
-            raise ContentSpiderError(message)
+            raise ContentSpiderError(self.missing(site, "before its present one"))
         try:
             manifest, weights = read_model(generations.path(wanted))
             SiteModel.parse(manifest, weights)
@@ -90,7 +87,7 @@ class ModelStore:
         origin = origin if isinstance(origin, int) else wanted
         return generations.add(manifest, weights, ROLLBACK, self.keep, origin)
 
-    def missing(self, site: str, generation: int) -> str:
+    def missing(self, site: str, generation: int | str) -> str:
         """Return the message for a missing generation."""
         known = ", ".join(map(str, self.generations(site).numbers())) or "none"
         return f"{site} has no generation {generation}; there are: {known}"

@@ -1,6 +1,4 @@
-"""A store of whole objects on any fsspec URL (``s3://bucket/models``), with the extra ``remote``;
-its library takes credentials from the environment: they are in no URL and no message.
-"""
+"""A store of whole objects on any fsspec URL (``s3://bucket/models``): the extra ``remote``."""
 
 from __future__ import annotations
 
@@ -20,8 +18,7 @@ from typing import Any
 from contentspider.ground.errors import ContentSpiderError
 
 EXTRA = "pip install 'contentspider[remote]'"
-# Replacing a pointer takes a second; an older lock is of a dead process.
-LOCK_SECS = 600.0
+LOCK_SECS = 600.0  # replacing a pointer takes a second; an older lock is of a dead process
 # Their DEBUG logs hold signatures and session tokens.
 TALKATIVE = ("aiobotocore", "botocore", "s3fs", "gcsfs", "adlfs", "fsspec", "google", "azure")
 SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|CONNECTION_STRING", re.IGNORECASE)

@@ -1,8 +1,6 @@
-"""Local files that several machines share by way of a store (`contentspider.state.stores.remote`).
-
-Each file is an object with a unique name. A JSON object, the *pointer*, lists them, and is only
-replaced if it has not changed since it was read: a reader sees the old files or the new ones, and
-the second of two writers gets an error. A local *note* keeps what was read.
+"""Local files that machines share by way of a store, each as an object with a unique name. A JSON
+object, the *pointer*, lists them, and is only replaced if it has not changed since it was read: a
+reader sees the old files or the new ones, the second of two writers gets an error.
 """
 
 import json
@@ -53,17 +51,10 @@ class Note:
 
 
 class SharedFiles:
-    """The files below *folder* that match *patterns* (replaced in their order; the last is a name),
-    shared by the object *pointer* of a store, but for those with the suffixes *beside*.
-    """
+    """Files below *folder* that match *patterns* (replaced in their order), by a *pointer*."""
 
     def __init__(
-        self,
-        objects: Objects,
-        pointer: str,
-        folder: Path,
-        patterns: Sequence[str],
-        beside: Sequence[str] = (),
+        self, objects: Objects, pointer: str, folder: Path, patterns: Sequence[str], *beside: str
     ) -> None:
         self._objects = objects
         self._pointer = pointer
@@ -239,7 +230,7 @@ class SharedHistory:
     def __init__(self, objects: Objects, path: Path) -> None:
         self.path = path
         pointer = f"{path.stem}/history.json"
-        self._shared = SharedFiles(objects, pointer, path.parent, (path.name,), PARTS[1:])
+        self._shared = SharedFiles(objects, pointer, path.parent, (path.name,), *PARTS[1:])
         self.begin_change = self._shared.begin_change
 
     def pull(self) -> None:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Copies of what is in stores, a folder a store, in the folder of crawls' state.
-COPIES = "shared"
+COPIES = "shared"  # copies of stores, a folder each, in the folder of crawls' state
 POINTER = "model.json"
 # The manifest of the present generation last: a reader sees the old one or the new one.
 PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)

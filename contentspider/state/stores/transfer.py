@@ -18,8 +18,7 @@ from contentspider.site.models.folder import (
 from contentspider.site.models.model import SiteModel
 
 MAX_BYTES = 100_000_000  # a model of 200 pages has some 1 MB of weights
-# The name of a site is also that of its folder.
-SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")
+SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")  # also the name of its folder
 
 
 def export_model(model: SiteModel, output: Path) -> None:
