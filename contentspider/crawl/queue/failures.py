@@ -9,7 +9,6 @@ from contentspider.crawl.queue.addresses import MAX_ASKED_AGAIN
 from contentspider.crawl.spider.guard import RefusedError
 
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")  # what must not be read
-# By the exceptions' names.
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
     "TCPTimedOutError": ("timeout", "the server does not answer"),

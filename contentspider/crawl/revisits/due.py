@@ -66,10 +66,10 @@ class Lastmods:
                     continue
             yield url
         if unchanged:
-            logger.info(
-                f"of the pages that are due {unchanged} have not changed, say sitemaps, which have"
-                f" told the truth until now; each {CHECKED_EACH}th of them is asked for"
+            said = (
+                f"say sitemaps, which have been right; each {CHECKED_EACH}th of them is asked for"
             )
+            logger.info("of the pages that are due %d have not changed, %s", unchanged, said)
 
     def judge(self, visit: Visit) -> None:
         """Count whether what was said of a page is true."""

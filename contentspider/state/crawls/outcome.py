@@ -11,8 +11,7 @@ from typing import Any
 FINISHED = "finished"
 INCOMPLETE = "incomplete"
 OUTAGE = "outage"  # only pages of hosts that were down for too long are left
-# Ends that the user asked for: by a signal, and by limits.
-SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"
+SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"  # the user's ends
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
 MAX_LOST_SHARE = 0.1  # at most, for an output to be replaced: some sites always lose a page
 STATS_PREFIX = "contentspider/ledger/"

@@ -4,7 +4,7 @@ import json
 import logging
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from contentspider.ground.packed import pack_text
@@ -61,7 +61,7 @@ class OwnTexts:
         """Yield the kept answers, each with its texts."""
         query = "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
         for row in self._do(query).fetchall():
-            yield OwnAnswer(*row, tuple(self._texts("answer = ?", row[1])))
+            yield replace(OwnAnswer(*row), texts=tuple(self._texts("answer = ?", row[1])))
 
     def of_site(self, site: str) -> list[OwnText]:
         """Return the own texts of a site's pages, in the order in which they came."""
