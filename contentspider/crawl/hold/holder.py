@@ -121,13 +121,15 @@ class Holder(Component):
         try:
             model = (await self.models.learn(self.keeper, state)).model
         except NotEnoughTextError as error:
-            state.failed = True
             logger.warning("%s; its items pass unfiltered", error)
+            state.failed = True
         except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
             logger.error(
-                f"{state.key} could not be learned from its {state.held} pages: its items pass"
-                " unfiltered, marked model_version 'unfiltered', and the crawl counts as"
-                f" incomplete. The cause: {error}"
+                "%s could not be learned from its %d pages: its items pass unfiltered, marked"
+                " model_version 'unfiltered', and the crawl counts as incomplete. The cause: %s",
+                state.key,
+                state.held,
+                error,
             )
             self.stats.inc_value("contentspider/sites/failed")
             state.failed = True

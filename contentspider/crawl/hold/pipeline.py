@@ -145,10 +145,11 @@ class ContentPipeline(Component):
     def _say_failed(self, page: Page, error: Exception, outcome: str) -> None:
         kind = type(error).__name__
         self.stats.inc_value(f"contentspider/pages/failed/{kind}")
-        said = f"{page.url}: its item could not be filled ({error!r}); {outcome}"
-        self._warn_once(f"failed {kind}", f"{said}. Please report this page")
+        said = f"{outcome}. Please report this page"
+        message = "%s: its item could not be filled (%r); %s"
+        self._warn_once(f"failed {kind}", message, page.url, error, said)
 
-    def _warn_once(self, key: str, message: str) -> None:
+    def _warn_once(self, key: str, message: str, *values: object) -> None:
         if key not in self._warned:
             self._warned.add(key)
-            logger.warning(message)
+            logger.warning(message, *values)

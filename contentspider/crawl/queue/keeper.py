@@ -16,11 +16,12 @@ from scrapy.utils.asyncio import (
 from twisted.internet.task import LoopingCall
 
 from contentspider.crawl.engine import end_at_start, queue_length, wake
+from contentspider.crawl.indexing import Indexing
 from contentspider.crawl.queue.addresses import Addresses, Recorder
 from contentspider.crawl.queue.outage import Hosts
 from contentspider.crawl.queue.state import CrawlState
 from contentspider.crawl.revisits.revisits import Revisits
-from contentspider.crawl.sharing import Indexing, Sharing
+from contentspider.crawl.sharing import Sharing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.ledgers import crawl_ledger, history_of, open_crawl, open_temporary
