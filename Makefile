@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-BUILT_FROM := pyproject.toml setup.py research/pyproject.toml engines/pyproject.toml $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
+BUILT_FROM := pyproject.toml setup.py $(wildcard */pyproject.toml) $(shell find contentspider -name '*.pyx' -o -name '*.pxd' | \
 	sed 'p; s/\.pxd$$/.py/' | sort -u | xargs ls 2>/dev/null)
 
 .PHONY: crawl test quality kills nightly minimum lint docs bench clean
@@ -65,7 +65,7 @@ $(VENV)/.installed: $(BUILT_FROM) | $(VENV)/.python
 	touch $@
 
 $(VENV)/.installed-dev: $(BUILT_FROM) | $(VENV)/.python
-	$(BIN)/pip install -q -e '.[dev]' -e research -e 'engines[all]'
+	$(BIN)/pip install -q -e '.[dev]' -e research -e 'engines[all]' -e rules
 	touch $@ $(VENV)/.installed
 
 clean:

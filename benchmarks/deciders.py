@@ -9,10 +9,9 @@ texts. There, F1 is of gold pages that no feed tells of; where a feed tells of a
 are held back. What pages state of their own text is heard as well, as when a site is learned.
 
 *Changed* is the share of a site's blocks, and of their characters, that are decided otherwise
-without the part, the mean of the sites. The first parts make the vote, which is the decision on the
-pages that the site was learned from. Of the SVM, each site is learned from half of its pages, and
-what it decides on the other half is compared with the vote of all pages; of the memory, what the
-model decides on the pages that it was learned from with it and without it.
+without the part, the mean of the sites. The first parts make the vote, which teaches the SVM. What
+a model of all pages decides on them is compared with the vote, and what models of half of the pages
+decide on the other half.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ if TYPE_CHECKING:
 NOTHING = float("nan")
 PRIOR, OWN, RELEVANCE = "prior", "own texts", "relevance to the hints"
 CLUSTERS, SUMS, RULED = "clusters of slots (DBSCAN)", "sums over the pages", "rules"
-SVM, MEMORY = "SVM, on new pages", "memory, on learned pages"
+NEW, LEARNED = "SVM, on new pages", "SVM, on learned pages"
 # What stands in the table where there is no such part by itself.
 CANNOT = {
     CLUSTERS: "cannot: it only groups",
     SUMS: "cannot: it sums what others say",
     RULED: "cannot: they only speak against",
-    SVM: "cannot: it learns the vote",
-    MEMORY: "cannot: it keeps the vote",
+    NEW: "cannot: it learns the vote",
+    LEARNED: "cannot: it learns the vote",
 }
 
 
@@ -132,12 +131,11 @@ class Judged(Site):
             for name, probabilities in without.items()
         }
         new = self.on_new_pages()
-        found[SVM] = Figures(NOTHING, self.f1(new, self.untold), *self.compare(new, every))
-        model = self.learn(range(len(self.sample)))
-        learned = self.extract(model, range(len(self.sample)))
-        fresh = self.extract(replace(model, decided={}), range(len(self.sample)))
-        f1 = self.f1(learned, self.untold)
-        found[MEMORY] = Figures(NOTHING, f1, *self.compare(learned, fresh))
+        pages = range(len(self.sample))
+        learned = self.extract(self.learn(pages), pages)
+        for name, decided in ((NEW, new), (LEARNED, learned)):
+            f1 = self.f1(decided, self.untold)
+            found[name] = Figures(NOTHING, f1, *self.compare(decided, every))
         return found
 
     def compare(self, every: Floats, without: Floats) -> tuple[float, float, float]:

@@ -2,7 +2,7 @@
 
     python benchmarks/drift.py CORPORA [--only NAME ...]
 
-CORPORA holds unpacked corpora. Three tables, by the shipped prior:
+CORPORA holds unpacked corpora. Four tables, by the shipped prior:
 
 - *years*: outlets that are there in two years. The model of the earlier meets the pages of the
   later. F1 of the later year's gold pages by that model, by the model learned when drift is found
@@ -13,6 +13,8 @@ CORPORA holds unpacked corpora. Three tables, by the shipped prior:
   model, by that one, and by one learned from the renamed half alone.
 - *halves*: half of a site's pages meet the model of the other half, both ways: whatever is found
   is a false alarm.
+- *unchanged*: all pages of a site meet the model that was learned from them, as in the next crawl
+  of a site that did not change: whatever is found is a false alarm.
 """
 
 from __future__ import annotations
@@ -155,6 +157,21 @@ def alarms(corpora: list[Corpus]) -> None:
     print(f"{count} false alarms in {2 * len(corpora)} crawls")
 
 
+def unchanged(corpora: list[Corpus]) -> None:
+    """Print the table of false alarms on sites that did not change."""
+    row("site", "pages", "strange", "usual confidence", "confidence", "found")
+    count = 0
+    for corpus in corpora:
+        pages = list(corpus.pages())
+        model = learn(corpus, pages)
+        drift = watch(model, pages)
+        count += drift.is_found
+        usual = model.baseline.confidence if model.baseline else float("nan")
+        sure = sorted(model.extract(page).confidence for page in pages)[len(pages) // 2]
+        row(corpus.name, drift.pages, drift.strange, usual, sure, drift.is_found)
+    print(f"{count} false alarms in {len(corpora)} crawls of unchanged sites\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("corpora", type=Path, nargs="+", help="folders of unpacked corpora")
@@ -167,6 +184,7 @@ def main() -> None:
     ]
     years(corpora)
     sites = [corpus for corpus in corpora if corpus.suite == "sites"]
+    unchanged(sites)
     alarms(sites)
     themes(sites)
 

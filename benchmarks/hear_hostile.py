@@ -10,6 +10,7 @@ take turns on every site; F1 is that of all its gold pages, beside that without 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import random
 import resource
@@ -83,7 +84,7 @@ def hear_hostile(corpora: Sequence[Corpus], prior: Prior, count: int) -> None:
     found: dict[str, list[Loss]] = defaultdict(list)
     errors: list[str] = []
     kinds = list(VARIANTS)
-    memory = 0
+    grown: list[int] = []
     for index, corpus in enumerate(telling):
         site = Site(corpus, prior, corpus.own_texts())
         if not site.told:
@@ -91,7 +92,7 @@ def hear_hostile(corpora: Sequence[Corpus], prior: Prior, count: int) -> None:
         material = material_of(site, corpus, telling[index - 1])
         before = site.f1(site.vote.plain_vote, site.gold)
         site.hear(site.told)  # so that what the vote keeps counts for no hostile feed
-        memory = memory or peak_memory()
+        memory = resident_memory()
         for seed in range(index, count, len(telling)):
             # The kinds take turns on every site.
             kind = kinds[(seed // len(telling) + index) % len(kinds)]
@@ -107,6 +108,7 @@ def hear_hostile(corpora: Sequence[Corpus], prior: Prior, count: int) -> None:
                 continue
             change = site.f1(probabilities, site.gold) - before
             found[kind].append(Loss(change, site.name, len(site.vote.evidence.pages)))
+        grown.append(resident_memory() - memory)
         print(".", end="", file=sys.stderr, flush=True)
     print(f"\nHostile feeds: {count} of {len(telling)} sites, all gold pages:\n")
     print("| feed | feeds | heard | worse | mean | worst |\n|---|---|---|---|---|---|")
@@ -118,8 +120,8 @@ def hear_hostile(corpora: Sequence[Corpus], prior: Prior, count: int) -> None:
             f" {mean(loss.change for loss in losses):+.4f} | {worst.change:+.4f} ({worst.site}) |"
         )
     print(
-        f"\n{len(errors)} exceptions; peak memory {peak_memory()} MB"
-        f" ({memory} MB when the first site's own feed had been heard)"
+        f"\n{len(errors)} exceptions; memory after a site's last feed less that before its first:"
+        f" {mean(grown):+.0f} MB in the mean, {max(grown):+d} MB at most; peak {peak_memory()} MB"
     )
     print("\n".join(errors))
 
@@ -127,6 +129,13 @@ def hear_hostile(corpora: Sequence[Corpus], prior: Prior, count: int) -> None:
 def peak_memory() -> int:
     """Return the most memory that this process has had, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def resident_memory() -> int:
+    """Return the memory that this process has now, in MB."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() // 2**20
 
 
 def main() -> None:

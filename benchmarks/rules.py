@@ -5,13 +5,13 @@
 
 Each folder is learned by a prior that has not seen it (DIR keeps the priors, as with samples.py).
 Rules are learned from what the model keeps of each half of the pages, written as XML, and applied
-to the gold pages of the other half by the runtime's one file, copied to a folder of its own, in a
-process that sees the standard library alone (``python -I -S``). F1 of words against the gold text,
-mean of pages, then of folders; *manifest* are rules from the model's manifest, without a page, and
-*merged* the selectors of Zhou and Mashuq's own code, of which there are so many (*selectors*): of
-all kept blocks whose tags from the body on are equal, one, with the ids and classes that all have;
-links are none.
-Times are of the processor: seconds of the slower export, and the runtime's beside lxml's parse of
+to the gold pages of the other half by the one file that needs no library, copied to a folder of its
+own, in a process that sees the standard library alone (``python -I -S``). F1 of words against the
+gold text, mean of pages, then of folders; *manifest* are rules from the model's manifest, without a
+page, and *merged* the selectors of Zhou and Mashuq's own code, of which there are so many
+(*selectors*): of all kept blocks whose tags from the body on are equal, one, with the ids and
+classes that all have; links are none.
+Times are of the processor: seconds of the slower export, and that file's beside lxml's parse of
 the same pages, with all rules (*parse*), and with those that keep (*fast*; one that matches nothing
 where they are not found by counting). *explained* is the share of words of which ``models show``
 says what the model decides, in so many *lines*.
@@ -35,24 +35,24 @@ from typing import TYPE_CHECKING, NamedTuple
 from lxml import html as lxml_html
 from samples import fold_priors
 
-import contentspider.runtime.contentspider_rules as runtime
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.words.names import step_tag
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.rules.explanation import explain_model
-from contentspider.site.rules.extraction import learn_rules, rules_of_manifest
-from contentspider.site.rules.files import write_rules
 from contentspider.site.scores import text_score
 from contentspider.site.slots import step_names
+from contentspider_rules import standalone
+from contentspider_rules.explanation import explain_model
+from contentspider_rules.extraction import learn_rules, rules_of_manifest
+from contentspider_rules.files import write_rules
 
 if TYPE_CHECKING:
     from contentspider.evaluation.corpora import Corpus
     from contentspider.page.input.page import Page
-    from contentspider.runtime.contentspider_rules import Rules
     from contentspider.site.judge.prior import Prior
     from contentspider.site.models.model import SiteModel
+    from contentspider_rules.standalone import Rules
 
-FILE = Path(runtime.__file__)
+FILE = Path(standalone.__file__)
 
 
 class Row(NamedTuple):
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 def apply(rules: Rules, files: list[Path]) -> dict[str, str]:
-    """Return the text of each file by the runtime alone, in a process without any library."""
+    """Return the text of each file by the one file, in a process without any library."""
     with TemporaryDirectory() as folder:
         program = shutil.copy(FILE, folder)
         written = Path(folder, "rules.xml")
@@ -82,7 +82,7 @@ def apply(rules: Rules, files: list[Path]) -> dict[str, str]:
 
 
 def time_of(rules: Rules, bodies: list[bytes]) -> float:
-    """Return how long the runtime takes beside lxml's parse of the same bytes."""
+    """Return how long the one file takes beside lxml's parse of the same bytes."""
 
     def secs(call, given) -> float:
         found = []
@@ -94,7 +94,7 @@ def time_of(rules: Rules, bodies: list[bytes]) -> float:
         return median(found)
 
     parse = secs(lxml_html.document_fromstring, [body for body in bodies if body.strip()])
-    return secs(rules.text, [runtime.decode(body) for body in bodies]) / parse
+    return secs(rules.text, [standalone.decode(body) for body in bodies]) / parse
 
 
 def steps_of(path: str) -> tuple[tuple[str, ...], list[set[str]]]:

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     from contentspider.crawl.spider.links import links as links
     from contentspider.page.input.overrides import Overrides as Overrides
     from contentspider.page.input.page import Page as Page
-    from contentspider.runtime.contentspider_rules import Rules as Rules
     from contentspider.site.judge.prior import Prior as Prior
     from contentspider.site.learn.alone import extract_html as extract_html
     from contentspider.site.learn.learner import SiteLearner as SiteLearner
     from contentspider.site.learn.options import LearningOptions as LearningOptions
     from contentspider.site.models.model import SiteModel as SiteModel
     from contentspider.site.models.record import Extraction as Extraction
-    from contentspider.site.rules.extraction import learn_rules as learn_rules
 
 # Where the public names live. They are imported on first use, so that `import contentspider` loads
 # neither scikit-learn nor Scrapy.
@@ -34,12 +32,10 @@ _HOMES = {
     "Overrides": "contentspider.page.input.overrides",
     "Page": "contentspider.page.input.page",
     "Prior": "contentspider.site.judge.prior",
-    "Rules": "contentspider.runtime.contentspider_rules",
     "SiteLearner": "contentspider.site.learn.learner",
     "SiteModel": "contentspider.site.models.model",
     "bind": "contentspider.crawl.hold.binding",
     "extract_html": "contentspider.site.learn.alone",
-    "learn_rules": "contentspider.site.rules.extraction",
     "links": "contentspider.crawl.spider.links",
 }
 __all__ = list(_HOMES)

@@ -30,12 +30,9 @@ logger = logging.getLogger(__name__)
 MAX_KEPT = 500
 
 
-def stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]:
+def _stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]:
     """Return the model of *site* among those below *models*, or the one that *models* itself is,
-    and people's corrections beside it.
-
-    Raises `ContentSpiderError` if there is none, `StateError` if it cannot be used, and
-    `OverridesError` if the corrections cannot.
+    and people's corrections beside it; raises `ContentSpiderError` if it cannot be used.
     """
     folder = models if (models / MANIFEST).is_file() else models / site
     try:
@@ -48,22 +45,18 @@ def stored_model(models: Path, site: str) -> tuple[SiteModel, Overrides | None]:
         ) from error
 
 
-def extract_site(
+def _site_items(
     root: Path,
     files: Sequence[Path],
     options: LearningOptions,
-    models: Path | None = None,
-    passage_chars: int = 0,
+    models: Path | None,
+    passage_chars: int,
 ) -> Iterator[dict[str, object]]:
-    """Yield the fields of `ContentItem` for each of a site's *files*, learned from these files
-    alone (a single one is judged by itself), or with *models* filtered by a stored model
-    (`stored_model`). Their passages have at most *passage_chars* characters (0: none).
-
-    ``url`` is the file's path below *root*. More than `MAX_KEPT` pages are read twice, so that
-    memory stays bounded.
+    """Yield the items of a site's *files*; ``url`` is the file's path below *root*. More than
+    `MAX_KEPT` pages are read twice, so that memory stays bounded.
     """
     site = root.resolve().name or "site"
-    model, overrides = stored_model(models, site) if models else (None, None)
+    model, overrides = _stored_model(models, site) if models else (None, None)
     attributes = needs_attributes(model.features) if model else options.needs_attributes
     kept = list(read_pages(root, files, attributes, overrides)) if len(files) <= MAX_KEPT else None
 
@@ -97,10 +90,12 @@ def extract_paths(
     models: Path | None = None,
     passage_chars: int = 0,
 ) -> Iterator[dict[str, object]]:
-    """Yield the items of every site in *paths*, as `extract_site` does: a folder is a site, single
-    files of one folder are one, too.
+    """Yield the fields of `ContentItem` for each page of every site in *paths*: a folder is a site,
+    single files of one folder are one, too.
 
-    Of several sites, ``url`` begins with the folder as it was given: each has an ``index.html``.
+    A site is learned from its files alone (a single one is judged by itself), or filtered by its
+    model in *models*, or the one that *models* is. Passages have at most *passage_chars* characters
+    (0: none). Of several sites, ``url`` begins with the folder as it was given.
     """
     singles: dict[Path, list[Path]] = {}
     for path in paths:
@@ -109,7 +104,7 @@ def extract_paths(
     folders = [(path, list(html_files(path))) for path in paths if path.is_dir()]
     sites = [*folders, *singles.items()]
     for root, files in sites:
-        for item in extract_site(root, files, options or LearningOptions(), models, passage_chars):
+        for item in _site_items(root, files, options or LearningOptions(), models, passage_chars):
             if len(sites) > 1:
                 item["url"] = (root / str(item["url"])).as_posix()
                 item["id"] = page_id(str(item["url"]))

@@ -29,7 +29,7 @@ def load(name: str) -> None:
 
 
 for module in pkgutil.walk_packages(contentspider.__path__, "contentspider."):
-    if not module.name.endswith(("__main__", "contentspider_rules")):
+    if not module.name.endswith("__main__"):
         load(module.name)
 for name, value in vars(default_settings).items():
     if name.endswith("_BASE"):

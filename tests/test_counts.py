@@ -4,15 +4,11 @@ import pytest
 
 from contentspider.page.blocks import Block, PageBlocks
 from contentspider.page.input.page import Page
-from contentspider.site.models.counts import count_prose, kept_chars, outline, sureness
+from contentspider.site.models.counts import count_prose, kept_chars, sureness
 
 CONTENT = Page.from_html(
     "<p>Tea is made of leaves.<ul><li><a href=/>Home</a><li><a href=/tea>Tea</a> and more"
 ).content
-
-
-def test_the_outline_is_the_lengths_of_the_texts() -> None:
-    assert outline(CONTENT) == [22, 4, 12]
 
 
 def test_what_is_kept_is_counted_without_links() -> None:
@@ -43,7 +39,6 @@ def test_sureness_is_the_mean_probability_of_being_right_by_length() -> None:
 def test_of_a_page_without_blocks_nothing_is_sure() -> None:
     empty = Page.from_html("").content
     assert sureness(empty, []) == 0.0
-    assert outline(empty) == []
     assert kept_chars(empty, []) == 0
 
 

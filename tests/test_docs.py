@@ -122,7 +122,6 @@ def test_every_command_is_documented_and_helps(capsys: pytest.CaptureFixture[str
         "report",
         "extract",
         "models",
-        "rules",
         "evaluate",
         "index",
         "search",

@@ -130,6 +130,7 @@ FORMS = {
     "/z/2/": "/z/2",
     "/y/index.html": "/y/",
     "/x?utm_source=mail": "/x",
+    "/v?b=1&a=2": "/v?a=2&b=1",
 }
 
 

@@ -192,6 +192,14 @@ def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -
     assert found.headline == 2
 
 
+def test_another_title_is_none_of_the_text_though_that_begins_with_it() -> None:
+    html = page(f"<nav><h3>{TITLE}</h3><p>Menu<p>Start<p>News</nav>", f"<h2>{TITLE}</h2>")
+    assert said(html, f"{TITLE}\n{TEXT}", TITLE) == ([FIRST, SECOND], [], TITLE)
+    found = align(Page.from_html(html).content, OwnText("/", f"{TITLE}\n{TEXT}", "feed", TITLE))
+    assert found is not None
+    assert found.headline == 4
+
+
 def test_a_headline_may_stand_below_the_first_line_of_the_text_and_no_lower() -> None:
     heading = f"<h1>{TITLE}</h1>"
     below = f"<p>{FIRST}</p>{heading}<p>{SECOND}</p>"

@@ -183,7 +183,7 @@ def test_nearly_all_of_the_places_must_be_told_for_a_text_to_be_whole(missing, i
 @pytest.mark.parametrize(("missing", "is_whole"), [(120, True), (121, False)])
 def test_half_of_the_likely_prose_must_be_told_for_a_text_to_be_whole(missing, is_whole) -> None:
     first, other = sized("a", 120), sized("b", missing)
-    found, whole = one_page(f"<p>{first}</p><h4>{other}</h4>", first, {})
+    found, whole = one_page(f"<p>{first}</p><h4>{other}</h4>", first, {"h4": 0.8})
     assert whole == is_whole
     assert found == {"body/p": [1], "body/h4": [0 if is_whole else -1]}
 
@@ -194,8 +194,25 @@ def test_what_is_unlikely_or_short_need_not_be_told() -> None:
     assert whole
     # nor what is shorter than a sentence
     short = "".join(f"<h4>w{n}{'x' * 50} y</h4>" for n in range(9))
-    _, whole = one_page(f"<p>{P1}</p>{short}", P1, {})
+    _, whole = one_page(f"<p>{P1}</p>{short}", P1, {"h4": 0.8})
     assert whole
+
+
+@pytest.mark.parametrize(
+    ("behind", "judged", "is_whole"),
+    [
+        ("<h4>{}</h4>", 0.91, False),  # it stops amid the content
+        ("<div><h4>{}</h4></div>", 0.91, False),
+        ("<h4>{}</h4>", 0.89, True),  # this may be the template's
+        ("</article><h4>{}</h4>", 0.91, True),  # not in the text's element
+        ("", 0.91, True),
+    ],
+)
+def test_a_text_that_sure_content_follows_is_no_whole_one(behind, judged, is_whole) -> None:
+    short = "".join(behind.format(f"w{n}{'x' * 50} y") for n in range(3))
+    html = f"<article><p>{P1}</p><p>{P2}</p>{short}"
+    _, whole = one_page(html, f"{P1} {P2}", {"h4": judged})
+    assert whole == is_whole
 
 
 def test_a_text_of_short_blocks_only_is_measured_by_their_places() -> None:

@@ -53,11 +53,11 @@ def test_the_summary_says_the_worst_sites_first_and_how_it_is_known() -> None:
     for number in range(7):
         stats[f"contentspider/quality/f1/{number}.org"] = 0.9 + number / 100  # type: ignore[assignment]
     stats["contentspider/quality/pages/1.org"] = 12
-    lines = summary(stats, Outcome.COMPLETE, [], Left(), {}, ["pages.jsonl"], "models")
+    lines = summary(stats, Outcome.COMPLETE, [], Left(), [], ["pages.jsonl"], "models")
     (line,) = [line for line in lines if line.startswith("quality: ")]
     assert line.startswith("quality: 0.org F1 0.900 (predicted); 1.org F1 0.910 (measured on 12 ")
     assert line.endswith("4.org F1 0.940 (predicted); 2 more")
-    without = summary({"item_scraped_count": 3}, Outcome.COMPLETE, [], Left(), {}, ["p"], "models")
+    without = summary({"item_scraped_count": 3}, Outcome.COMPLETE, [], Left(), [], ["p"], "models")
     assert not any(line.startswith("quality") for line in without)
 
 

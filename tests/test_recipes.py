@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.cli import build_parser
-from contentspider.cli.run import MEANINGS
+from contentspider.cli.crawl import RUN_MEANINGS
 from contentspider.run.jobs import SiteResult
 from contentspider.run.sitesfile import KEYS, read_sites
 from tests.conftest import ROOT, TIMEOUT, Site, read_jsonl
@@ -68,7 +68,7 @@ def test_keys_fields_and_exit_codes_are_documented(capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit):
         build_parser().parse_args(["run", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    for outcome, meaning in MEANINGS.items():
+    for outcome, meaning in RUN_MEANINGS.items():
         assert f"{outcome.value} {meaning}" in shown
         assert f"| {outcome.value} | {meaning} |" in TEXT
 

@@ -12,8 +12,7 @@ import pytest
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
-from contentspider.report.render import render_report
-from contentspider.report.summary import summarise
+from contentspider.report.report import site_report
 from contentspider.site.learn.learner import SiteLearner
 from tests.conftest import TIMEOUT, Site, run
 from tests.sites import prose, small_site
@@ -119,7 +118,7 @@ def test_pages_without_text_are_no_report() -> None:
     learner = SiteLearner("e.org")
     page = Page.from_html(f"<article><h1>One</h1><p>{prose(1)}</p></article>", "https://e.org/")
     with pytest.raises(NotEnoughTextError, match="nothing to report"):
-        summarise(learner, learner.fit([page]), [Page.from_html("", "https://e.org/")])
+        site_report(learner, learner.fit([page]), [Page.from_html("", "https://e.org/")])
 
 
 def test_a_sample_is_said_to_be_one_and_numbers_are_labelled() -> None:
@@ -132,18 +131,18 @@ def test_a_sample_is_said_to_be_one_and_numbers_are_labelled() -> None:
         for number in range(3)
     ]
     model = learner.fit(pages)
-    html = render_report(summarise(learner, model, pages, total=313))
+    html = site_report(learner, model, pages, total=313)
     assert "a sample of 3 of the site's 313 pages" in html
     for label in ("confidence", "characters kept", "dropped"):
         assert html.count(f'<span class="label">{label}</span>') == 3
     assert "width=device-width" in html
-    assert "sample of" not in render_report(summarise(learner, model, pages))
+    assert "sample of" not in site_report(learner, model, pages)
 
 
 def test_a_report_without_its_extra_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     learner = SiteLearner("e.org")
     page = Page.from_html(f"<article><h1>One</h1><p>{prose(1)}</p></article>", "https://e.org/")
-    report = summarise(learner, learner.fit([page]), [page])
+    model = learner.fit([page])
     with pytest.raises(ContentSpiderError, match=r"pip install 'contentspider\[report\]'"):
-        render_report(report)
+        site_report(learner, model, [page])

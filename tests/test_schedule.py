@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.run import jobs
-from contentspider.run.jobs import Jobs, SiteResult, run_outcome
-from contentspider.run.schedule import AT_ONCE, LastCrawl, last_crawl
+from contentspider.run.jobs import AT_ONCE, Jobs, LastCrawl, SiteResult, last_crawl, run_outcome
 from contentspider.run.sitesfile import PlannedSite
 from contentspider.state.crawls.ledgers import crawl_ledger
 from contentspider.state.crawls.outcome import Outcome

@@ -211,7 +211,6 @@ def test_what_is_kept_of_a_site_changes_no_decision(example, monkeypatch, limit)
     _, pages = example
     model = SiteLearner("example").fit(pages.values())
     svm = model.classifier
-    model.decided = {}  # its own pages would be as they were labelled
     assert model.noise_texts
     if limit:
         monkeypatch.setattr(rows_module, limit, 3)

@@ -1,4 +1,6 @@
-"""The command line, ``contentspider COMMAND``: a module a group of commands."""
+"""The command line, ``contentspider COMMAND``: a module a group of commands, and those that other
+packages add.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,11 @@ import io
 import logging
 import os
 import sys
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import contentspider
-from contentspider.cli import crawl, evaluate, extract, index, models, rules, run
+from contentspider.cli import crawl, evaluate, extract, index, models
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.terminal import SafeFormatter, printable
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2  # argparse's
+COMMANDS = "contentspider.commands"
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -34,16 +38,23 @@ def build_parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for one in (
-        *(crawl.crawl, run.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
-        *(index, extract.extract, extract.report, models, rules, evaluate.evaluate),
+        *(crawl.crawl, crawl.run, crawl.status, crawl.replay, crawl.changes, crawl.diff),
+        *(index.index, index.search, index.serve, extract.extract, extract.report),
+        *(models.models, evaluate.evaluate),
     ):
         one.add_to(commands)
+    for entry in entry_points(group=COMMANDS):
+        entry.load()(commands)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    return execute(build_parser().parse_args(arguments))
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = build_parser()
+    if "rules" in arguments[:1] and not entry_points(group=COMMANDS, name="rules"):
+        parser.error("the command rules needs contentspider-rules: pip install contentspider-rules")
+    return execute(parser.parse_args(arguments))
 
 
 def execute(options: argparse.Namespace) -> int:

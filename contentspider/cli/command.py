@@ -1,4 +1,6 @@
-"""Commands as functions with their arguments, of which argparse's parsers are made."""
+"""Commands as functions with their arguments, of which argparse's parsers are made. Options of
+crawls are those of their table (`contentspider.run.flags`).
+"""
 
 from __future__ import annotations
 
@@ -7,15 +9,18 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from contentspider.cli.arguments import CRAWL_HELP, add_option
+from contentspider.crawl.option import Option
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.run.flags import BY_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from contentspider.cli.arguments import Commands
+    from contentspider.site.learn.options import LearningOptions
     from contentspider.state.crawls.outcome import Outcome
 
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
     Argument: TypeAlias = Callable[[argparse.ArgumentParser], object]
     # What runs a command, and returns its exit code (None: 0).
     Run: TypeAlias = Callable[[argparse.Namespace], int | None]
@@ -23,20 +28,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command with its *help* in a line; the docstring of *run* describes it at length."""
+    """A command, its *text* (the first sentence is its help in a line), and what runs it (None: one
+    of its actions is run, `group`).
+    """
 
     name: str
-    help: str
+    text: str
     arguments: tuple[Argument, ...]
-    run: Run
+    run: Run | None = None
     epilog: str = ""
 
     def add_to(self, commands: Commands) -> None:
         """Add the command's parser."""
+        text = " ".join(self.text.split())
         parser = commands.add_parser(
             self.name,
-            help=self.help,
-            description=fill(" ".join((self.run.__doc__ or self.help).split()), 79),
+            help=text[0].lower() + text[1:].partition(". ")[0].rstrip("."),
+            description=fill(text, 79),
             epilog=self.epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
@@ -45,28 +53,36 @@ class Command:
         parser.set_defaults(run=self.run)
 
 
-def command(
-    name: str, text: str, *arguments: Argument, epilog: str = ""
-) -> Callable[[Run], Command]:
-    """Return a decorator that makes a command of the function that runs it."""
-    return lambda run: Command(name, text, arguments, run, epilog)
+def command(name: str, *arguments: Argument, epilog: str = "") -> Callable[[Run], Command]:
+    """Return a decorator that makes a command of the function that runs it: its docstring is the
+    command's text.
+    """
+    return lambda run: Command(name, run.__doc__ or name, arguments, run, epilog)
 
 
-def add_group(
-    commands: Commands, name: str, text: str, actions: Sequence[Command], *arguments: Argument
-) -> None:
-    """Add a command that has *actions*."""
-    parser = commands.add_parser(name, help=text, description=f"{text.capitalize()}.")
-    for add in arguments:
-        add(parser)
-    added = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    for action in actions:
-        action.add_to(added)
+def group(name: str, text: str, actions: Sequence[Command], *arguments: Argument) -> Command:
+    """Return a command that has *actions*."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        added = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        for action in actions:
+            action.add_to(added)
+
+    return Command(name, text, (*arguments, add))
 
 
-def argument(shown: str, text: str, kind: Any = str, default: Any = None, **more: Any) -> Argument:
+def argument(
+    shown: str,
+    text: str,
+    kind: Any = str,
+    default: Any = None,
+    *,
+    least: int | None = None,
+    **more: Any,
+) -> Argument:
     """Return an argument from what help shows of it, such as "FILE", "[SITE]", "PATH...",
-    "-o --output FILE" or "--due"; *kind* reads its text, or is a tuple of choices.
+    "-o --output FILE" or "--due"; *kind* reads its text, or is a tuple of choices. With *least* it
+    is a whole number from there on.
     """
     *flags, name = shown.split()
     if name.startswith("-"):
@@ -75,7 +91,7 @@ def argument(shown: str, text: str, kind: Any = str, default: Any = None, **more
     if isinstance(kind, tuple):
         given |= {"choices": kind, "metavar": f"{{{','.join(kind)}}}"}
     else:
-        given["type"] = kind
+        given["type"] = kind if least is None else reading(Option("", least, "", minimum=least))
     for ending, nargs in (("...]", "*"), ("...", "+"), ("]", "?")):
         if name.endswith(ending):
             given.setdefault("nargs", nargs)
@@ -83,19 +99,58 @@ def argument(shown: str, text: str, kind: Any = str, default: Any = None, **more
     return lambda parser: parser.add_argument(*flags, **(given | more))
 
 
+def reading(option: Option) -> Callable[[str], Any]:
+    """Return what reads the text of an argument; its errors say what to give."""
+
+    def read(text: str) -> Any:
+        try:
+            if isinstance(option.default, (list, dict)):
+                return option.convert(text) if option.convert else text
+            return option.read(text)
+        except ContentSpiderError as error:
+            raise argparse.ArgumentTypeError(f"{text!r} cannot be used: {error}") from None
+
+    return read
+
+
 def option(key: str, **changes: Any) -> Argument:
-    """Return an option of a crawl's table, with *changes* to its argument."""
-    return lambda parser: add_option(parser, key, **changes)
+    """Return an option of the table, with *changes* to its argument. Not given, it is its
+    default.
+    """
+    option = BY_KEY[key]
+    default = option.default
+    given: dict[str, Any] = {"dest": key, "default": default, "help": option.help}
+    if isinstance(default, bool):
+        given["action"] = "store_false" if option.flag.startswith("--no-") else "store_true"
+    else:
+        given |= {"type": reading(option), "metavar": option.metavar or None}
+        if option.choices and not option.metavar:
+            given["metavar"] = f"{{{','.join(filter(None, option.choices))}}}"
+        if isinstance(default, (list, dict)):
+            given |= {"action": "append", "default": []}
+        if option.const:
+            given |= {"nargs": "?", "const": option.const}
+    return lambda parser: parser.add_argument(*option.flags.split(), **(given | changes))
 
 
-CRAWL = argument("CRAWL", CRAWL_HELP)
+CRAWL = argument(
+    "CRAWL", "the address that was crawled, the crawl's name (--name), or its ledger's file"
+)
 STATE_DIR, MODELS = option("state_dir"), option("models")
+# How a site is learned.
+FEATURES = option("features", action="store", default="slots")
+LEARNING = (option("labels"), FEATURES, option("classifier"))
 
 
-def learning_options(features: str = "slots") -> tuple[Argument, ...]:
-    """Return the options that choose how a site is learned."""
-    sets = option("features", action="store", default=features)
-    return option("labels"), sets, option("classifier")
+def learning_of(options: argparse.Namespace) -> LearningOptions:
+    """Return how sites are learned, by the command's options."""
+    from contentspider.site.learn.options import LearningOptions, OptionError
+
+    keep_teasers = getattr(options, "keep_teasers", False)
+    try:
+        return LearningOptions(options.labels, options.features, options.classifier, keep_teasers)
+    except OptionError as error:
+        raise error.renamed("--" + error.option.replace("_", "-")) from error
 
 
 def exit_codes(meanings: Mapping[Outcome, str]) -> str:

@@ -1,45 +1,117 @@
-"""``contentspider crawl``, and what it left: ``status``, ``replay``, ``changes`` and ``diff``."""
+"""``contentspider crawl`` and ``run``, and what they left: ``status``, ``replay``, ``changes`` and
+``diff``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from contextlib import closing
 from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from contentspider.cli.arguments import CRAWL_HELP, add_option
 from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, exit_codes, option
 from contentspider.crawl.options import FILES, MOST_USED, PAGES, REQUESTS, RUNS
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 from contentspider.recrawl.changes import CHANGES
 from contentspider.run.flags import CRAWL_FLAGS
-from contentspider.state.crawls.outcome import MEANINGS
+from contentspider.state.crawls.outcome import MEANINGS, Outcome
 from contentspider.state.files.formats import Output
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from contentspider.run.sitesfile import PlannedSite
+
+RUN_MEANINGS = {
+    Outcome.COMPLETE: "complete: every crawl is, or no site was due",
+    Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
+    " summary could not be written",
+    Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, killed):"
+    " the summary says which; the next run resumes what is unfinished",
+    Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
+    Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
+}
 URLS = argument("[URL...]", "where to start; https:// is assumed")
 
 
 def _flags(parser: argparse.ArgumentParser) -> None:
     for title in (MOST_USED, PAGES, FILES, REQUESTS, RUNS):
-        group = parser.add_argument_group(title)
+        group: Any = parser.add_argument_group(title)
         for one in CRAWL_FLAGS:
             if one.group == title:
                 # A setting is that of the project (`contentspider.run.project`) unless it is given.
-                add_option(group, one.key, **({"default": None} if one.setting else {}))
+                option(one.key, **({"default": None} if one.setting else {}))(group)
 
 
-@command("crawl", "crawl websites to clean items", URLS, _flags, epilog=exit_codes(MEANINGS))
+@command("crawl", URLS, _flags, epilog=exit_codes(MEANINGS))
 def crawl(options: argparse.Namespace) -> int:
-    """Crawl the sites of the given addresses to clean items."""
+    """Crawl websites to clean items."""
     from contentspider.run import run
 
     return run.crawl(options)
 
 
-@command("status", "show how a crawl is doing, or how it ended", CRAWL, STATE_DIR)
+@command(
+    "run",
+    argument("FILE", "the sites, as TOML (docs/scheduling.md); paths are relative to it", Path),
+    argument("--due", "crawl only sites that are due or unfinished, the most overdue first"),
+    argument("--only SITE...", "crawl only these sites of the file"),
+    argument("--jobs N", "crawls at a time (default: 2)", default=2, least=1),
+    argument("--force", "accept that known pages are gone, however many (with --only SITE)"),
+    argument("--summary FILE", "write the outcome of each site, as JSON", Path),
+    STATE_DIR,
+    epilog=exit_codes(RUN_MEANINGS),
+)
+def run(options: argparse.Namespace) -> int:
+    """Crawl many sites, or those that are due. Each crawl is a process of its own; what is
+    unfinished is resumed.
+    """
+    from contentspider.run.jobs import Jobs, run_outcome, write_summary
+    from contentspider.run.sitesfile import read_sites
+
+    started = datetime.now(timezone.utc)
+    summary = options.summary.absolute() if options.summary else None
+    if summary and not os.access(summary.parent, os.W_OK):
+        raise ContentSpiderError(
+            f"--summary {options.summary}: {summary.parent} is not a folder that you may write to"
+        )
+    state_dir = str(Path(options.state_dir).absolute()) if options.state_dir else ""
+    file = options.file.absolute()
+    if file.parent.is_dir():  # else reading the file says what is wrong
+        os.chdir(file.parent)  # a scheduler starts it anywhere
+    sites = _chosen(read_sites(file), options)
+    jobs = Jobs(options.jobs, options.due, state_dir, options.force)
+    results = jobs.run(sites)
+    outcome = run_outcome(results, jobs.is_stopped)
+    if summary:
+        write_summary(summary, results, outcome, started)
+    return outcome
+
+
+def _chosen(sites: Sequence[PlannedSite], options: argparse.Namespace) -> list[PlannedSite]:
+    names = [site.name for site in sites]
+    for name in options.only or ():
+        if name not in names:
+            raise ContentSpiderError(
+                f"{options.file}: it has no site {name!r}; it has: {', '.join(names)}"
+            )
+    chosen = [site for site in sites if not options.only or site.name in options.only]
+    for site in chosen:
+        if options.due and site.interval is None:
+            raise ContentSpiderError(
+                f"{options.file}: site {site.name!r}: the key 'interval' is missing, which --due"
+                ' needs; give one such as "1d" (it may be in [defaults])'
+            )
+    return chosen
+
+
+@command("status", CRAWL, STATE_DIR)
 def status(options: argparse.Namespace) -> None:
-    """Show the runs of a crawl, its items and its addresses, while it is running or afterwards."""
+    """Show how a crawl is doing, or how it ended. It has runs, items and addresses."""
     from contentspider.state.crawls.export import find_crawl
     from contentspider.state.crawls.ledgers import crawl_status
 
@@ -47,15 +119,10 @@ def status(options: argparse.Namespace) -> None:
 
 
 @command(
-    "replay",
-    "write a crawl's items again",
-    CRAWL,
-    option("output", action="store", required=True),
-    option("format"),
-    STATE_DIR,
+    "replay", CRAWL, option("output", action="store", required=True), option("format"), STATE_DIR
 )
 def replay(options: argparse.Namespace) -> None:
-    """Write all items of a crawl to a file, from its ledger."""
+    """Write a crawl's items again, from its ledger."""
     from contentspider.state.crawls.export import export_items, find_crawl
 
     output = Output.parse(options.output, options.format)
@@ -89,15 +156,14 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 @command(
     "changes",
-    "print what changed on a site, from crawl to crawl",
     CRAWL,
     argument("--since SEQ|DATE", "only after this number (seq), day or time", _since, (0, "")),
     argument("--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _kinds),
     STATE_DIR,
 )
 def changes(options: argparse.Namespace) -> None:
-    """Print the change log of a site as JSON lines: a record for each page that a crawl found new,
-    changed, moved or gone, and for each unchanged one of the last crawl.
+    """Print what changed on a site, from crawl to crawl. A JSON line is a page that a crawl found
+    new, changed, moved or gone, or an unchanged one of the last crawl.
     """
     from contentspider.state.crawls.export import find_history
     from contentspider.state.history.history import History
@@ -111,13 +177,12 @@ def changes(options: argparse.Namespace) -> None:
 
 @command(
     "diff",
-    "show how a page's main content changed",
     argument("URL", "the page's address"),
-    argument("--crawl CRAWL", f"{CRAWL_HELP} (default: any that has the page)"),
+    argument("--crawl CRAWL", "which crawl, as in 'changes' (default: any that has the page)"),
     STATE_DIR,
 )
 def diff(options: argparse.Namespace) -> None:
-    """Show what changed in a page's main content when it changed last."""
+    """Show how a page's main content changed when it changed last."""
     from contentspider.recrawl.difference import diff_lines
     from contentspider.site.models.record import page_id
     from contentspider.state.crawls.export import find_history, histories

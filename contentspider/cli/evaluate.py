@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import chosen_learning, not_negative
-from contentspider.cli.command import argument, command, learning_options
+from contentspider.cli.command import LEARNING, argument, command, learning_of
 from contentspider.ground.terminal import say
 
 if TYPE_CHECKING:
@@ -23,22 +22,19 @@ if TYPE_CHECKING:
 
 @command(
     "evaluate",
-    "extract the pages of corpora that have gold text",
     argument("CORPORA...", "folders of site folders with site.json, gold.jsonl and html/", Path),
     argument(
         "-o --output PREDICTIONS", "write JSON lines of site, path and text", Path, required=True
     ),
     argument("--suite SUITE", "only the sites of this suite"),
-    *learning_options(),
+    *LEARNING,
     argument("--alone", "judge every page without the rest of its site"),
-    argument("--held-out N", "learn from N pages (0: half), extract only others", not_negative),
+    argument("--held-out N", "learn from N pages (0: half), extract only others", least=0),
     argument("--no-own-texts", "do not use the texts in the site's feeds (own.jsonl)"),
     argument("--prior FILE", "use this prior, not the shipped one", Path),
 )
 def evaluate(options: argparse.Namespace) -> None:
-    """Learn each site of CORPORA without its gold, and write what is extracted of its gold
-    pages.
-    """
+    """Extract the pages of corpora that have gold text. Each site is learned without its gold."""
     write_predictions(options, predictor(options, {}))
 
 
@@ -49,7 +45,7 @@ def predictor(options: argparse.Namespace, priors: Mapping[str, Prior]) -> Calla
     from contentspider.evaluation.predict import predict_site
     from contentspider.site.judge.prior import Prior
 
-    learning = chosen_learning(options)
+    learning = learning_of(options)
     shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
     return lambda corpus: predict_site(
         corpus,

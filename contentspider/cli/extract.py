@@ -2,41 +2,50 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import chosen_learning, folder, positive
-from contentspider.cli.command import STATE_DIR, argument, command, learning_options, option
+from contentspider.cli.command import LEARNING, STATE_DIR, argument, command, learning_of, option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import say
 from contentspider.state.files.formats import STDOUT, WRITERS, Output
+from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
+
+
+def folder(text: str) -> Path:
+    """Return a folder; a store of models is none."""
+    if is_url(text):
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a folder; 'contentspider models --models {text} export' copies a model"
+            " from it"
+        )
+    return Path(text)
 
 
 @command(
     "extract",
-    "extract pages that you have",
     argument("PATH...", "folders of HTML files, or files (those of one folder are one site)", Path),
     option("output", action="store", default=STDOUT),
     option("format"),
-    *learning_options(),
+    *LEARNING,
     argument("--models DIR", "use the sites' models in DIR, or the one that DIR is", folder),
     option("keep_teasers"),
-    option("passages", type=positive),
+    option("passages"),
 )
 def extract(options: argparse.Namespace) -> None:
-    """Learn from HTML files that you have and extract their content; each folder is a site."""
+    """Extract pages that you have. Each folder of HTML files is a site, and is learned."""
     from contentspider.extract import extract_paths
 
     if missing := [str(path) for path in options.path if not path.exists()]:
         raise ContentSpiderError(f"{', '.join(missing)}: no such file or folder")
-    items = extract_paths(options.path, chosen_learning(options), options.models, options.passages)
+    items = extract_paths(options.path, learning_of(options), options.models, options.passages)
     if options.output == STDOUT:
         written = WRITERS["jsonl"](lambda: items, sys.stdout.buffer)
     else:
@@ -61,7 +70,6 @@ def extract(options: argparse.Namespace) -> None:
 
 @command(
     "report",
-    "show in one HTML page what is kept and dropped",
     argument("SOURCE", "a folder of a site's HTML files, or a crawl's name or ledger"),
     argument("--site SITE", "which site of a crawl of several", default=""),
     option("models", type=folder),
@@ -69,10 +77,10 @@ def extract(options: argparse.Namespace) -> None:
     STATE_DIR,
 )
 def report(options: argparse.Namespace) -> None:
-    """Write one self-contained HTML page: a site's clusters with scores and examples, and what
-    each page kept and lost.
+    """Show in one HTML page what is kept and dropped. It has a site's clusters with scores and
+    examples, and what each page kept and lost, and needs no other file.
     """
-    from contentspider.report.render import write_crawl_report, write_report
+    from contentspider.report.report import write_crawl_report, write_report
 
     source, models, output = Path(options.source), options.models, options.output
     if source.is_dir():

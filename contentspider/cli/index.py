@@ -8,16 +8,14 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import CRAWL_HELP, add_state_dir, not_negative, positive
+from contentspider.cli.command import CRAWL, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.terminal import printable
+from contentspider.ground.terminal import printable, say
 from contentspider.index.engine import ENGINES, shown
 from contentspider.state.crawls.folder import DEFAULT, has_default, index_url
 
 if TYPE_CHECKING:
     import argparse
-
-    from contentspider.cli.arguments import Commands
 
 # Which index is searched if none is named.
 INDEX_VARIABLE = "CONTENTSPIDER_INDEX"
@@ -27,161 +25,79 @@ ENGINE_HELP = (
     f"an index's URL: {', '.join(f'{name}:...' for name in ENGINES.shipped)}, default"
     " (docs/indexing.md)"
 )
+ENGINE = argument("ENGINE_URL", ENGINE_HELP)
+FORCE = argument("--force", "delete documents, however many are gone")
+INDEX = argument(
+    "--index ENGINE_URL",
+    f"{ENGINE_HELP}; default: that of the environment's {INDEX_VARIABLE}, else that of"
+    " 'contentspider crawl URL --index'",
+    default="",
+)
 
 
-def add_to(commands: Commands) -> None:
-    """Add the commands."""
-    _add_index(commands)
-    _add_search(commands)
-    _add_serve(commands)
+@command("sync", CRAWL, ENGINE, FORCE, STATE_DIR)
+def sync(options: argparse.Namespace) -> None:
+    """Bring in what changed, and take out what is gone. An index that is new gets all pages;
+    nothing is crawled.
+    """
+    from contentspider.index import operations
+    from contentspider.index.sync import Limits
+    from contentspider.state.crawls.export import find_history
+
+    history = find_history(options.crawl, options.state_dir)
+    url = index_url(options.engine_url, options.state_dir)
+    report = operations.sync(history, url, Limits(force=options.force), _tell)
+    say(f"{shown(url)}: {report}")
 
 
-def _add_index(commands: Commands) -> None:
-    index = commands.add_parser(
-        "index",
-        help="bring search indexes up to date with what was crawled",
-        description="Bring search indexes up to date with what was crawled.",
+@command("verify", CRAWL, argument("--mend", "put right what differs"), ENGINE, FORCE, STATE_DIR)
+def verify(options: argparse.Namespace) -> int:
+    """Compare an index with the history, document by document. What differs is printed as JSON
+    lines. Exit code 0: nothing does, or all was mended.
+    """
+    from contentspider.index import operations
+    from contentspider.index.sync import Limits
+    from contentspider.state.crawls.export import find_history
+
+    history = find_history(options.crawl, options.state_dir)
+    url = index_url(options.engine_url, options.state_dir)
+    found = operations.verify(history, url, Limits(force=options.force), options.mend)
+    for name in ("missing", "stale", "extra", "refused"):
+        for document_id in getattr(found, name):
+            print(json.dumps({"id": document_id, "is": name}))
+    say(
+        f"{found.same:,} documents are as they should be, {len(found.missing):,} missing,"
+        f" {len(found.stale):,} stale, {len(found.extra):,} too much, {len(found.refused):,}"
+        f" refused by the engine{': mended' if options.mend and found else ''}"
     )
-    actions = index.add_subparsers(metavar="ACTION", dest="action", required=True)
-    for name, run, text, more in (
-        (
-            *("sync", _sync, "bring in what changed, and take out what is gone"),
-            "An index that is new gets all pages; nothing is crawled.",
-        ),
-        (
-            *("verify", _verify, "compare an index with the history, document by document"),
-            "What differs is printed as JSON lines. Exit code 0: nothing does, or all was mended.",
-        ),
-        (
-            *("rebuild", _rebuild, "make an index anew, and put it in the place of the old one"),
-            "All sites are in it; the old one is searched until the new one takes its place.",
-        ),
-    ):
-        description = f"{text.capitalize()}. {more}"
-        action = actions.add_parser(name, help=text, description=description)
-        if name != "rebuild":
-            action.add_argument("crawl", metavar="SITE", help=CRAWL_HELP)
-        if name == "verify":
-            action.add_argument("--mend", action="store_true", help="put right what differs")
-        action.add_argument("engine", metavar="ENGINE_URL", help=ENGINE_HELP)
-        action.add_argument(
-            "--force", action="store_true", help="delete documents, however many are gone"
-        )
-        add_state_dir(action)
-        action.set_defaults(run=run)
+    return 0 if options.mend or not found else 1
 
 
-def _add_search(commands: Commands) -> None:
-    search = commands.add_parser(
-        "search",
-        help="find pages in a search index",
-        description="Find pages in a search index: those that have all words, else some of them.",
-    )
-    search.add_argument("words", nargs="+", metavar="WORDS", help="what to look for")
-    _add_index_option(search)
-    add_state_dir(search)
-    search.add_argument("--site", default="", help="only pages of this site")
-    search.add_argument("--language", default="", metavar="TAG", help="only pages in this language")
-    search.add_argument(
-        "--type", default="", help="only pages of this type (article, listing, ...)"
-    )
-    search.add_argument(
-        "--limit", type=positive, default=10, metavar="N", help="at most N pages (default: 10)"
-    )
-    search.add_argument(
-        "--json", action="store_true", help="print JSON lines: rank, score, id, url, title, snippet"
-    )
-    search.set_defaults(run=_search)
+@command("rebuild", ENGINE, FORCE, STATE_DIR)
+def rebuild(options: argparse.Namespace) -> None:
+    """Make an index anew, and put it in the place of the old one. All sites are in it; the old one
+    is searched until the new one takes its place.
+    """
+    from contentspider.index import operations
+    from contentspider.index.sync import Limits
+    from contentspider.state.crawls.export import histories
+
+    paths = histories(options.state_dir)
+    url = index_url(options.engine_url, options.state_dir)
+    reports = operations.rebuild(paths, url, Limits(force=options.force), _tell)
+    for path, report in zip(paths, reports, strict=True):
+        say(f"{path.stem}: {report}")
 
 
-def _add_serve(commands: Commands) -> None:
-    serve = commands.add_parser(
-        "serve",
-        help="search an index in the browser",
-        description=(
-            "Serve a page that searches an index, with JSON beside it (/api/search?q=WORDS,"
-            " /api/page/ID, /api/sites). Nobody is asked who they are: beyond this machine, put a"
-            " server before it that does."
-        ),
-    )
-    _add_index_option(serve)
-    serve.add_argument(
-        "--host", default="127.0.0.1", help="the address to listen at (default: 127.0.0.1)"
-    )
-    serve.add_argument(
-        "--port", type=not_negative, default=8080, help="the port (default: 8080; 0: any)"
-    )
-    serve.add_argument(
-        "--name",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="a name that it is reached by, beyond --host and localhost",
-    )
-    add_state_dir(serve)
-    serve.set_defaults(run=_serve)
+index = group(
+    "index", "Bring search indexes up to date with what was crawled.", (sync, verify, rebuild)
+)
 
 
 def _tell(done: int, total: int) -> None:
     if sys.stderr.isatty():
         end = "\n" if done == total else ""
         print(f"\r{done:,} of {total:,} changes", end=end, file=sys.stderr, flush=True)
-
-
-def _sync(options: argparse.Namespace) -> int:
-    from contentspider.index.operations import sync
-    from contentspider.index.sync import Limits
-    from contentspider.state.crawls.export import find_history
-
-    history = find_history(options.crawl, options.state_dir)
-    url = index_url(options.engine, options.state_dir)
-    report = sync(history, url, Limits(force=options.force), _tell)
-    print(printable(f"{shown(url)}: {report}"), file=sys.stderr)
-    return 0
-
-
-def _verify(options: argparse.Namespace) -> int:
-    from contentspider.index.operations import verify
-    from contentspider.index.sync import Limits
-    from contentspider.state.crawls.export import find_history
-
-    history = find_history(options.crawl, options.state_dir)
-    url = index_url(options.engine, options.state_dir)
-    found = verify(history, url, Limits(force=options.force), options.mend)
-    for name in ("missing", "stale", "extra", "refused"):
-        for document_id in getattr(found, name):
-            print(json.dumps({"id": document_id, "is": name}))
-    print(
-        f"{found.same:,} documents are as they should be, {len(found.missing):,} missing,"
-        f" {len(found.stale):,} stale, {len(found.extra):,} too much, {len(found.refused):,}"
-        f" refused by the engine{': mended' if options.mend and found else ''}",
-        file=sys.stderr,
-    )
-    return 0 if options.mend or not found else 1
-
-
-def _rebuild(options: argparse.Namespace) -> int:
-    from contentspider.index.operations import rebuild
-    from contentspider.index.sync import Limits
-    from contentspider.state.crawls.export import histories
-
-    paths = histories(options.state_dir)
-    url = index_url(options.engine, options.state_dir)
-    reports = rebuild(paths, url, Limits(force=options.force), _tell)
-    for path, report in zip(paths, reports, strict=True):
-        print(printable(f"{path.stem}: {report}"), file=sys.stderr)
-    return 0
-
-
-def _add_index_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says which index is searched."""
-    parser.add_argument(
-        "--index",
-        default="",
-        metavar="ENGINE_URL",
-        help=f"{ENGINE_HELP}; default: that of the environment's {INDEX_VARIABLE}, else that of"
-        " 'contentspider crawl URL --index'",
-    )
 
 
 def _chosen_index(options: argparse.Namespace) -> str:
@@ -199,7 +115,19 @@ def _chosen_index(options: argparse.Namespace) -> str:
     return index_url(str(url), options.state_dir)
 
 
-def _search(options: argparse.Namespace) -> int:
+@command(
+    "search",
+    argument("WORDS...", "what to look for"),
+    INDEX,
+    STATE_DIR,
+    argument("--site SITE", "only pages of this site"),
+    argument("--language TAG", "only pages in this language"),
+    argument("--type TYPE", "only pages of this type (article, listing, ...)"),
+    argument("--limit N", "at most N pages (default: 10)", default=10, least=1),
+    argument("--json", "print JSON lines: rank, score, id, url, title, snippet"),
+)
+def search(options: argparse.Namespace) -> None:
+    """Find pages in a search index. They have all words, or else some of them."""
     from contentspider.index.engine import Query
     from contentspider.index.found import shown_results
     from contentspider.index.operations import opened
@@ -209,11 +137,11 @@ def _search(options: argparse.Namespace) -> int:
     query = Query(" ".join(options.words), filters, options.limit)
     with opened(_chosen_index(options), is_writer=False) as (engine, _):
         results = engine.search(query)
+    bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
     for one in shown_results(query, results):
         if options.json:
             print(json.dumps(one.to_dict(), ensure_ascii=False))
             continue
-        bold, plain = (BOLD, PLAIN) if sys.stdout.isatty() else ("", "")
         marked = "".join(
             f"{bold}{printable(text)}{plain}" if is_term else printable(text)
             for text, is_term in one.pieces
@@ -222,10 +150,26 @@ def _search(options: argparse.Namespace) -> int:
         print(f"    {marked}\n")
     if not options.json:
         print(f"{results.total:,} pages found" if results.total else "no page was found")
-    return 0
 
 
-def _serve(options: argparse.Namespace) -> int:
+@command(
+    "serve",
+    INDEX,
+    argument("--host HOST", "the address to listen at (default: 127.0.0.1)", default="127.0.0.1"),
+    argument("--port PORT", "the port (default: 8080; 0: any)", default=8080, least=0),
+    argument(
+        "--name HOST",
+        "a name that it is reached by, beyond --host and localhost",
+        action="append",
+        default=[],
+    ),
+    STATE_DIR,
+)
+def serve(options: argparse.Namespace) -> None:
+    """Search an index in the browser. Beside the page there is JSON (/api/search?q=WORDS,
+    /api/page/ID, /api/sites). Nobody is asked who they are: beyond this machine, put a server
+    before it that does.
+    """
     from contentspider.index.operations import opened
     from contentspider.state.crawls.export import histories
     from contentspider.web.app import make_app, run
@@ -243,13 +187,7 @@ def _serve(options: argparse.Namespace) -> int:
             " another --port or --host"
         ) from error
     host, port = listener.getsockname()[:2]
-    shown = f"[{host}]" if ":" in host else host
-    print(printable(f"http://{shown}:{port}/ (Ctrl-C ends it)"), file=sys.stderr, flush=True)
+    say(f"http://{f'[{host}]' if ':' in host else host}:{port}/ (Ctrl-C ends it)")
     if options.host not in LOOPBACK:
-        print(
-            f"{printable(options.host)} is reached from other machines, and nobody is asked who"
-            " they are",
-            file=sys.stderr,
-        )
+        say(f"{options.host} is reached from other machines, and nobody is asked who they are")
     run(app, listener)
-    return 0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import not_negative, positive
-from contentspider.cli.command import MODELS, STATE_DIR, add_group, argument, command
-from contentspider.cli.sources import kept_pages
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError, StateError
 from contentspider.ground.terminal import printable
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from contentspider.cli.arguments import Commands
     from contentspider.cli.command import Argument, Command
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
@@ -27,22 +25,15 @@ if TYPE_CHECKING:
 
 SITE = argument("SITE", "the site, as 'models list' names it")
 ANY_SITE = argument("[SITE]", "whose generations", default="")
-GENERATION = argument("[GENERATION]", "its number (default: the present one)", positive, 0)
-EARLIER = argument("[GENERATION]", "its number (default: the one before)", positive, 0)
-TWO = argument("[GENERATION...]", "two, or one and the present one (default: the last)", positive)
-EXPORTED = argument("--generation N", "default: the present one", positive, 0)
-MOST = argument("--most N", "signatures of each kind (default: 20)", not_negative, 20)
+GENERATION = argument("[GENERATION]", "its number (default: the present one)", default=0, least=1)
+EARLIER = argument("[GENERATION]", "its number (default: the one before)", default=0, least=1)
+TWO = argument("[GENERATION...]", "two, or one and the present one (default: the last)", least=1)
+EXPORTED = argument("--generation N", "default: the present one", default=0, least=1)
+MOST = argument("--most N", "signatures of each kind (default: 20)", default=20, least=0)
 FILE = argument("FILE", "a zip file", Path)
 
 
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    text = "show what was learned of sites, go back to it, move it"
-    actions = (list_models, show, diff, rollback, export_model, import_model)
-    add_group(commands, "models", text, actions, MODELS)
-
-
-def action(name: str, text: str, *arguments: Argument) -> Callable[[Action], Command]:
+def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
     """Return a decorator that makes an action of a function, which is given the store of models and
     returns the lines to print.
     """
@@ -60,9 +51,26 @@ def action(name: str, text: str, *arguments: Argument) -> Callable[[Action], Com
 
         run.__doc__ = act.__doc__
         # The copy of a shared store is in the folder of crawls' state.
-        return command(name, text, *arguments, STATE_DIR)(run)
+        return command(name, *arguments, STATE_DIR)(run)
 
     return decorate
+
+
+def kept_pages(site: str, state_dir: str) -> list[Page]:
+    """Return the pages of a site that its crawl has kept; none if there is no crawl of it."""
+    try:
+        return crawled_pages(site, site, state_dir)[1]
+    except ContentSpiderError:
+        return []
+
+
+def crawled_pages(crawl: str, site: str, state_dir: str) -> tuple[str, list[Page]]:
+    """Return a *site* of a crawl ("": its only one), and the pages of it that were kept."""
+    from contentspider.state.crawls.export import find_crawl
+    from contentspider.state.ledger.ledger import Ledger
+
+    with closing(Ledger(find_crawl(crawl, state_dir), read_only=True)) as ledger:
+        return ledger.pages.of_site(site)
 
 
 def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
@@ -81,10 +89,10 @@ def _read(store: ModelStore, site: str, generation: int = 0) -> SiteModel:
         raise StateError(f"{what} of {site}: {error}") from error
 
 
-@action("list", "list the sites that have a model, or the generations of one", ANY_SITE)
+@action("list", ANY_SITE)
 def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """List the sites that have a model, or the generations of a site's model: each model that was
-    saved is a generation, of which the last are kept.
+    """List the sites that have a model, or the generations of one. Each model that was saved is a
+    generation, of which the last are kept.
     """
     from contentspider.site.models.folder import read_manifest
 
@@ -111,10 +119,10 @@ def list_models(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return lines
 
 
-@action("show", "print what a model says is content and noise", SITE, GENERATION, MOST)
+@action("show", SITE, GENERATION, MOST)
 def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Print a site's model: how good it is, people's corrections, what it says in a few sentences,
-    and its content and noise signatures with their probability of being content.
+    """Print what a model says is content and noise. Before the signatures, with their probability
+    of being content, are how good it is, people's corrections, and what it says in a few sentences.
     """
     from contentspider.site.judge.prior import Prior
 
@@ -144,8 +152,11 @@ def show(store: ModelStore, options: argparse.Namespace) -> list[str]:
 
 
 def _sentences(model: SiteModel, pages: list[Page]) -> list[str]:
-    from contentspider.site.rules.explanation import explain_model
-
+    try:
+        from contentspider_rules.explanation import explain_model
+    except ImportError:
+        needs = "the model in a few sentences needs contentspider-rules"
+        return ["", f"{needs}: pip install contentspider-rules"]
     try:
         found = explain_model(model, pages)
     except NotEnoughTextError:
@@ -189,7 +200,7 @@ def _corrections(store: ModelStore, site: str, pages: list[Page]) -> list[str]:
     return lines
 
 
-@action("diff", "print which signatures became content or noise", SITE, TWO, MOST)
+@action("diff", SITE, TWO, MOST)
 def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Print which signatures became content or noise, are new, or are gone."""
     from contentspider.site.models.summary import compare
@@ -217,9 +228,9 @@ def diff(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return lines + _tables(changes, options.most)
 
 
-@action("rollback", "make an earlier generation the present one again", SITE, EARLIER)
+@action("rollback", SITE, EARLIER)
 def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Make an earlier generation the present one again, as a generation of its own."""
+    """Make an earlier generation the present one again. It gets a new number."""
     before = store.generations(options.site).present()
     number = store.rollback(options.site, options.generation)
     model = _read(store, options.site)
@@ -227,9 +238,9 @@ def rollback(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return [f"{options.site}: model {model.version}, of {model.pages} pages, {done}"]
 
 
-@action("export", "write a site's model as one file", SITE, FILE, EXPORTED)
+@action("export", SITE, FILE, EXPORTED)
 def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
-    """Write a site's model as one zip file, without people's corrections."""
+    """Write a site's model as one file. It is a zip archive without people's corrections."""
     from contentspider.state.stores import transfer
 
     model = _read(store, options.site, options.generation)
@@ -237,7 +248,7 @@ def export_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     return [f"{options.site}: model {model.version} -> {options.file}"]
 
 
-@action("import", "make the model in a file the present one of its site", FILE)
+@action("import", FILE)
 def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     """Make the model in a file that 'export' wrote the present one of its site."""
     from contentspider.state.stores import transfer
@@ -246,3 +257,11 @@ def import_model(store: ModelStore, options: argparse.Namespace) -> list[str]:
     store.save(model, "import")
     number = store.generations(model.site).present()
     return [f"{model.site}: model {model.version} is generation {number} now"]
+
+
+models = group(
+    "models",
+    "Show what was learned of sites, go back to it, move it.",
+    (list_models, show, diff, rollback, export_model, import_model),
+    MODELS,
+)

@@ -16,6 +16,7 @@ from contentspider.crawl.options import DEFAULTS, CrawlOptions
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
@@ -59,6 +60,7 @@ class Addon:
         if options.durable:
             _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot go on")
         lost = "items that are held when the crawl is ended from outside are lost"
+        settings.set("REQUEST_FINGERPRINTER_CLASS", OrderedFingerprinter, "addon")
         _claim(settings, "ITEM_PROCESSOR", ItemPipelines, lost)
         for name, component, order in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, order)

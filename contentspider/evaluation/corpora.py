@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
-
 GOLD = "gold.jsonl"
 
 
@@ -80,27 +79,19 @@ class Corpus:
         ``html/``.
         """
         file = self.folder / "own.jsonl"
-        rows = [json.loads(line) for _, line in json_lines(file)] if file.is_file() else []
-        return [
-            OwnText(
-                str(row["path"]).lstrip("/"),
-                text_of(str(row["html"])),
-                f"feed {row['source']}",
-                title_of(str(row["title"])),
-            )
-            for row in rows
-        ]
+        found = []
+        for _, line in json_lines(file) if file.is_file() else ():
+            row = json.loads(line)
+            path, text = str(row["path"]).lstrip("/"), text_of(str(row["html"]))
+            found.append(OwnText(path, text, f"feed {row['source']}", title_of(str(row["title"]))))
+        return found
 
 
 def _gold_page(file: Path, number: int, line: bytes) -> GoldPage:
     try:
         row = json.loads(line)
-        return GoldPage(
-            path=row["path"].lstrip("/"),
-            text=row["text"],
-            optional=row.get("optional_text") or "",
-            host=str(row.get("host") or ""),
-        )
+        optional, host = row.get("optional_text") or "", str(row.get("host") or "")
+        return GoldPage(row["path"].lstrip("/"), row["text"], optional, host)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CorpusError(
             f"{file}:{number}: not a gold page ({error!r}); a line is an object with path and text"

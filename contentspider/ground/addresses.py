@@ -3,7 +3,7 @@
 import re
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit
 
 from w3lib.url import safe_url_string
 
@@ -77,6 +77,18 @@ def clean_address(address: str) -> str:
     host = netloc.rpartition("@")[2]
     host = host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ":")).removesuffix(":")
     return address.replace("//" + netloc, "//" + host, 1)
+
+
+def parameter_order(address: str) -> str:
+    """Return an address' parameters in their order, empty if they are sorted: Scrapy's fingerprints
+    and w3lib sort them, but a site may mean something by it.
+
+    >>> parameter_order("http://e.org/?a=1&b=2"), parameter_order("http://e.org/?b=%32&a=1")
+    ('', 'b=2&a=1')
+    """
+    query = address.partition("#")[0].partition("?")[2]
+    pairs = parse_qsl(query, keep_blank_values=True) if "&" in query else []
+    return "" if pairs == sorted(pairs) else urlencode(pairs, errors="replace")
 
 
 def host_name(address: str) -> str:

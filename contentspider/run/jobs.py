@@ -1,4 +1,6 @@
-"""Crawls of many sites, each in its own process, some at a time: ``contentspider run``."""
+"""Crawls of many sites when they are due, each in its own process, some at a time:
+``contentspider run``.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +11,22 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.atomic import write_json
-from contentspider.run.schedule import AT_ONCE, last_crawl
+from contentspider.ground.errors import ContentSpiderError
 from contentspider.run.summary import site_qualities
 from contentspider.state.crawls.folder import state_folder
-from contentspider.state.crawls.ledgers import crawl_ledger
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.crawls.ledgers import crawl_ledger, is_hopeless
+from contentspider.state.crawls.outcome import FINISHED, LIMITS, Outcome
 from contentspider.state.ledger.database import is_in_use
+from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -37,7 +40,41 @@ LOGS = "logs"
 TAIL_BYTES = 4_096
 # Outcomes of sites that were not crawled, beside those of crawls (`Outcome`).
 NOT_DUE, RUNNING, NOT_STARTED = "not_due", "running", "not_started"
-OUTCOMES = {int(outcome): outcome for outcome in Outcome}
+# A timer that comes a little early (a daily one by minutes) does not miss a whole turn.
+SLACK = 0.05
+AT_ONCE = datetime.min.replace(tzinfo=timezone.utc)
+
+
+@dataclass(frozen=True, slots=True)
+class LastCrawl:
+    """The last crawl of a site: when it *began* (None: there was none), and whether it was left
+    unfinished. One that came to a limit that its user has set is finished.
+    """
+
+    began: datetime | None = None
+    is_unfinished: bool = False
+
+    def due(self, interval: timedelta | None) -> datetime:
+        """Return when the site is to be crawled: an unfinished crawl was due when it began.
+
+        The *interval* (None: at once) is counted from the beginning of the last crawl, so that a
+        daily one does not come later each day by the time that it takes.
+        """
+        if self.began is None or self.is_unfinished or not interval:
+            return self.began or AT_ONCE
+        return self.began + interval * (1 - SLACK)
+
+
+def last_crawl(path: Path) -> LastCrawl:
+    """Return the crawl with the ledger at *path*; if that cannot be read, as if there was none: the
+    next crawl says what is wrong with it.
+    """
+    if path.is_file():
+        with suppress(ContentSpiderError), closing(Ledger(path, read_only=True)) as ledger:
+            if runs := ledger.runs.all():
+                is_over = runs[-1].reason in (FINISHED, *LIMITS) or is_hopeless(ledger)
+                return LastCrawl(datetime.fromisoformat(runs[0].started), not is_over)
+    return LastCrawl()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +111,9 @@ class Jobs:
     def __init__(
         self, jobs: int, only_due: bool = False, state_dir: str = "", force: bool = False
     ) -> None:
-        self._jobs = jobs
-        self._only_due = only_due
+        self._jobs, self._only_due, self._state_dir = jobs, only_due, state_dir
         # None: not given.
         self._options = {"state_dir": state_dir or None, "force": force or None}
-        self._state_dir = state_dir
         self._logs = state_folder(state_dir).absolute() / LOGS
         self._running: set[subprocess.Popen[str]] = set()
         # A signal's handler runs in the main thread, and may interrupt itself.
@@ -91,20 +126,12 @@ class Jobs:
         SIGINT and SIGTERM are passed on to the crawls; no other one begins then.
         """
         order = sorted(sites, key=self._due) if self._only_due else list(sites)
-        with self._passing_signals(), ThreadPoolExecutor(self._jobs) as pool:
+        with ExitStack() as stack:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                stack.callback(signal.signal, number, signal.signal(number, self._stop))
+            pool = stack.enter_context(ThreadPoolExecutor(self._jobs))
             results = {result.site: result for result in pool.map(self._run, order)}
         return [results[site.name] for site in sites]
-
-    @contextmanager
-    def _passing_signals(self) -> Iterator[None]:
-        before = {
-            number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         with self._lock:
@@ -182,51 +209,59 @@ class Jobs:
     def _result(
         self, site: PlannedSite, code: int, started: datetime, log: Path, stats: Path
     ) -> SiteResult:
-        record = _read_stats(stats)
-        outcome = OUTCOMES.get(code, Outcome.INTERRUPTED if code < 0 else Outcome.ERROR)
-        items, quality = None, list[tuple[float, int, str]]()
-        if record is not None:
-            items = record["stats"].get("item_scraped_count", 0)
-            quality = site_qualities(record["stats"])
-            reasons = record["reasons"]
-        elif outcome is Outcome.ERROR and is_in_use(self._ledger(site)):
-            return self._elsewhere(site)  # another crawl began when this one was about to
-        else:
+        known = code in [*Outcome]
+        outcome = Outcome(code) if known else Outcome.INTERRUPTED if code < 0 else Outcome.ERROR
+        items, f1, f1_pages = None, None, 0
+        try:
+            record = json.loads(stats.read_bytes())
+        except (OSError, ValueError):  # it did not get as far as to write them
+            if outcome is Outcome.ERROR and is_in_use(self._ledger(site)):
+                return self._elsewhere(site)  # another crawl began when this one was about to
             reasons = [f"it was ended by {signal.Signals(-code).name}"] if code < 0 else _tail(log)
-        f1, f1_pages, _ = quality[0] if quality else (None, 0, "")
-        ended = datetime.now(timezone.utc)
-        seconds = (ended - started).total_seconds()
+        else:
+            reasons = record["reasons"]
+            items = record["stats"].get("item_scraped_count", 0)
+            if quality := site_qualities(record["stats"]):
+                f1, f1_pages, _ = quality[0]
+        result = SiteResult(
+            site=site.name,
+            outcome=outcome.name.lower(),
+            exit_code=code,
+            **_span(started),
+            items=items,
+            f1=f1,
+            f1_pages=f1_pages,
+            reasons=tuple(reasons),
+            log=str(log),
+        )
         logger.log(
             logging.INFO if outcome is Outcome.COMPLETE else logging.WARNING,
             "%s: %s after %.0f s, %s%s",
             site.name,
-            outcome.name.lower().replace("_", " "),
-            seconds,
+            result.outcome.replace("_", " "),
+            result.seconds,
             "items unknown" if items is None else f"{items:,} items",
             f": {'; '.join(reasons)} ({log})" if reasons else "",
         )
-        return SiteResult(
-            site.name,
-            outcome.name.lower(),
-            code,
-            started.isoformat(timespec="seconds"),
-            ended.isoformat(timespec="seconds"),
-            round(seconds, 3),
-            items,
-            f1,
-            f1_pages,
-            tuple(reasons),
-            str(log),
-        )
+        return result
+
+
+def _span(started: datetime) -> dict[str, Any]:
+    """Return when what began at *started* began and has ended, and after how many seconds."""
+    ended = datetime.now(timezone.utc)
+    return {
+        "started": started.isoformat(timespec="seconds"),
+        "ended": ended.isoformat(timespec="seconds"),
+        "seconds": round((ended - started).total_seconds(), 3),
+    }
 
 
 def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
     """Return the outcome of a run: complete if all its crawls are."""
-    outcomes = {result.outcome for result in results if result.outcome not in (NOT_DUE, RUNNING)}
-    bad = outcomes - {Outcome.COMPLETE.name.lower()}
     if is_stopped:
         return Outcome.INTERRUPTED
-    if bad == {Outcome.MONITOR_FAILED.name.lower()}:
+    bad = {result.outcome for result in results} - {NOT_DUE, RUNNING, "complete"}
+    if bad == {"monitor_failed"}:
         return Outcome.MONITOR_FAILED
     return Outcome.INCOMPLETE if bad else Outcome.COMPLETE
 
@@ -234,28 +269,9 @@ def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
 def write_summary(
     path: Path, results: Sequence[SiteResult], outcome: Outcome, started: datetime
 ) -> None:
-    """Write the outcomes of a run and its sites as JSON; raises `ContentSpiderError` if that
-    fails.
-    """
-    ended = datetime.now(timezone.utc)
-    summary = {
-        "outcome": outcome.name.lower(),
-        "exit_code": int(outcome),
-        "started": started.isoformat(timespec="seconds"),
-        "ended": ended.isoformat(timespec="seconds"),
-        "seconds": round((ended - started).total_seconds(), 3),
-        "sites": [asdict(result) for result in results],
-    }
-    write_json(path, summary)
-
-
-def _read_stats(path: Path) -> dict[str, Any] | None:
-    """Return what a crawl wrote of itself at its end, None if it did not get that far."""
-    try:
-        found: dict[str, Any] = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return found
+    """Write the outcomes of a run and its sites; raises `ContentSpiderError` if that fails."""
+    summary = {"outcome": outcome.name.lower(), "exit_code": int(outcome), **_span(started)}
+    write_json(path, summary | {"sites": [asdict(result) for result in results]})
 
 
 def _tail(log: Path) -> list[str]:

@@ -42,6 +42,7 @@ from contentspider.state.stores.remote import is_url
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from scrapy import Spider
     from scrapy.crawler import Crawler
@@ -66,9 +67,9 @@ def crawl_settings(options: argparse.Namespace) -> Settings:
     settings = Settings()
     settings.setmodule(project, priority="project")
     feeds = [output for output in options.output if "://" in output]
-    files = [str(output.path) for output in local_outputs(options) if output.kind == "jsonl"]
+    files = (str(output.path) for output in local_outputs(options) if output.kind == "jsonl")
     found: dict[str, Any] = {
-        "CONTENTSPIDER_OUTPUT_FILE": files[0] if files else "",
+        "CONTENTSPIDER_OUTPUT_FILE": next(files, ""),
         "FEEDS": {feed: {"overwrite": not options.resume} for feed in feeds},
         "LOG_LEVEL": options.log_level,
     }
@@ -147,15 +148,15 @@ def crawl(options: argparse.Namespace) -> int:
     stats, left = crawler.stats.get_stats(), _left(ledger)
     outcome, reasons = decide(stats, left)
     failures = getattr(crawler.spider, "failures", {})
+    unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
     models = chosen.models_dir
-    for line in summary(stats, outcome, reasons, left, failures, options.output, models):
+    for line in summary(stats, outcome, reasons, left, unread, options.output, models):
         say(line)
     if ledger.is_file():
         # The first JSON lines were written meanwhile.
         later = [output for output in outputs if str(output.path) != chosen.output_file]
         _export(ledger, later, Ending.from_stats(stats))
     if options.stats:
-        unread = [f"{url} could not be read: {reason}" for url, reason in failures.items()]
         record = {
             "outcome": outcome.name.lower(),
             "exit_code": int(outcome),
@@ -173,9 +174,10 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
     _show_progress(settings)
     crawler = process.create_crawler(SiteSpider)
     # Not before: a crawler replaces the log's handler.
-    crawler.signals.connect(_make_log_safe, signal=signals.spider_opened)
-    crawler.signals.connect(freeze_loaded, signal=signals.spider_opened)
-    to_stdout = LinesToStdout(crawler) if STDOUT in options.output else None
+    crawler.signals.connect(_prepare, signal=signals.spider_opened)
+    write = lines_to_stdout(crawler)  # signals keep nothing alive
+    if STDOUT in options.output:
+        crawler.signals.connect(write, signal=signals.item_scraped)
     arguments = {one.name: getattr(options, one.key) for one in FLAGS if one.in_spider}
     process.crawl(crawler, url=" ".join(addresses), **arguments)
     if crawler.settings["USER_AGENT"] == ANONYMOUS and not options.own_site:
@@ -184,21 +186,16 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
             " page or a mail (or set CONTENTSPIDER_CONTACT)"
         )
     process.start()
-    del to_stdout  # signals keep nothing alive
     return crawler
 
 
-class LinesToStdout:
-    """Writes each item of a crawl to standard output when it comes out, a JSON line each; the crawl
-    is stopped if nobody reads them any more.
+def lines_to_stdout(crawler: Crawler) -> Callable[[Any], None]:
+    """Return what writes an item of a crawl to standard output, as a JSON line; the crawl is
+    stopped if nobody reads them any more.
     """
+    stopping = set()
 
-    def __init__(self, crawler: Crawler) -> None:
-        self._crawler = crawler
-        crawler.signals.connect(self.write, signal=signals.item_scraped)
-
-    def write(self, item: Any) -> None:
-        """Write an item."""
+    def write(item: Any) -> None:
         line = json.dumps(ItemAdapter(item).asdict(), ensure_ascii=False, default=str)
         try:
             sys.stdout.write(line + "\n")
@@ -206,7 +203,9 @@ class LinesToStdout:
         except BrokenPipeError:
             # What Python flushes at its end has no reader either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            self._stopping = asyncio.get_running_loop().create_task(self._crawler.stop_async())
+            stopping.add(asyncio.get_running_loop().create_task(crawler.stop_async()))
+
+    return write
 
 
 def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
@@ -244,11 +243,16 @@ def _check_folder(option: str, folder: Path) -> None:
         )
 
 
-def _make_log_safe(spider: Spider) -> None:
-    """Keep control characters and passwords out of the log."""
+def _prepare(spider: Spider) -> None:
+    """Keep control characters and passwords out of the log, and what is loaded by now (100,000
+    objects: modules, classes, settings) out of the garbage collector's sight: full collections
+    would look at all of them.
+    """
     settings, handler = spider.crawler.settings, get_scrapy_root_handler()
     if handler is not None:
         handler.setFormatter(SafeFormatter(settings["LOG_FORMAT"], settings["LOG_DATEFORMAT"]))
+    gc.collect()  # garbage would stay for ever
+    gc.freeze()
 
 
 def _show_progress(settings: Settings) -> None:
@@ -260,14 +264,6 @@ def _show_progress(settings: Settings) -> None:
         # The spider reports a host that is not there in a line; robots.txt's traceback would be
         # a page.
         logging.getLogger("scrapy.downloadermiddlewares.robotstxt").setLevel(logging.CRITICAL)
-
-
-def freeze_loaded() -> None:
-    """Take what is loaded by now (100,000 objects: modules, classes, settings) out of the garbage
-    collector's sight: full collections would look at all of them.
-    """
-    gc.collect()  # garbage would stay for ever
-    gc.freeze()
 
 
 def _left(path: Path) -> Left:

@@ -30,12 +30,12 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 NAME = re.compile(r"[\w+-][\w.+-]{0,99}")
 INTERVAL = re.compile(r"(\d{1,6})\s*([smhdw])")
-SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 # Stands for the site's name in outputs, so that [defaults] can say where all sites' items go.
 SITE_MARK = "{site}"
 TEXTS = Option("urls", [], "")
@@ -70,10 +70,9 @@ def _urls(value: Any) -> list[str]:
 
 def _interval(value: Any) -> timedelta:
     match = INTERVAL.fullmatch(value) if isinstance(value, str) else None
-    found = timedelta(seconds=int(match[1]) * SECONDS[match[2]]) if match else timedelta()
-    if not found:
+    if not match or not int(match[1]):
         raise SitesFileError('give a time such as "12h" or "1d" (s, m, h, d, w)')
-    return found
+    return timedelta(**{UNITS[match[2]]: int(match[1])})
 
 
 def _settings(value: Any) -> dict[str, Any]:
@@ -109,7 +108,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
     "urls": _urls,
     "interval": _interval,
     "output": partial(BY_KEY["output"].read, strict=True),
-    **{option.key: partial(option.read, strict=True) for option in CRAWL_FLAGS if option.in_sites},
+    **{one.key: partial(one.read, strict=True) for one in CRAWL_FLAGS if one.in_sites},
     "index": _index,
     "settings": _settings,
 }
@@ -174,7 +173,11 @@ def _plan(path: Path, name: str, table: Any, common: Mapping[str, Any]) -> Plann
     outputs = values.get("output") or [f"{SITE_MARK}.jsonl"]
     values["output"] = [output.replace(SITE_MARK, name) for output in outputs]
     try:
-        _check_outputs(values["output"])
+        for output in values["output"]:
+            if output == STDOUT:
+                raise SitesFileError("items go to a file or folder, not to standard output")
+            if "://" not in output:
+                Output.parse(output)
     except ContentSpiderError as error:
         raise SitesFileError(f"{where}, key 'output': {error}") from error
     settings = common.get("settings", {}) | values.pop("settings", {})
@@ -199,11 +202,3 @@ def _read(where: str, table: Mapping[str, Any]) -> dict[str, Any]:
             shown = "" if name in ("urls", "settings") else f"{value!r} cannot be used: "
             raise SitesFileError(f"{where}, key {name!r}: {shown}{error}") from error
     return found
-
-
-def _check_outputs(outputs: Iterable[str]) -> None:
-    for output in outputs:
-        if output == STDOUT:
-            raise SitesFileError("items go to a file or folder, not to standard output")
-        if "://" not in output:
-            Output.parse(output)

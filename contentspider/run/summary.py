@@ -21,18 +21,15 @@ def summary(
     outcome: Outcome,
     reasons: Sequence[str],
     left: Left,
-    failures: Mapping[str, str],
+    unread: Sequence[str],
     outputs: Sequence[str],
     models: str,
 ) -> list[str]:
     """Return the summary of a crawl, in lines: its counts, and its outcome.
 
-    *failures* are the start addresses that could not be read, with the reason.
+    *unread* says which start addresses could not be read, and why.
     """
-    lines = [
-        f"contentspider: {address} could not be read: {reason}"
-        for address, reason in failures.items()
-    ]
+    lines = [f"contentspider: {what}" for what in unread]
     if outcome is Outcome.ERROR:
         lines += [f"contentspider: {reason}" for reason in reasons]
         if stats.get("contentspider/ledger/failed"):
@@ -42,7 +39,7 @@ def summary(
     has_items = items or stats.get("contentspider/ledger/unchanged")
     if has_items:
         lines += _counts(stats, items, outputs, models)
-    if outcome is Outcome.NOTHING_READ and not failures:
+    if outcome is Outcome.NOTHING_READ and not unread:
         lines.append(
             "contentspider: no page was read; is the address that of an HTML page, and does"
             " robots.txt allow it? --log-level INFO says more"
@@ -67,9 +64,8 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
     def count(name: str) -> int:
         return int(stats.get(f"contentspider/{name}", 0))
 
-    kept, dropped, unsent = (
-        count(name) for name in ("chars/kept", "chars/dropped", "pages/not_modified")
-    )
+    kept, dropped = count("chars/kept"), count("chars/dropped")
+    unsent = count("pages/not_modified")
     kinds = _by_kind(stats, "contentspider/pages/unread/")
     unmodified = f" ({unsent} of them not sent: not modified)" if unsent else ""
     lines = [
@@ -81,10 +77,9 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
         _models(stats, models),
         *_quality(stats),
     ]
-    if changes := [
-        f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))
-    ]:
-        lines.append(f"pages:  {', '.join(changes)} (contentspider changes lists them)")
+    changed = [f"{number:,} {kind}" for kind in CHANGES if (number := count(f"history/{kind}"))]
+    if changed:
+        lines.append(f"pages:  {', '.join(changed)} (contentspider changes lists them)")
     if "contentspider/index/upserted" in stats:
         line = f"{count('index/upserted'):,} documents in, {count('index/deleted'):,} out"
         if refused := count("index/refused"):
@@ -96,17 +91,13 @@ def _counts(stats: Mapping[str, Any], items: int, outputs: Sequence[str], models
 
 
 def _models(stats: Mapping[str, Any], models: str) -> str:
-    learned, loaded, saved = (
-        stats.get(f"contentspider/{name}", 0)
-        for name in ("sites/learned", "models/loaded", "models/saved")
-    )
+    names = ("sites/learned", "models/loaded", "models/saved")
+    learned, loaded, saved = (stats.get(f"contentspider/{name}", 0) for name in names)
     if learned <= saved:
         return f"models: {models}/ ({learned} learned, {loaded} loaded)"
-    why = (
-        "the log above says why"
-        if stats.get("finish_reason") == "finished"
-        else "the crawl was cut short, and the next one will learn from more pages"
-    )
+    why = "the crawl was cut short, and the next one will learn from more pages"
+    if stats.get("finish_reason") == "finished":
+        why = "the log above says why"
     return f"models: {models}/ ({learned} learned for this crawl, {saved} saved: {why})"
 
 

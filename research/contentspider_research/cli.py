@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from contentspider.cli import evaluate as evaluation
 from contentspider.cli import execute
-from contentspider.cli.arguments import chosen_learning, folds, not_negative
-from contentspider.cli.command import STATE_DIR, argument, command, learning_options
+from contentspider.cli.command import STATE_DIR, argument, command, learning_of, option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider_research import BY_LENGTH, EQUAL, EXPERIMENTS
 
@@ -43,15 +42,13 @@ METHOD = argument("--method NAME", "use this method, not ours (research/docs/exp
 CROSS_FIT = argument(
     "--cross-fit", "judge each site, or host of single pages, with a prior trained without it"
 )
-FOLDS = argument("--folds N", "folds of --cross-fit (default: 7)", not_negative, 7)
+FOLDS = argument("--folds N", "folds of --cross-fit (default: 7)", default=7, least=0)
 EVALUATE = evaluation.evaluate
 
 
-@command("evaluate", EVALUATE.help, *EVALUATE.arguments, CRAWL, METHOD, CROSS_FIT, FOLDS)
+@command("evaluate", *EVALUATE.arguments, CRAWL, METHOD, CROSS_FIT, FOLDS)
 def evaluate(options: argparse.Namespace) -> None:
-    """Learn each site of CORPORA without its gold, and write what is extracted of its gold
-    pages.
-    """
+    """Extract the pages of corpora that have gold text. Each site is learned without its gold."""
     from contentspider.evaluation.corpora import find_corpora
     from contentspider.site.judge.prior import Prior
     from contentspider_research.baselines import new_baseline
@@ -71,7 +68,7 @@ def evaluate(options: argparse.Namespace) -> None:
     priors = cross_fit(find_corpora(*options.corpora), options.folds) if options.cross_fit else {}
     predict = evaluation.predictor(options, priors)
     if options.crawl:
-        learning = chosen_learning(options)
+        learning = learning_of(options)
         shared = Prior.from_file(options.prior) if options.prior else Prior.shipped()
 
         def predict(corpus: Corpus) -> Iterator[dict[str, str]]:
@@ -82,13 +79,12 @@ def evaluate(options: argparse.Namespace) -> None:
 
 @command(
     "experiment",
-    "run an experiment of the papers: a table and a chart",
     argument("NAME", ", ".join(EXPERIMENTS), EXPERIMENTS, metavar="NAME"),
     argument("SOURCE", "corpora, or a file or folder of rendered pages (.jsonl, .jsonl.gz)", Path),
     argument("-o --output DIR", "where to write table and chart (default: here)", Path, Path()),
-    *learning_options(features="all"),
-    argument("--pages N", "gold pages of a corpus to use (default: 40)", not_negative, 40),
-    argument("--folds N", "folds of the cross-validation (default: 4)", folds, 4),
+    *(option("labels"), option("features", action="store", default="all"), option("classifier")),
+    argument("--pages N", "gold pages of a corpus to use (default: 40)", default=40, least=0),
+    argument("--folds N", "folds of the cross-validation (default: 4)", default=4, least=2),
     argument(
         "--weights WEIGHTS",
         "how much a block counts in a site's classifier: by its length as ours does, or each once"
@@ -98,8 +94,8 @@ def evaluate(options: argparse.Namespace) -> None:
     ),
 )
 def experiment(options: argparse.Namespace) -> None:
-    """Run an experiment on corpora or rendered pages, and write NAME.md and NAME.svg
-    (research/docs/experiments.md says what each is).
+    """Run an experiment of the papers: a table and a chart. They are NAME.md and NAME.svg
+    (research/docs/experiments.md says what each is), of corpora or rendered pages.
     """
     from contentspider_research.experiments.tables import run_experiment
     from contentspider_research.features.sets import spelled_out
@@ -110,7 +106,7 @@ def experiment(options: argparse.Namespace) -> None:
         options.source,
         options.output,
         options.labels,
-        chosen_learning(options).features,
+        learning_of(options).features,
         options.pages,
         options.folds,
         options.weights,
@@ -121,7 +117,6 @@ def experiment(options: argparse.Namespace) -> None:
 
 @command(
     "train-prior",
-    "train the general prior on corpora with gold text",
     argument("CORPORA...", "folders of corpora", Path),
     argument("-o --output FILE", "write the prior to FILE (npz)", Path, required=True),
     argument("--seed N", "default: 0", int, 0),
@@ -142,7 +137,6 @@ def train_prior(options: argparse.Namespace) -> None:
 
 @command(
     "dataset",
-    "write a table of all elements of pages, with features and labels",
     argument(
         "SOURCE",
         "a folder of corpora, a folder of a site's HTML files, rendered pages (.jsonl, .jsonl.gz),"
@@ -165,8 +159,9 @@ def train_prior(options: argparse.Namespace) -> None:
     STATE_DIR,
 )
 def dataset(options: argparse.Namespace) -> None:
-    """Write a row an element of SOURCE's pages, with what stands around it, its words, what the
-    site's votes say of it, and its label (research/docs/dataset.md has the columns).
+    """Write a table of all elements of pages, with features and labels. A row is an element, with
+    what stands around it, its words, what the site's votes say of it, and its label
+    (research/docs/dataset.md has the columns).
     """
     from contentspider_research.dataset.dataset import check_output, read_records, write_dataset
     from contentspider_research.dataset.sources import crawl_sources, find_sources

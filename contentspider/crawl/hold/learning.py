@@ -1,5 +1,7 @@
 """Learning in a process of its own, which reads the ledger and writes the model to its output."""
 
+from __future__ import annotations
+
 import ctypes
 import json
 import logging
@@ -11,16 +13,18 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
-from contentspider.site.models.memory import page_key, unpack
 from contentspider.site.models.model import SiteModel
 from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from contentspider.site.learn.learner import LearnedSite
 
 NOT_ENOUGH_TEXT = 3
 ERROR_CHARS = 2_000
@@ -89,34 +93,27 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
             yield page
 
 
-def _compare(model: SiteModel, ledger: Ledger, task: dict[str, Any]) -> list[Any]:
-    """Return how well a new model does on its pages, and how well the one before it (`_score`)."""
-    from contentspider.site.learn.learner import SiteLearner
-
+def _compare(learned: LearnedSite, before: Path) -> list[Any]:
+    """Return how well a new model does on its pages, and the one *before* it (`_score`)."""
     try:
-        before = SiteModel.load(task["before"])
-        before.judge = model.judge
+        other = SiteModel.load(before)
+        other.judge = learned.model.judge
     except (ContentSpiderError, OSError):
         return [0.0, None]
-    own_texts = ledger.own_texts.of_site(task["site"])
-    sample = SiteLearner.sample(_pages(ledger, task["site"]), own_texts)
-    # Compared by what the classifier says: of its own pages a model knows what was decided.
-    votes = model.decided
-    model.decided, before.decided = {}, {}
-    both = [[_score(one, page, votes) for page in sample] for one in (model, before)]
-    model.decided = votes
-    return [sum(scores) / len(sample) for scores in both]
+    return [_score(model, learned) for model in (learned.model, other)]
 
 
-def _score(model: SiteModel, page: Page, votes: dict[str, str]) -> float:
-    """Return how sure a model is of a page, times the share of text where *votes* say the same."""
-    found = model.extract(page)
-    known = votes.get(page_key(page.content))
-    if known is None:
-        return found.confidence
-    sizes = np.sqrt([len(block.text) for block in page.content.blocks])
-    agreed = sizes[(found.probabilities > 0.5) == (unpack(known) > 0.5)].sum() / sizes.sum()
-    return float(agreed) * found.confidence
+def _score(model: SiteModel, learned: LearnedSite) -> float:
+    """Return how sure a model is of pages, from 0 to 1, times the share of their text of which it
+    says what the site voted: the mean of the pages.
+    """
+    total = 0.0
+    for page, voted in zip(learned.sample, learned.labels, strict=True):
+        found = model.extract(page)
+        sizes = np.sqrt([len(block.text) for block in page.content.blocks])
+        agreed = sizes[(found.probabilities > 0.5) == (voted > 0.5)].sum() / sizes.sum()
+        total += float(agreed) * found.confidence
+    return total / len(learned.sample)
 
 
 def main() -> int:
@@ -132,9 +129,9 @@ def main() -> int:
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
-        own_texts = ledger.own_texts.of_site(task["site"])
-        model = SiteLearner(task["site"], options).fit(_pages(ledger, task["site"]), own_texts)
-        compared = _compare(model, ledger, task) if task["before"] else []
+        learned = SiteLearner(task["site"], options).learn(
+            _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
+        )
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))
@@ -142,8 +139,9 @@ def main() -> int:
     except ContentSpiderError as error:
         sys.stderr.write(str(error))
         return 1
-    head = json.dumps([model.manifest(), *compared]).encode()
-    output.write(head + b"\n" + model.dump_weights())
+    compared = _compare(learned, Path(task["before"])) if task["before"] else []
+    head = json.dumps([learned.model.manifest(), *compared]).encode()
+    output.write(head + b"\n" + learned.model.dump_weights())
     return 0
 
 

@@ -15,7 +15,6 @@ from contentspider.crawl.hold.models import SiteState
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
 from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.site.models.counts import outline
 from contentspider.site.models.record import Extraction, add_own_text, page_fields
 from contentspider.state.ledger.items import PageInHand
 
@@ -116,7 +115,7 @@ class ContentPipeline(Component):
 
     def _count(self, page: Page, extraction: Extraction | None, page_type: str) -> None:
         count = self.stats.inc_value
-        lengths = outline(page.content)
+        lengths = [len(block.text) for block in page.content.blocks]
         total = sum(lengths)
         kept = sum(compress(lengths, extraction.kept.tolist())) if extraction else total
         count("contentspider/chars/kept", kept)

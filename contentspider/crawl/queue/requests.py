@@ -1,15 +1,17 @@
 """Requests as JSON and back, for the ledger's queue: no pickle, no class that a file names."""
 
 import json
+from hashlib import sha1
 from typing import Any
 from urllib.parse import unquote
 
 from scrapy import FormRequest, Request, Spider
 from scrapy.http import JsonRequest
+from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
 from contentspider.crawl.hold.binding import Bindings
-from contentspider.ground.addresses import clean_address, split_address
+from contentspider.ground.addresses import clean_address, parameter_order, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
@@ -21,6 +23,18 @@ DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]
 CARRIERS = ("meta", "cb_kwargs")  # of a user's values, and items, to the next callback
 ITEM = "item"  # what items are under; no value that `encode_value` writes has this name
+
+
+class OrderedFingerprinter(RequestFingerprinter):
+    """Scrapy's fingerprints, by which requests are the same, but with the order of parameters: in
+    another order they are another address.
+    """
+
+    def fingerprint(self, request: Request) -> bytes:
+        """Return the fingerprint of a request."""
+        found = super().fingerprint(request)
+        order = parameter_order(request.url)
+        return sha1(found + order.encode(), usedforsecurity=False).digest() if order else found
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:

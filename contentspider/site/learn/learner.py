@@ -16,7 +16,6 @@ from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.judge.prior import Prior
 from contentspider.site.judge.rows import text_key
 from contentspider.site.learn.options import LearningOptions, OptionError
-from contentspider.site.models.memory import pack, page_key
 from contentspider.site.models.model import ENOUGH_PAGES, SiteModel
 from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.matching import address_key, by_page, stated_by
@@ -63,6 +62,16 @@ class SiteLabels(NamedTuple):
     quality: Quality | None = None
 
 
+class LearnedSite(NamedTuple):
+    """A *model*, the pages that it was learned from, and how probably each of their blocks was
+    content, as it was taught.
+    """
+
+    model: SiteModel
+    sample: list[Page]
+    labels: list[Floats]
+
+
 class SiteLearner:
     """Learns what is content on one site from the site's own pages.
 
@@ -98,6 +107,10 @@ class SiteLearner:
         entries; what the pages state themselves is used, too. Of many pages a `sample` is learned
         from. Raises `NotEnoughTextError` if no page has any text.
         """
+        return self.learn(pages, own_texts).model
+
+    def learn(self, pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> LearnedSite:
+        """Return the model that `fit` returns, with what it was learned from."""
         own_texts = list(own_texts)
         sample = self.sample(pages, own_texts)
         if not sample:
@@ -110,7 +123,8 @@ class SiteLearner:
         model = self._train(sample, site, labels)
         if labels.prior:
             model.judge = self.judge
-        return model
+        starts = np.searchsorted(site.pages, np.arange(1, len(sample)))
+        return LearnedSite(model, sample, np.split(labels.probabilities, starts))
 
     @staticmethod
     def sample(pages: Iterable[Page], own_texts: Iterable[OwnText] = ()) -> list[Page]:
@@ -208,7 +222,6 @@ class SiteLearner:
         if len(sample) >= ENOUGH_PAGES:
             parts = [part.tolist() for part in np.split(decided, starts)]
             baseline = Baseline.of(zip(sample, parts, strict=True), site.table.slot)
-        remembered = zip(sample, np.split(probabilities, starts), strict=True) if voted else ()
         return SiteModel(
             site=self.site,
             labels=self.options.labels,
@@ -225,7 +238,6 @@ class SiteLearner:
             learned_at=now(),
             features=tuple(self.options.features),
             teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),
-            decided={page_key(page.content): pack(found) for page, found in remembered},
         )
 
 
@@ -240,9 +252,9 @@ def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> Floats:
     return own_vote.probabilities(own_vote.evidence)
 
 
-def _order(page: Page) -> tuple[bytes, str]:
-    """Return the sort key of a page in samples; pages of one address are sorted by content."""
-    return sample_order(page.url), page_key(page.content)
+def _order(page: Page) -> tuple[bytes, list[str]]:
+    """Return the sort key of a page in samples; pages of one address are sorted by their text."""
+    return sample_order(page.url), [block.text for block in page.content.blocks]
 
 
 def _noise_texts(sample: list[Page], site: SiteBlocks, labels: Bools) -> frozenset[str]:

@@ -6,9 +6,6 @@ from contentspider.page.block._block cimport Block as BlockType
 
 cdef double UNSEEN_TRUST
 
-@cython.locals(blocks=list, block=BlockType, text=str, lengths=list)
-cpdef list outline(page)
-
 @cython.locals(index=Py_ssize_t, block=BlockType, text=str, chars=Py_ssize_t)
 cpdef Py_ssize_t kept_chars(page, list probabilities) except? -1
 

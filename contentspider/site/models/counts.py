@@ -17,15 +17,6 @@ if TYPE_CHECKING:
 UNSEEN_TRUST = 0.5
 
 
-def outline(page: PageBlocks) -> list[int]:
-    """Return for each block the length of its text."""
-    lengths: list[int] = []
-    for block in page.blocks:
-        text = block.text
-        lengths.append(len(text))
-    return lengths
-
-
 def kept_chars(page: PageBlocks, probabilities: list[float]) -> int:
     """Return how many characters outside of links stand in blocks with more than 0.5."""
     chars = 0

@@ -20,7 +20,6 @@ from contentspider.site.judge.rows import text_key
 from contentspider.site.models.counts import count_prose, kept_chars, sureness
 from contentspider.site.models.folder import read_model
 from contentspider.site.models.generations import Generations
-from contentspider.site.models.memory import OUTLINE_BYTES, outline_key, page_key, unpack
 from contentspider.site.models.record import Extraction
 from contentspider.site.models.summary import Baseline, SlotSummary
 from contentspider.site.own.quality import Quality
@@ -77,10 +76,10 @@ class SiteModel:
 
     *names* are the ids and classes that the template uses, *slots* the places that were seen,
     *noise_texts* the keys of texts that recur as boilerplate, *teasers* the slots of a listing's
-    entries, *features* the classifier's feature sets. *decided* has the labels of the pages that it
-    was learned from (`contentspider.site.models.memory`), *prior* is the digest of the prior that
-    gave them; *judge* is the prior for pages unlike those (None: the shipped one). *baseline* is
-    what later pages are compared with, *quality* how good the labels are (None: not known).
+    entries, *features* the classifier's feature sets. *prior* is the digest of the prior that gave
+    the labels; *judge* is the prior for pages unlike those that it was learned from (None: the
+    shipped one). *baseline* is what later pages are compared with, *quality* how good the labels
+    are (None: not known).
 
     >>> from contentspider import Page, SiteLearner
     >>> html = "<title>Tea</title><nav><a href=/>Home</a></nav><p>Tea is made of leaves and water. "
@@ -101,14 +100,12 @@ class SiteModel:
     prior: str = ""
     features: tuple[str, ...] = (SLOTS,)
     teasers: frozenset[str] = frozenset()
-    decided: dict[str, str] = field(default_factory=dict)
     judge: Prior | None = None
     baseline: Baseline | None = field(default=None, compare=False)
     quality: Quality | None = field(default=None, compare=False)
     learned_at: str = field(default="", compare=False)
     _table: SlotTable = field(init=False)
     _features: SiteFeatures = field(init=False)
-    _outlines: frozenset[str] = field(init=False)
     _seen: _Seen = field(init=False)
     _version: str = field(init=False, default="")
     # The last page is cached: drift detection decides a page before it is filtered.
@@ -116,7 +113,6 @@ class SiteModel:
 
     def __post_init__(self) -> None:
         self._table = SlotTable.of_names(self.names)
-        self._outlines = frozenset(key[: 2 * OUTLINE_BYTES] for key in self.decided)
         self._features = SiteFeatures(self.features, self._table, self.noise_texts)
         self._seen = _Seen(self._table, self.slots)
 
@@ -133,9 +129,9 @@ class SiteModel:
     def probabilities(self, page: Page) -> Floats:
         """Return for each block the probability that it is content; above 0.5 is kept.
 
-        A page that the site was learned from keeps its labels; any other is decided by the
-        classifier. A model of few pages is averaged with the prior, which alone judges pages unlike
-        those that the model has seen. People's corrections (`Page.corrections`) come last.
+        The classifier decides. A model of few pages is averaged with the prior, which alone judges
+        pages unlike those that the model has seen. People's corrections (`Page.corrections`) come
+        last.
         """
         return self._corrected(page).probabilities
 
@@ -149,10 +145,6 @@ class SiteModel:
         return decision
 
     def _decide(self, page: Page) -> _Decision:
-        if self.decided and outline_key(page.content) in self._outlines:
-            known = self.decided.get(page_key(page.content), "")
-            if known and len(known) == len(page.content.blocks):
-                return _Decision(unpack(known))
         if self.pages == 1 and self.labels == VOTES and page.content.blocks:
             return self._judge(page)
         decided = self.classifier.decide(self._features.rows(page.content))
@@ -232,7 +224,6 @@ class SiteModel:
             "slots": sorted(self.slots),
             "noise_texts": sorted(self.noise_texts),
             "teasers": sorted(self.teasers),
-            "decided": dict(sorted(self.decided.items())),
             "features": list(self.features),
             "classifier": {"name": self.classifier_name, **self.classifier.dump()},
         }
@@ -265,9 +256,6 @@ class SiteModel:
             summary, pages = manifest["summary"], manifest["pages"]
             if not isinstance(summary, list) or not isinstance(pages, int):
                 raise TypeError("its manifest is malformed")
-            decided = {str(key): str(found) for key, found in record["decided"].items()}
-            if not all(found.isascii() and found.isdecimal() for found in decided.values()):
-                raise ValueError("what was decided on its pages is not written in digits")
             name = str(record["classifier"]["name"])
             return cls(
                 site=str(manifest["site"]),
@@ -285,7 +273,6 @@ class SiteModel:
                 quality=Quality.parse(manifest["quality"]) if manifest["quality"] else None,
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
-                decided=decided,
             )
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
             raise StateError(f"the model cannot be used: {error}") from error

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from w3lib.url import canonicalize_url
 
-from contentspider.ground.addresses import absolute, host_name, is_web_address, network_of
+from contentspider.ground.addresses import (
+    absolute,
+    host_name,
+    is_web_address,
+    network_of,
+    parameter_order,
+)
 from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
@@ -124,10 +130,12 @@ class Extraction:
 
 
 def page_id(url: str) -> str:
-    """Return the stable id of a page: a hash of its canonical URL, 32 hexadecimal digits."""
+    """Return the stable id of a page: a hash of its canonical URL, and of the order of unsorted
+    parameters, 32 hexadecimal digits.
+    """
     if not CANONICAL.match(url):
         url = url.encode("utf-8", "replace").decode()
-        url = canonicalize_url(url) if is_web_address(url) else url
+        url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url
     return _digest(url.encode())
 
 

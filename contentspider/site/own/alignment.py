@@ -89,8 +89,8 @@ def align(page: PageBlocks, own: OwnText) -> Alignment | None:
     inside = np.array([bool(block) and f" {' '.join(block)} " in spaced for block in blocks])
     headline = _headline(page, titles, repeated)
     unclear = (share >= ALIKE) | inside
-    if headline < 0:  # else other titles are bread crumbs and the like
-        unclear |= titles
+    # Beside a headline other titles are bread crumbs and the like, though the text may begin so.
+    unclear = unclear | titles if headline < 0 else unclear & ~titles
     return Alignment(repeated, ~repeated & unclear, headline, coverage)
 
 

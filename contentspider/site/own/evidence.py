@@ -7,6 +7,7 @@ Which of the two a source has is decided over all pages that it has texts of.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from posixpath import commonpath
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 # their slots, and this share of the page's other prose.
 WHOLE_SLOTS = 0.95
 WHOLE_PROSE = 0.5
+# And what follows them in their element and is surely content has at most this share of their
+# text: an excerpt stops amid it.
+MAX_TAIL = 0.1
+SURE_CONTENT = 0.9
 # And on a page that a whole text labels at least this share of its slots.
 WHOLE_PAGE = 0.7
 # A source is not believed if its texts are mostly blocks that the prior takes for noise, or of the
@@ -79,6 +84,7 @@ class _Aligned(NamedTuple):
     found: Alignment
     slots_share: float
     prose_share: float
+    tail_share: float
     belief: float
     template_share: float
 
@@ -142,6 +148,7 @@ def _align_page(
         found,
         _share(chars, found.repeated & beside, beside),
         _share(chars, found.repeated & likely, likely),
+        _tail_share(site, page, here, found, clear & ~shared & (judged[here] >= SURE_CONTENT)),
         float((weights * judged[here]).sum() / weights.sum()),
         template_share,
     )
@@ -157,6 +164,18 @@ def _appended(found: Alignment, judged: Floats) -> Bools:
     return np.asarray(outside & (judged < SURE_NOISE))
 
 
+def _tail_share(site: SiteBlocks, page: int, here: slice, found: Alignment, sure: Bools) -> float:
+    """Return how much *sure* content follows the repeated blocks in the element that holds them,
+    as a share of their text.
+    """
+    blocks, chars = site.contents[page].blocks, site.chars[here]
+    repeated = np.flatnonzero(found.repeated).tolist()
+    element = commonpath([blocks[number].path.rpartition("/")[0] for number in repeated])
+    inside = np.array([commonpath([block.path, element]) == element for block in blocks])
+    tail = sure & inside & (np.arange(len(blocks)) > repeated[-1])
+    return float(chars[tail].sum() / chars[found.repeated].sum())
+
+
 def _share(chars: Floats, part: Bools, whole: Bools) -> float:
     total = chars[whole].sum()
     return float(chars[part].sum() / total) if total else 1.0
@@ -170,6 +189,7 @@ def _sum_up(site: SiteBlocks, by_source: Mapping[str, Sequence[_Aligned]]) -> Ev
         is_whole = (
             median(each.slots_share for each in texts) >= WHOLE_SLOTS
             and median(each.prose_share for each in texts) >= WHOLE_PROSE
+            and median(each.tail_share for each in texts) <= MAX_TAIL
         )
         is_believed = (
             median(each.belief for each in texts) >= BELIEVED

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
-from contentspider.runtime.contentspider_rules import KEEP, Rule
-from contentspider.site.rules.extraction import learn, sampled
-from contentspider.site.rules.places import Keys, State, places_of, places_of_summary
+from contentspider_rules.extraction import learn, sampled
+from contentspider_rules.places import Keys, State, places_of, places_of_summary
+from contentspider_rules.standalone import KEEP, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
-    from contentspider.site.rules.places import Ints, Key, Places
+    from contentspider_rules.places import Ints, Key, Places
 
 # With two lines above them a screen has room for so many.
 MAX_SENTENCES = 12

@@ -1,5 +1,5 @@
-"""Rule files: as XML and JSON, which the runtime reads, and as selectors that other tools take: two
-lists of CSS selectors, and site configs of XPath.
+"""Rule files: as XML and JSON, which `standalone` reads, and as selectors that other tools take:
+two lists of CSS selectors, and site configs of XPath.
 
 Selectors take some elements and drop others of that; a kept element inside a dropped one
 (`Rules.nested`) is written as far as they can say it, and named in a comment.
@@ -12,12 +12,12 @@ import re
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-from contentspider.runtime.contentspider_rules import DROP, KEEP, SCHEMA
+from contentspider_rules.standalone import DROP, KEEP, SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from contentspider.runtime.contentspider_rules import Element, Rule, Rules
+    from contentspider_rules.standalone import Element, Rule, Rules
 
 # A number of two digits or more in a name; selectors cannot say "any number".
 NUMBER = re.compile(r"(?<![0-9])0(?![0-9])")

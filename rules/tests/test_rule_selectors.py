@@ -10,13 +10,13 @@ from cssselect import HTMLTranslator
 from lxml import html as lxml_html
 
 from contentspider.page.input.page import Page
-from contentspider.runtime.contentspider_rules import Rules
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.rules.extraction import learn_rules
-from contentspider.site.rules.files import WRITERS, write_rules
+from contentspider_rules.extraction import learn_rules
+from contentspider_rules.files import WRITERS, write_rules
+from contentspider_rules.standalone import Rules
+from test_standalone import parsed
 from tests.conftest import token_f1
 from tests.sites import prose
-from tests.test_rules_runtime import parsed
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

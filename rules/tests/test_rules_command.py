@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from contentspider.cli import main
-from contentspider.runtime.contentspider_rules import Rules
 from contentspider.state.stores.models import ModelStore
-from tests.test_extraction_rules import html, site
+from contentspider_rules.standalone import Rules
+from test_extraction_rules import html, site
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from contentspider.ground.errors import NotEnoughTextError
-from contentspider.runtime.contentspider_rules import DROP, KEEP, Rule, Rules
-from contentspider.site.rules.places import Keys, State, places_of, places_of_summary
 from contentspider.site.sample import sample_order
+from contentspider_rules.places import Keys, State, places_of, places_of_summary
+from contentspider_rules.standalone import DROP, KEEP, Rule, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from contentspider.page.input.page import Page
     from contentspider.site.models.model import SiteModel
-    from contentspider.site.rules.places import Choice, Ints, Numbers, Places
+    from contentspider_rules.places import Choice, Ints, Numbers, Places
 
 MAX_RULES = 15
 # Pages to learn from: more show nothing new of a template; and others to measure the agreement.

@@ -1,4 +1,4 @@
-"""The runtime of rules: one file of the standard library, which reads pages tag by tag."""
+"""What applies rules: one file of the standard library, which reads pages tag by tag."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 
 from contentspider.page.blocks import INLINE_TAGS, SKIPPED_TAGS
 from contentspider.page.input.page import Page
-from contentspider.runtime import contentspider_rules as runtime
-from contentspider.runtime.contentspider_rules import Element, Rule, RuleError, Rules
+from contentspider_rules import standalone
+from contentspider_rules.standalone import Element, Rule, RuleError, Rules
 
-FILE = Path(runtime.__file__)
+FILE = Path(standalone.__file__)
 
 
 def parsed(*lines: str) -> Rules:
@@ -244,11 +244,11 @@ def test_the_file_needs_nothing_but_python(tmp_path: Path) -> None:
 
 
 def test_it_knows_tags_as_pages_are_read() -> None:
-    assert runtime.INLINE_TAGS == INLINE_TAGS
+    assert standalone.INLINE_TAGS == INLINE_TAGS
     # Template and noscript are the page's text at times; where pages are read whole, that is told.
     besides = SKIPPED_TAGS | {"template", "noscript"}
-    assert set(runtime.SKIPPED_TAGS) <= besides
-    assert besides - set(runtime.SKIPPED_TAGS) - runtime.VOID_TAGS <= {
+    assert set(standalone.SKIPPED_TAGS) <= besides
+    assert besides - set(standalone.SKIPPED_TAGS) - standalone.VOID_TAGS <= {
         *("frameset", "colgroup", "progress", "meter"),
     }
 

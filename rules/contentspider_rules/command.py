@@ -6,49 +6,46 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from contentspider.cli.arguments import positive, share
-from contentspider.cli.command import MODELS, STATE_DIR, add_group, argument, command
-from contentspider.cli.sources import model_and_pages, model_for
+from contentspider.cli.command import MODELS, STATE_DIR, argument, command, group, reading
+from contentspider.cli.models import crawled_pages, kept_pages
+from contentspider.crawl.option import Option
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.terminal import printable, say
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from contentspider.cli.arguments import Commands
-    from contentspider.runtime.contentspider_rules import Rules
+    from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
+    from contentspider.state.stores.models import ModelStore
+    from contentspider_rules.standalone import Rules
 
 FORMATS = ("xml", "json", "css", "ftr")
+SHARE = reading(Option("", 0.95, "", minimum=0, maximum=1))
 RULES = argument("RULES", "a rule file, XML or JSON", Path)
-
-
-def add_to(commands: Commands) -> None:
-    """Add the command."""
-    text = "write a site's model as a few keep and drop rules, and apply them"
-    add_group(commands, "rules", text, (export, check, apply))
 
 
 @command(
     "export",
-    "learn the rules of a site, and write them",
     argument("SOURCE", "a site with a model, a crawl's name or ledger, or a folder of HTML files"),
     argument("--site SITE", "which site of a crawl of several", default=""),
     argument("-o --output FILE", "where to write them (default: standard output)", Path),
     argument("--format FORMAT", "default: by FILE's ending, else xml", FORMATS),
-    argument("--max-rules N", "at most so many (default: 15)", positive, 15),
+    argument("--max-rules N", "at most so many (default: 15)", default=15, least=1),
     MODELS,
     STATE_DIR,
 )
 def export(options: argparse.Namespace) -> None:
-    """Write what a site's model keeps as a few rules (tags with an id or a class), which one file
-    of Python applies without contentspider: contentspider/runtime/contentspider_rules.py.
+    """Learn the rules of a site, and write them. They say what its model keeps by tags with an id
+    or a class; one file of Python applies them without contentspider:
+    contentspider_rules/standalone.py.
     """
     from contentspider.ground.atomic import replacing
-    from contentspider.site.rules.extraction import learn_rules, rules_of_manifest
-    from contentspider.site.rules.files import write_rules
+    from contentspider_rules.extraction import learn_rules, rules_of_manifest
+    from contentspider_rules.files import write_rules
 
-    model, pages = model_and_pages(options)
+    model, pages = _model_and_pages(options)
     if pages:
         rules = learn_rules(model, pages, options.max_rules)
     else:
@@ -67,6 +64,40 @@ def export(options: argparse.Namespace) -> None:
     say(f"{model.site}: {len(rules.rules)} rules learned from {_source(rules, len(pages))}")
 
 
+def _model_and_pages(options: argparse.Namespace) -> tuple[SiteModel, list[Page]]:
+    """Return the model of the source that the options name (a site, a crawl or a folder), and its
+    pages, if there are any. If there is no model, one is learned from them.
+    """
+    from contentspider.page.input.files import read_pages
+    from contentspider.site.learn.learner import SiteLearner
+    from contentspider.state.stores.shared_models import open_models
+
+    store = open_models(options.models, options.state_dir)
+    source, folder = options.source, Path(options.source)
+    if source in store.sites():
+        return store.read(source), kept_pages(source, options.state_dir)
+    if folder.is_dir():
+        site, pages = folder.resolve().name, SiteLearner.sample(read_pages(folder))
+    else:
+        site, pages = crawled_pages(source, options.site, options.state_dir)
+    if not pages:
+        raise ContentSpiderError(f"{printable(source)} has no pages with text")
+    return _model_for(store, [site], pages), pages
+
+
+def _model_for(store: ModelStore, names: Sequence[str], pages: Iterable[Page]) -> SiteModel:
+    """Return the model of the first of the sites *names* that has one, or one that is learned from
+    *pages*.
+    """
+    from contentspider.site.learn.learner import SiteLearner
+
+    for name in names:
+        if name in store.sites():
+            return store.read(name)
+    say(f"{names[0]}: no model in {store.folder}; learning one")
+    return SiteLearner(names[0]).fit(pages)
+
+
 def _source(rules: Rules, pages: int) -> str:
     """Return from what rules were learned, and how far they agree with the model."""
     if not pages:
@@ -82,16 +113,15 @@ def _source(rules: Rules, pages: int) -> str:
 
 @command(
     "check",
-    "show what rules do on pages, and how far they agree with the model",
     RULES,
     argument("SOURCE", "a folder of the site's HTML files, or a file", Path),
-    argument("--min-agreement F1", "fail below this F1 of words (default: 0.95)", share, 0.95),
+    argument("--min-agreement F1", "fail below this F1 of words (default: 0.95)", SHARE, 0.95),
     MODELS,
     STATE_DIR,
 )
 def check(options: argparse.Namespace) -> int:
-    """Show on how many pages each rule matches, never ends, or is empty, and how far the rules
-    agree with the site's model; exit code 1 if that is too little.
+    """Show what rules do on pages, and how far they agree with the model. Each is listed with the
+    pages on which it matches, never ends, or is empty; exit code 1 if the agreement is too little.
     """
     from contentspider.page.input.page import Page
     from contentspider.site.scores import text_score
@@ -100,7 +130,7 @@ def check(options: argparse.Namespace) -> int:
     rules, files = _load(options.rules), _html_files([options.source])
     pages = (Page.from_html(path.read_bytes(), path.as_posix()) for path in files)
     names = [name for name in (rules.site, options.source.resolve().name) if name]
-    model = model_for(open_models(options.models, options.state_dir), names, pages)
+    model = _model_for(open_models(options.models, options.state_dir), names, pages)
     count = len(rules.rules)
     hits, unended, empty = [0] * count, [0] * count, [0] * count
     scores = []
@@ -132,14 +162,11 @@ def check(options: argparse.Namespace) -> int:
 
 @command(
     "apply",
-    "print the text that rules keep of HTML files",
     RULES,
     argument("PATH...", "HTML files, or folders of them", Path),
 )
 def apply(options: argparse.Namespace) -> None:
-    """Print the text that rules keep of an HTML file, or of several as JSON lines of path and
-    text.
-    """
+    """Print the text that rules keep of HTML files. Of several, JSON lines have path and text."""
     rules, files = _load(options.rules), _html_files(options.path)
     for path in files:
         reading = rules.read(path.read_bytes())
@@ -154,7 +181,7 @@ def apply(options: argparse.Namespace) -> None:
 
 
 def _load(path: Path) -> Rules:
-    from contentspider.runtime.contentspider_rules import RuleError, Rules
+    from contentspider_rules.standalone import RuleError, Rules
 
     try:
         return Rules.load(path)
@@ -174,3 +201,10 @@ def _html_files(paths: Iterable[Path]) -> list[Path]:
     if not files:
         raise ContentSpiderError(f"no HTML files under {', '.join(map(str, paths))}")
     return files
+
+
+rules = group(
+    "rules",
+    "Write a site's model as a few keep and drop rules, and apply them.",
+    (export, check, apply),
+)

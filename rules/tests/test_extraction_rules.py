@@ -11,9 +11,8 @@ from lxml import etree
 
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
-from contentspider.runtime.contentspider_rules import Element, Rule, Rules
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.rules.extraction import (
+from contentspider_rules.extraction import (
     MAX_PAGES,
     _needed,
     _nested,
@@ -21,8 +20,9 @@ from contentspider.site.rules.extraction import (
     learn_rules,
     rules_of_manifest,
 )
-from contentspider.site.rules.files import write_rules
-from contentspider.site.rules.places import Keys, Places, State, elements
+from contentspider_rules.files import write_rules
+from contentspider_rules.places import Keys, Places, State, elements
+from contentspider_rules.standalone import Element, Rule, Rules
 from tests.conftest import ROOT, token_f1
 from tests.sites import prose
 

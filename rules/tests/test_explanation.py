@@ -10,12 +10,12 @@ from contentspider.cli import main
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
-from contentspider.site.rules.explanation import MAX_SENTENCES, Sentence, explain_model
 from contentspider.state.stores.models import ModelStore
+from contentspider_rules.explanation import MAX_SENTENCES, Sentence, explain_model
+from test_extraction_rules import html
+from test_extraction_rules import site as learned
 from tests.conftest import run
 from tests.sites import small_site
-from tests.test_extraction_rules import html
-from tests.test_extraction_rules import site as learned
 
 if TYPE_CHECKING:
     from pathlib import Path

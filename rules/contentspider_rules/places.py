@@ -9,7 +9,8 @@ import numpy as np
 
 from contentspider.page.text import tokens
 from contentspider.page.words.names import step_tag
-from contentspider.runtime.contentspider_rules import (
+from contentspider.site.slots import step_names
+from contentspider_rules.standalone import (
     KEEP,
     MAX_PLACE,
     PLACED_TAGS,
@@ -17,7 +18,6 @@ from contentspider.runtime.contentspider_rules import (
     Element,
     Rule,
 )
-from contentspider.site.slots import step_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,11 +1,11 @@
 """Apply the keep and drop rules of a website to its pages, with Python's standard library alone.
 
-This file needs nothing else: copy it where pages are to be read. ``contentspider rules export``
-writes rule files, as XML or JSON.
+This file needs nothing else: copy it where pages are to be read, under any name. ``contentspider
+rules export`` writes rule files, as XML or JSON.
 
-    python contentspider_rules.py [--jsonl] RULES FILE...
+    python standalone.py [--jsonl] RULES FILE...
 
-    from contentspider_rules import Rules
+    from standalone import Rules
     text = Rules.load("rules.xml").text(html)
 
 A page is read tag by tag, without a tree, in time proportional to its length. What matches a rule
@@ -706,7 +706,7 @@ def main(arguments: list[str]) -> int:
     is_jsonl = arguments[:1] == ["--jsonl"]
     path, *pages = arguments[is_jsonl:] or [""]
     if not pages:
-        sys.stderr.write("usage: python contentspider_rules.py [--jsonl] RULES FILE...\n")
+        sys.stderr.write(f"usage: python {Path(__file__).name} [--jsonl] RULES FILE...\n")
         return 2
     try:
         rules = Rules.load(path)
@@ -720,7 +720,7 @@ def main(arguments: list[str]) -> int:
                 if unended:
                     sys.stderr.write(f"{page}: {rule} never ends here; what is around ends it\n")
     except (RuleError, OSError) as error:
-        sys.stderr.write(f"contentspider_rules: {error}\n")
+        sys.stderr.write(f"{Path(__file__).stem}: {error}\n")
         return 1
     return 0
 

@@ -1,1 +1,0 @@
-"""Rules that do what a model does, for tools that have none."""
