@@ -68,9 +68,8 @@ class Scope:
         """Tell whether the page of an address belongs to the crawl."""
         if not self.has_site(address) or (self.scope == "path" and not self._is_below(address)):
             return False
-        if self._include and not any(pattern.search(address) for pattern in self._include):
-            return False
-        return not any(pattern.search(address) for pattern in self._exclude)
+        is_in = not self._include or any(one.search(address) for one in self._include)
+        return is_in and not any(one.search(address) for one in self._exclude)
 
     def _is_below(self, address: str) -> bool:
         path = unquote(split_address(address).path) or "/"

@@ -17,17 +17,14 @@ def _extractor() -> tldextract.TLDExtract:
     """Return what knows the public suffixes, read once per process."""
     import tldextract  # in 70 ms, for which the command line's help need not wait
 
-    extractor = tldextract.TLDExtract(
-        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
-    )
+    extractor = tldextract.TLDExtract(None, (), include_psl_private_domains=True)
     extractor("example.org")  # it reads its list at the first call
     return extractor
 
 
 class SiteKeys:
-    """Gives each URL the key of its site, *by* ``domain`` or ``host``: ``example.co.uk``, or
-    ``127.0.0.1-8000`` where there is no domain. Each user's site on a host such as github.io is its
-    own, by the list of public suffixes that tldextract ships: nothing is downloaded.
+    """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000``; by tldextract's
+    own list of public suffixes, in which each user of github.io is a site.
     """
 
     def __init__(self, by: str = "domain") -> None:

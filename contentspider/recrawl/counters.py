@@ -54,9 +54,8 @@ def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
 
 
 class Counters:
-    """Finds the counters of one site among the places at which pages *changed* in numbers only. In
-    a slot of short lines anything may stand beside the number. Of *same* places, where it changed
-    though the server said that the page did not, pages with it suffice.
+    """Finds the counters of one site among places at which pages *changed* in numbers only; of
+    *same* ones, of pages that the server called the same, pages with it suffice.
     """
 
     def __init__(

@@ -1,9 +1,6 @@
-"""How often pages change, estimated from visits at irregular times, and when to visit them again.
-
-A page changes at random times, at a *rate* of its own (Brewington and Cybenko, How dynamic is the
-web?, WWW 2000); those of a site's pages are estimated together, by EM over a grid. Those that
-change too fast would use up the visits (Cho and Garcia-Molina, Effective page refresh policies for
-web crawlers, 2003): each is due at the same gain, the time for which the stored page is current.
+"""How often pages change, and when to visit them again. The rates of a site's pages (Brewington and
+Cybenko, How dynamic is the web?, 2000) are estimated together, by EM over a grid; each is due at
+the same gain of current days (Cho and Garcia-Molina, Effective page refresh policies, 2003).
 """
 
 from collections.abc import Sequence

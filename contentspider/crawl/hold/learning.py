@@ -104,8 +104,8 @@ def _compare(learned: LearnedSite, before: Path) -> list[Any]:
 
 
 def _score(model: SiteModel, learned: LearnedSite) -> float:
-    """Return how sure a model is of pages, from 0 to 1, times the share of their text of which it
-    says what the site voted: the mean of the pages.
+    """Return how sure a model is of pages, times the share of their text of which it says the
+    votes.
     """
     total = 0.0
     for page, voted in zip(learned.sample, learned.labels, strict=True):

@@ -41,10 +41,9 @@ KNOWN_F1 = 0.95
 
 @dataclass(slots=True)
 class SiteState:
-    """What the crawl knows of a site: its *model*, and the *work* that is done for it. *held* items
-    wait, of so many *pages*; it is tried with *try_at*. *is_early*: the model is of the first
-    pages, and is learned again. *watch* looks for unknown templates. *is_stored*: the next crawl
-    has it, too.
+    """What the crawl knows of a site: its *model*, *work* that is done for it, how much is *held*;
+    when to *try_at*. *is_early*: the model is of the first pages, and is learned again. *watch*
+    looks for unknown templates. *is_stored*: the next crawl has it, too.
     """
 
     key: str

@@ -36,9 +36,8 @@ COMMIT_SECS = 1.0  # what is done between two commits is done again after a kill
 
 
 class Keeper(CrawlState):
-    """Keeps the ledger of a crawl, and what hangs on it. With ``CONTENTSPIDER_DURABLE`` it is
-    ``.scrapy/contentspider/NAME.sqlite``, has every address and item, and outlives a kill; without,
-    it only holds items, and is deleted at the end.
+    """Keeps the ledger of a crawl, and what hangs on it: with ``CONTENTSPIDER_DURABLE`` in
+    ``NAME.sqlite``, to outlive a kill; else only for held items, until the end.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -91,11 +91,10 @@ class Pace:
 
 
 class Hosts:
-    """Which hosts may be asked now. One that gave no answer gets one request at a time; after
-    `FAILURES` in a row, one now and then; one that asks for a pause, none until it is over. A
-    paused host is asked for a *witness*, an address that has answered: if that does at once, a part
-    fails, which is retried as anything is. One that finds requests too many gets fewer, unless it
-    is a single address. After *limit_secs* a host is *lost*: the crawl does not wait for it alone.
+    """Which hosts may be asked now. One without an answer gets one request at a time, after
+    `FAILURES` in a row now and then; one that asks for a pause none. It is asked for a *witness*,
+    an address that has answered: if that does at once, only a part fails. One that finds requests
+    too many gets fewer. After *limit_secs* a host is *lost*: the crawl does not wait for it alone.
     """
 
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -26,9 +26,7 @@ ITEM = "item"  # what items are under; no value that `encode_value` writes has t
 
 
 class OrderedFingerprinter(RequestFingerprinter):
-    """Scrapy's fingerprints, by which requests are the same, but with the order of parameters: in
-    another order they are another address.
-    """
+    """Scrapy's fingerprints, but parameters in another order are another address."""
 
     def fingerprint(self, request: Request) -> bytes:
         """Return the fingerprint of a request."""

@@ -30,10 +30,9 @@ WITNESS_META = dict.fromkeys(
 
 
 class LedgerScheduler(Component, BaseScheduler):
-    """Queues requests in the ledger, each address once, by priority and then as they came; what is
-    no data in memory. An address with which in flight processes died is sent when nothing else is:
-    if it kills this one, too, it is known. Requests to hosts that are down, or pause, wait
-    (`Hosts`).
+    """Queues requests in the ledger (what is no data: in memory), each address once, by priority.
+    One with which in flight processes died is sent alone, to tell if it kills. Requests to hosts
+    that are down, or pause, wait (`Hosts`).
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -16,9 +16,8 @@ logger = logging.getLogger(__name__)
 
 
 class CrawlState(Component):
-    """The ledger of a crawl, which all its parts share: a durable one outlives the process, and is
-    gone on with (*is_resumed*); that of ``scrapy shell``, ``fetch`` and ``parse`` (*is_inspection*)
-    is in memory. Once it cannot be written (*is_broken*), nothing more is.
+    """The ledger of a crawl, which may outlive the process (*is_resumed*); that of ``scrapy shell``
+    and others (*is_inspection*) is in memory. If it *is_broken*, nothing more is written.
     """
 
     ledger: Ledger

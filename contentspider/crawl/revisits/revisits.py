@@ -194,9 +194,7 @@ class Revisits:
     def stands_in(
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
     ) -> str:
-        """Return what stands in the place of a page: ``soft_404``, ``login``, `UNSURE` (nobody
-        knows how an error page looks there), or nothing. *content_of* gives what its model keeps.
-        """
+        """Return what stands in a page's place: ``soft_404``, ``login``, `UNSURE` or nothing."""
         folder = join(url, ".")
         folders = (folder, join(url, "/"))
         errors = [texts for key in folders if (texts := self._errors.get(key))]

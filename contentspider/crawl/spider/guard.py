@@ -33,9 +33,9 @@ class RefusedError(IgnoreRequest):
 
 
 class GuardMiddleware(Component):
-    """Refuses requests, whatever names their address: of another scheme than http and https, to a
-    private network, unless that of a start, and redirects out of the crawl. Names are checked by
-    what Twisted connects to (`CheckedNames`), else by the address that answered.
+    """Refuses requests of another scheme than http and https, to private networks (but those of
+    starts), and redirects out of the crawl: by what Twisted connects to (`CheckedNames`), or who
+    answered.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -44,9 +44,8 @@ BLANKS = str.maketrans("", "", "\t\r\n")
 
 
 class Head(NamedTuple):
-    """A page's links (*anchors*: ``href`` and ``rel``), and what it says of itself: the base of its
-    addresses, directives for robots, its feeds, its first ``link`` elements (``rel``, ``type``,
-    ``href``), and its generator.
+    """A page's links (*anchors*: ``href`` and ``rel``), and what it says of itself; *links* are its
+    first ``link`` elements (``rel``, ``type``, ``href``).
     """
 
     base: str

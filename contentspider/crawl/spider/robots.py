@@ -43,8 +43,7 @@ class BoundedRobots(ProtegoRobotParser):
 
 class RobotsMiddleware(RobotsTxtMiddleware):
     """Obeys robots.txt as RFC 9309 has it: one that the server fails to give forbids everything for
-    now, so that pages are asked for again later; one that is not there (4xx) nothing. A request for
-    the file itself (``contentspider_sitemaps``) gets its sitemaps without a second fetch.
+    now, one that is not there nothing. ``contentspider_sitemaps`` asks for its sitemaps only.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -56,9 +56,9 @@ MAX_RECENT = 50_000
 class SiteSpider(DiscoverySpider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
-    Arguments: *url*, addresses separated by commas or spaces (a user's name and password go to
-    their origin only); *scope*, how far to go (`Scope`); *include*, *exclude*, patterns separated
-    by spaces; *max_pages*, *max_depth* (0: no limit); *sitemaps*, whether to read these (yes).
+    Arguments: *url*, addresses separated by commas or spaces (passwords go to their origin only);
+    *scope* (`Scope`); *include*, *exclude*, patterns separated by spaces; *max_pages*, *max_depth*
+    (0: no limit); *sitemaps*, whether to read these.
     """
 
     name = "site"

@@ -39,9 +39,8 @@ WARNINGS = {
 
 
 class Traps:
-    """Tells which of a page's links to follow: none with a path that repeats itself, and none among
-    pages of *barren* shapes, where `BARREN_PAGES` in a row said nothing new, until one does again.
-    Session ids are taken out.
+    """Tells which of a page's links to follow: no path that repeats itself, none among *barren*
+    shapes, of which `BARREN_PAGES` in a row said nothing new; without session ids.
     """
 
     def __init__(self, crawler: Crawler) -> None:

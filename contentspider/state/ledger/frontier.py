@@ -79,9 +79,7 @@ class Frontier:
         again: bool = False,
         source_row: int | None = None,
     ) -> int:
-        """Queue an address and return its row; 0 if it is known, and not to be fetched *again*.
-        Without a *request* it is in the caller's memory. *source_row*: where a retry comes from.
-        """
+        """Queue an address, and return its row; 0 if it is known, and not to be fetched *again*."""
         added = self._insert(fingerprint, url, priority, request)
         if added or not again:
             return added

@@ -1,6 +1,5 @@
-"""Local files that machines share by way of a store, each as an object with a unique name. A JSON
-object, the *pointer*, lists them, and is only replaced if it has not changed since it was read: a
-reader sees the old files or the new ones, the second of two writers gets an error.
+"""Local files that machines share by a store, as objects with unique names. A JSON object, the
+*pointer*, lists them, and is only replaced if nobody else has: readers see old or new files.
 """
 
 import json
