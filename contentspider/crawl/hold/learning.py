@@ -129,9 +129,8 @@ def main() -> int:
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
-        learned = SiteLearner(task["site"], options).learn(
-            _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
-        )
+        own_texts = ledger.own_texts.of_site(task["site"])
+        learned = SiteLearner(task["site"], options).learn(_pages(ledger, task["site"]), own_texts)
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

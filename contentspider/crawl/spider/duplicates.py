@@ -35,8 +35,7 @@ class Duplicates:
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:
         """Claim a page, at the *row* of its address; False if one with its text and title has come
-        out: any of its site, if there are `MIN_TEXT_CHARS`; else a form of its address or of the
-        canonical one; or its original in earlier crawls. A form may have other counters.
+        out: any of its site, a form of a short one's address, or its original in earlier crawls.
         """
         owner, site = row or -next(self._anonymous), self._site_of(address)
         named = self._canonical(address, page)

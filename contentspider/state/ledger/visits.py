@@ -39,8 +39,8 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a fetched page's answer said, and from where it moved here, each with its status.
-    *is_orphan*: no page linked here. *is_unsent*: "not modified"; *is_check*: fetched all the same.
+    """What a fetched page's answer said, and from where it moved here, how. *is_orphan*: no page
+    linked here. *is_unsent*: "not modified"; *is_check*: fetched all the same.
     """
 
     etag: str = ""
