@@ -255,13 +255,13 @@ def test_models_are_saved_with_the_reason(
     monkeypatch.setattr(models.store, "save", lambda _, reason: reasons.append(reason))
     on_disk.ledger.runs.set_fact("learned", ["a.org"])
     for state in (SiteState(SITE), drifted(False), drifted(True)):
-        models.save(on_disk, state, model, is_cut_short=False)
+        models.save(on_disk, state, model, is_cut=False)
         assert state.is_stored
     assert reasons == ["", "", "drift"]
     assert learned_sites(on_disk) == ["a.org", SITE]
     assert crawler.stats.get_value("contentspider/models/saved") == 3
     state = SiteState(SITE, is_stored=True)
-    models.save(on_disk, state, model, is_cut_short=True)
+    models.save(on_disk, state, model, is_cut=True)
     assert not state.is_stored
 
     def refuse(*_: Any) -> None:
@@ -269,7 +269,7 @@ def test_models_are_saved_with_the_reason(
 
     monkeypatch.setattr(models.store, "save", refuse)
     state = SiteState(SITE, is_stored=True)
-    models.save(on_disk, state, model, is_cut_short=False)
+    models.save(on_disk, state, model, is_cut=False)
     assert not state.is_stored
     assert "could not be saved in" in caplog.text
     assert crawler.stats.get_value("contentspider/models/saved") == 3

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contentspider.state.crawls import ledgers
 from contentspider.state.crawls.ledgers import (
     archive,
     crawl_ledger,
@@ -21,25 +22,29 @@ from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.schema import LEDGER
 
 
-def end_a_crawl(path: Path, day: int, reason: str, keep: int = 2) -> None:
+def end_a_crawl(path: Path, day: int, reason: str) -> None:
     ledger = Ledger(path)
     ledger.begin_run()
     ledger.end_run(reason)
     assert ledger.detach()
-    archive(path, f"2024-01-0{day}T00:00:00+00:00", keep)
+    archive(path, f"2024-01-0{day}T00:00:00+00:00")
 
 
 def days(path: Path) -> list[str]:
     return sorted(entry.name for entry in path.parent.glob("*.sqlite"))
 
 
-def test_old_crawls_are_pruned(path: Path) -> None:
+def test_old_crawls_are_pruned(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledgers, "KEPT_CRAWLS", 2)
     for day in range(1, 6):
         end_a_crawl(path, day, "finished")
     assert days(path) == ["crawl.20240104T000000.sqlite", "crawl.20240105T000000.sqlite"]
 
 
-def test_crawls_that_failed_push_out_no_finished_one(path: Path) -> None:
+def test_crawls_that_failed_push_out_no_finished_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledgers, "KEPT_CRAWLS", 2)
     for day, reason in enumerate(["finished", "finished", "shutdown", "incomplete", "outage"], 1):
         end_a_crawl(path, day, reason)
     assert days(path) == [f"crawl.2024010{day}T000000.sqlite" for day in (1, 2, 4, 5)]
@@ -49,9 +54,9 @@ def test_crawls_that_failed_push_out_no_finished_one(path: Path) -> None:
 
 def test_two_crawls_of_one_second_are_both_kept(path: Path) -> None:
     for _ in range(3):
-        end_a_crawl(path, 1, "finished", keep=3)
+        end_a_crawl(path, 1, "finished")
     assert days(path) == [f"crawl.20240101T000000{number}.sqlite" for number in ("-2", "-3", "")]
-    end_a_crawl(path, 1, "finished", keep=3)
+    end_a_crawl(path, 1, "finished")
     assert days(path) == [f"crawl.20240101T000000-{number}.sqlite" for number in (2, 3, 4)]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from scrapy.http import Response
 
-from contentspider.crawl.queue import outage, pace
+from contentspider.crawl.queue import outage
 from contentspider.crawl.queue.outage import FAILURES, MAX_PAUSE_SECS, Hosts, retry_after
 from tests.conftest import run
 from tests.hostile import Exchange, HostileSite, serve_hostile
@@ -319,14 +319,14 @@ def test_the_longest_pause_is_kept_of_those_that_are_waited_for(hosts: Hosts) ->
 
 
 def test_a_pace_goes_with_the_answers_and_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "MAX_HOSTS", 2)
-    made = pace.Pace()
+    monkeypatch.setattr(outage, "MAX_HOSTS", 2)
+    made = outage.Pace()
     assert not made.ask("a", 0)
     for _ in range(20):
         made.slow("a")
-    assert made.ask("a", 0) and made.waiting(0) == {"a": pace.MAX_DELAY_SECS}
+    assert made.ask("a", 0) and made.waiting(0) == {"a": outage.MAX_DELAY_SECS}
     for _ in range(1000):
-        made.hasten("a", pace.DELAY_PER_ANSWER)
+        made.hasten("a", outage.DELAY_PER_ANSWER)
     assert not made.ask("a", 0) and made.waiting(0) == {}
     for host in "bcd":
         made.slow(host)

@@ -140,7 +140,7 @@ def test_own_texts_that_could_not_be_read_are_no_unread_page(crawl: Crawl, own: 
         request = Request("https://e.org/own/0", callback)
         row = crawl.send(request)
         crawl.keeper.addresses.received(Response(request.url), request)
-        crawl.spider.own_texts_failed(SimpleNamespace(request=request, value=error))
+        crawl.spider.ignore(SimpleNamespace(request=request, value=error))
         crawl.finish()
         assert crawl.state(row)[0] == state
     assert crawl.keeper.ledger.runs.fact("own_texts e.org") == [

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 from scrapy import Request, Spider
+from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
 from contentspider.crawl.engine import wake
+from contentspider.crawl.hold.binding import Bindings
+from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.outage import FAILURES, Hosts
 from contentspider.crawl.queue.scheduler import LedgerScheduler
@@ -47,6 +50,10 @@ class MySpider(Spider):
     name = "my"
 
 
+def extensions(keeper: FakeKeeper) -> Any:
+    return {Keeper: keeper, Holder: SimpleNamespace(bindings=Bindings())}.get
+
+
 @pytest.fixture
 def keeper() -> FakeKeeper:
     return FakeKeeper()
@@ -60,7 +67,7 @@ def no_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def scheduler(keeper: FakeKeeper) -> LedgerScheduler:
     crawler: Any = get_crawler(MySpider)
-    crawler.get_extension = lambda kind: keeper if kind is Keeper else None
+    crawler.get_extension = extensions(keeper)
     made = LedgerScheduler(crawler)
     made.open(MySpider())
     return made
@@ -168,7 +175,7 @@ def test_a_password_is_in_a_header_and_in_no_ledger(
 def test_without_the_addon_there_is_no_scheduler() -> None:
     crawler: Any = get_crawler(MySpider)
     crawler.get_extension = lambda kind: None
-    with pytest.raises(RuntimeError, match="needs contentspider's add-on"):
+    with pytest.raises(NotConfigured, match="where its add-on puts it"):
         LedgerScheduler.from_crawler(crawler).open(MySpider())
 
 
@@ -236,7 +243,7 @@ def test_after_a_death_the_first_requests_are_committed_one_by_one(
     monkeypatch.setattr("contentspider.crawl.queue.scheduler.CAREFUL_REQUESTS", 2)
     keeper.ledger.runs.begin()
     crawler: Any = get_crawler(MySpider)
-    crawler.get_extension = lambda kind: keeper if kind is Keeper else None
+    crawler.get_extension = extensions(keeper)
     scheduler = LedgerScheduler(crawler)
     scheduler.open(MySpider())
     for number in range(4):
@@ -283,7 +290,7 @@ def test_the_engine_is_woken_when_a_host_may_be_asked(
 ) -> None:
     monkeypatch.undo()
     crawler: Any = get_crawler(MySpider)
-    crawler.get_extension = lambda kind: keeper if kind is Keeper else None
+    crawler.get_extension = extensions(keeper)
     calls: list[Any] = []
     alarms = [SimpleNamespace(cancel=lambda: calls.append("cancelled"))] * 2
     loop = SimpleNamespace(call_later=lambda *given: calls.append(given) or alarms.pop())

@@ -40,7 +40,7 @@ class Machine:
 
     def __init__(self, objects: Objects, folder: Path) -> None:
         self.folder = folder
-        self.shared = SharedFiles(objects, "site/whole.json", folder, PATTERNS, ("-log",))
+        self.shared = SharedFiles(objects, "site/whole.json", folder, PATTERNS, "-log")
 
     def write(self, **files: str) -> None:
         self.shared.begin_change()

@@ -1,9 +1,8 @@
 """The Scrapy add-on: ``ADDONS = {"contentspider.Addon": 500}`` is all that a project needs."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+
+from scrapy.settings import BaseSettings
 
 from contentspider.crawl.hold.holder import Holder, ItemPipelines
 from contentspider.crawl.hold.middleware import (
@@ -22,9 +21,6 @@ from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
 
-if TYPE_CHECKING:
-    from scrapy.settings import BaseSettings
-
 logger = logging.getLogger(__name__)
 
 # By its path: only a feed of that format needs it.
@@ -34,17 +30,14 @@ COMPONENTS = (
     ("EXTENSIONS", Holder, 410),
     ("EXTENSIONS", Progress, 500),
     ("EXTENSIONS", WarcArchive, 510),
-    # Nearer to the downloader than who makes new requests of one (redirects, 600): these are
-    # without.
+    # Below redirects (600): new requests that are made of one are without.
     ("DOWNLOADER_MIDDLEWARES", HeadersMiddleware, 690),
-    # Below 550, so that responses come decompressed and redirected; above the cache, so that it
-    # stays lean.
+    # Below 550: responses come decompressed and redirected; above the cache, which stays lean.
     ("DOWNLOADER_MIDDLEWARES", BlocksMiddleware, 540),
     # Nearer to the downloader than who sends requests again (550), or elsewhere (600).
     ("DOWNLOADER_MIDDLEWARES", AnswersMiddleware, 650),
     ("DOWNLOADER_MIDDLEWARES", BodiesMiddleware, BODIES_ORDER),
-    # Next to the engine: all other spider middlewares see an item, with the response that it is
-    # from, before it is held.
+    # Next to the engine: all other spider middlewares see an item before it is held.
     ("SPIDER_MIDDLEWARES", PagesMiddleware, 10),
     # First, so that the other pipelines find the content.
     ("ITEM_PIPELINES", ContentPipeline, 0),
@@ -55,9 +48,7 @@ class Addon:
     """Enables contentspider's middlewares, pipeline and progress, and sets its defaults."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Add the components, and the default of each of our settings that the project leaves out;
-        raises `SettingError` if one of them cannot work.
-        """
+        """Add the components and our settings' defaults; raises `SettingError`."""
         for name, default in DEFAULTS.items():
             if name not in settings:
                 settings.set(name, default, "default")
@@ -80,8 +71,6 @@ def _claim(settings: BaseSettings, name: str, component: type, otherwise: str) -
     settings.set(name, component, "addon")
     if settings[name] is not component:
         logger.warning(
-            "contentspider needs %s to be left to the add-on; it is %r: %s",
-            name,
-            settings[name],
-            otherwise,
+            f"contentspider needs {name} to be left to the add-on; it is {settings[name]!r}:"
+            f" {otherwise}"
         )

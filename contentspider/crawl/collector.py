@@ -1,22 +1,13 @@
 """Python's garbage collector while a page is worked on."""
 
-from __future__ import annotations
-
 import gc
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Let the garbage collector rest, for some milliseconds of work that makes no garbage for it.
-
-    A page is thousands of objects at a time, none of which stays: to the collector they are a heap
-    that grows, and each full collection that they set off looks at all that a crawl has.
-    """
+    """Let the garbage collector rest while a page is thousands of objects, none of which stays."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

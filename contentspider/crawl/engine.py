@@ -1,23 +1,21 @@
-"""All that contentspider knows of Scrapy's insides: what no signal and no public method tells.
-
-``tests/test_engine_contract.py`` shows that the oldest and the newest Scrapy keep to it.
-"""
+"""What contentspider knows of Scrapy's insides; ``tests/test_engine_contract.py`` checks it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from lxml.etree import _Element
 from parsel import Selector
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse, Response
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from lxml.etree import _Element
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import HtmlResponse
     from typing_extensions import Self
+
+Extension = TypeVar("Extension")
 
 
 class Component:
@@ -34,6 +32,17 @@ class Component:
         return cls(crawler)
 
 
+def extension(crawler: Crawler, kind: type[Extension]) -> Extension:
+    """Return an extension of a crawl that the add-on sets; raises `NotConfigured` without it."""
+    found = crawler.get_extension(kind)
+    if found is None:
+        raise NotConfigured(
+            f"contentspider's {kind.__name__} is not in EXTENSIONS, where its add-on puts it:"
+            " ADDONS = {'contentspider.Addon': 500}"
+        )
+    return found
+
+
 def tree_of(response: HtmlResponse) -> _Element | None:
     """Return the tree of a page, None if it has no markup."""
     if not response.body.strip():
@@ -43,6 +52,16 @@ def tree_of(response: HtmlResponse) -> _Element | None:
     except ValueError:  # the address in its <base> is broken, which Scrapy's selector resolves
         root = Selector(response.text, type="html").root
     return root if hasattr(root, "iter") else None
+
+
+def header(response: Response, name: str) -> str:
+    """Return a header of a response, empty if it has none."""
+    return (response.headers.get(name) or b"").decode("latin-1").strip()
+
+
+def asked_address(response: Response) -> str:
+    """Return the address that was asked for, wherever it led."""
+    return str(response.meta.get("redirect_urls", [response.url])[0])
 
 
 def in_progress(crawler: Crawler) -> Collection[Request]:
@@ -71,9 +90,7 @@ def wake(crawler: Crawler) -> None:
 
 
 def end_at_start(crawler: Crawler, reason: str) -> None:
-    """End the crawl of a spider that is being opened, before its first request: in the Scrapy of
-    the lower bound ``CloseSpider`` does not.
-    """
+    """End a crawl before its first request: where Scrapy is old, ``CloseSpider`` does not."""
 
     async def end() -> None:
         assert crawler.engine is not None
@@ -90,7 +107,6 @@ async def pass_item(crawler: Crawler, item: Any) -> None:
     try:
         await scraper.start_itemproc_async(item, response=None)
     finally:
-        # A spider that is being closed waits for items on their way, and nobody else would tell it
-        # that this one, of no page that is being scraped, was the last.
+        # A spider that is being closed waits for items, and nobody tells it that this was the last.
         if scraper.slot and scraper.slot.closing and not scraper.slot.closing.called:
             scraper._check_if_closing()

@@ -1,34 +1,24 @@
 """The search indexes of a crawl: brought up to date when it has ended, from the site's history."""
 
-from __future__ import annotations
-
 import logging
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
 from contentspider.state.crawls.folder import index_url
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from scrapy.statscollectors import StatsCollector
-
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.index.sync import Report
-
 logger = logging.getLogger(__name__)
 
 
 class Indexing:
-    """Brings the indexes of ``CONTENTSPIDER_INDEX`` up to date when the crawl has ended, in a
-    thread. What does not get in is in the history, and gets in the next time.
-    """
+    """Brings the indexes of ``CONTENTSPIDER_INDEX`` up to date when the crawl has ended."""
 
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._urls = [index_url(url, options.state_dir) for url in options.index]
@@ -43,33 +33,21 @@ class Indexing:
 
     async def run(self, history: Path) -> None:
         """Bring in what changed; what fails is said and counted, and the crawl none the worse."""
+        count = self._stats.inc_value
         for url in self._urls:
-            await self._sync(history, url)
-
-    async def _sync(self, history: Path, url: str) -> None:
-        try:
-            report = await run_in_thread(sync, history, url, self._force, self._teller(url))
-        except ContentSpiderError as error:
-            self._stats.inc_value("contentspider/index/failed")
-            logger.error(
-                "%s. What is missing there is in the history: 'contentspider index sync %s %s'"
-                " brings it in, and so does the next crawl",
-                error,
-                history.stem,
-                shown(url),
-            )
-        else:
-            self._count(url, report)
-
-    def _count(self, url: str, report: Report) -> None:
-        logger.info("%s: %s", shown(url), report)
-        for name, number in (
-            ("upserted", report.upserted),
-            ("deleted", report.deleted),
-            ("refused", len(report.refused)),
-            ("retries", report.retries),
-        ):
-            self._stats.inc_value(f"contentspider/index/{name}", number)
+            try:
+                report = await run_in_thread(sync, history, url, self._force, self._teller(url))
+            except ContentSpiderError as error:
+                count("contentspider/index/failed")
+                logger.error(
+                    f"{error}. What is missing there is in the history: 'contentspider index sync"
+                    f" {history.stem} {shown(url)}' brings it in, and so does the next crawl"
+                )
+                continue
+            logger.info("%s: %s", shown(url), report)
+            for name in ("upserted", "deleted", "retries"):
+                count(f"contentspider/index/{name}", getattr(report, name))
+            count("contentspider/index/refused", len(report.refused))
 
     def _teller(self, url: str) -> Callable[[int, int], None]:
         """Return what says in the log, every some seconds, how far an index is."""

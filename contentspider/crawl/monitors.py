@@ -1,7 +1,5 @@
 """Monitors for Spidermon (the extra ``monitors``) on our stats; see docs/monitoring.md."""
 
-from __future__ import annotations
-
 try:
     from spidermon import MonitorSuite, monitors
     from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor
@@ -10,10 +8,7 @@ except ImportError as error:
         "contentspider's monitors need Spidermon: pip install 'contentspider[monitors]'"
     ) from error
 
-from contentspider.crawl.options import DEFAULTS
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
-
-BROKEN_STAT = "contentspider/pages/failed/"
 
 
 class ContentMonitor(BaseScrapyMonitor):
@@ -23,21 +18,19 @@ class ContentMonitor(BaseScrapyMonitor):
         """Return one of our stats, 0 if nothing was counted."""
         return int(self.stats.get(f"contentspider/{name}", 0))
 
-    def limit(self, setting: str) -> float:
-        """Return the value of a setting."""
-        return float(self.crawler.settings.getfloat(setting, DEFAULTS[setting]))
-
-    def share(self, part: int, whole: int) -> float:
-        """Return *part* of *whole*; skip the test if there is nothing."""
+    def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
+        """Fail if *part* of *whole* is more than a *setting* allows, or less than its minimum."""
         if not whole:
             self.skipTest("there is nothing to judge")
-        return part / whole
-
-    def check_share(self, part: int, whole: int, setting: str, message: str) -> None:
-        """Fail if *part* of *whole* is more than a *setting* allows."""
-        share, limit = self.share(part, whole), self.limit(setting)
-        message = f"{message}: {share:.1%}, more than {setting}={limit}"
-        self.assertLessEqual(share, limit, msg=message)
+        share, limit = part / whole, self.crawler.settings.getfloat(setting)
+        if "_MIN_" in setting:
+            self.assertGreaterEqual(
+                share, limit, f"{message}: {share:.1%}, less than {setting}={limit}"
+            )
+        else:
+            self.assertLessEqual(
+                share, limit, f"{message}: {share:.1%}, more than {setting}={limit}"
+            )
 
 
 @monitors.name("Extraction")
@@ -64,9 +57,8 @@ class ContentRatioMonitor(ContentMonitor):
     def test_ratio(self) -> None:
         """Enough of the text was kept."""
         kept, setting = self.count("chars/kept"), "CONTENTSPIDER_MONITOR_MIN_KEPT"
-        share, limit = self.share(kept, kept + self.count("chars/dropped")), self.limit(setting)
-        message = f"{share:.1%} of the text was kept, less than {setting}={limit}"
-        self.assertGreaterEqual(share, limit, msg=message)
+        whole = kept + self.count("chars/dropped")
+        self.check_share(kept, whole, setting, "the share of the text that was kept")
 
 
 @monitors.name("Template drift")
@@ -94,12 +86,13 @@ class ErrorRateMonitor(ContentMonitor):
     def test_errors(self) -> None:
         """Few pages failed."""
         unread = self.count("pages/failed")
-        broken = sum(count for name, count in self.stats.items() if name.startswith(BROKEN_STAT))
+        broken = [name for name in self.stats if name.startswith("contentspider/pages/failed/")]
+        failed = sum(self.stats[name] for name in broken)
         self.check_share(
-            unread + broken,
+            unread + failed,
             unread + self.count("pages/tagged"),
             "CONTENTSPIDER_MONITOR_MAX_FAILED",
-            f"{unread} pages could not be read and {broken} not be filtered",
+            f"{unread} pages could not be read and {failed} not be filtered",
         )
 
 
@@ -110,25 +103,15 @@ class QualityMonitor(ContentMonitor):
     @monitors.name("the sites' own texts agree with their items")
     def test_quality(self) -> None:
         """No F1 that was measured on a site is too low."""
-        sites = (name.removeprefix(F1_STAT) for name in self.stats if name.startswith(F1_STAT))
-        f1, worst = min(
-            (
-                (self.stats[F1_STAT + site], site)
-                for site in sites
-                if self.stats.get(PAGES_STAT + site)
-            ),
-            default=(1.0, ""),
+        counted = [name for name in self.stats if name.startswith(PAGES_STAT) and self.stats[name]]
+        sites = [name.removeprefix(PAGES_STAT) for name in counted]
+        f1, worst = min(((self.stats[F1_STAT + site], site) for site in sites), default=(1.0, ""))
+        limit = self.crawler.settings.getfloat("CONTENTSPIDER_MIN_QUALITY")
+        message = (
+            f"{worst}: F1 {f1:.3f} on the texts that the site publishes, less than"
+            f" CONTENTSPIDER_MIN_QUALITY={limit}; contentspider models show names the worst pages"
         )
-        limit = self.limit("CONTENTSPIDER_MIN_QUALITY")
-        self.assertGreaterEqual(
-            f1,
-            limit,
-            msg=(
-                f"{worst}: F1 {f1:.3f} on the texts that the site publishes, less than"
-                f" CONTENTSPIDER_MIN_QUALITY={limit}; contentspider models show names the worst"
-                " pages"
-            ),
-        )
+        self.assertGreaterEqual(f1, limit, message)
 
 
 class ContentMonitorSuite(MonitorSuite):

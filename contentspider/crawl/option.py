@@ -1,18 +1,14 @@
 """What an option is: its type, how its values are read and checked, and where it may stand."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KINDS = {
     bool: "true or false",
@@ -31,12 +27,9 @@ class SettingError(ContentSpiderError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: its name, its default, which tells its type, and its help in a sentence.
-
-    Numbers are between *minimum* and *maximum*, texts one of *choices*; *convert* makes a value of
-    a text, or of each text of a list. It may stand as a Scrapy *setting*, as *flags* of ``crawl``
-    in a *group* of its help, as a key of a site in ``sites.toml`` (*in_sites*), and as an argument
-    of the site spider (*in_spider*). A flag without a value means *const*.
+    """An option; its default tells its type. Numbers are between *minimum* and *maximum*, texts one
+    of *choices*, made by *convert*. It may be a Scrapy *setting*, *flags* of ``crawl`` in a *group*
+    of its help (without a value: *const*), a key of ``sites.toml``, and the site spider's argument.
     """
 
     name: str
@@ -109,9 +102,7 @@ class Option:
             return dict(json.loads(value) if isinstance(value, str) else value)
         if kind is list:
             entries = value.split(",") if isinstance(value, str) else list(value)
-            return [
-                self.convert(entry) if self.convert else str(entry).strip() for entry in entries
-            ]
+            return list(map(self.convert or (lambda entry: str(entry).strip()), entries))
         if kind is int and isinstance(value, float) and not value.is_integer():
             raise ValueError
         if kind is str:

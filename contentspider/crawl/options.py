@@ -21,13 +21,8 @@ if TYPE_CHECKING:
 
 PREFIX = "CONTENTSPIDER_"
 # The groups of the command's help, in their order.
-MOST_USED, PAGES, FILES, REQUESTS, RUNS = (
-    "most used",
-    "which pages",
-    "files and folders",
-    "requests",
-    "runs, settings and logs",
-)
+MOST_USED, PAGES, FILES = "most used", "which pages", "files and folders"
+REQUESTS, RUNS = "requests", "runs, settings and logs"
 
 
 def option(default: Any, text: str, **where: Any) -> Any:
@@ -37,15 +32,13 @@ def option(default: Any, text: str, **where: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class CrawlOptions:
-    """The settings of a crawl, each in its type and checked: ``learn_pages`` is
-    ``CONTENTSPIDER_LEARN_PAGES``. Defaults are in the fields' metadata (`SETTINGS`).
-    """
+    """The settings of a crawl, checked: ``learn_pages`` is ``CONTENTSPIDER_LEARN_PAGES``."""
 
     # fmt: off
     enabled: bool = option(True, "Use contentspider; False switches the add-on off.")
     models_dir: str = option(
-        "models", "Folder of the sites' models, or a store that machines share (s3://...,"
-        " docs/sharing.md).", flags="--models", metavar="DIR", group=MOST_USED, in_sites=True,
+        "models", "Folder of the sites' models, or a store (s3://..., docs/sharing.md).",
+        flags="--models", metavar="DIR", group=MOST_USED, in_sites=True,
     )
     learn_pages: int = option(
         2_000, "Pages of a site that are held until its model is learned, at most. From 500 on it"
@@ -53,8 +46,8 @@ class CrawlOptions:
         minimum=1,
     )
     min_quality: float = option(
-        0.85, "Warn of a site whose F1, measured on the texts that it publishes itself, is lower;"
-        " the monitor Quality fails.", minimum=0, maximum=1,
+        0.85, "Warn of a site (monitor Quality: fail) whose F1 on texts of its own is lower.",
+        minimum=0, maximum=1,
     )
     relearn: bool = option(
         False, "Learn the sites anew, even if there are models.", flags="--relearn", group=RUNS
@@ -97,8 +90,7 @@ class CrawlOptions:
         minimum=0, flags="--passages", metavar="CHARS",
     )
     durable: bool = option(
-        False, "Keep all addresses and items in a ledger, so that a killed crawl can go on"
-        " (docs/durability.md).",
+        False, "Keep all in a ledger, so that a killed crawl can go on (docs/durability.md)."
     )
     crawl: str = option(
         "", "Name of the crawl and its ledger; by default the spider's name, or for the site"
@@ -110,29 +102,26 @@ class CrawlOptions:
         group=MOST_USED,
     )
     contact: str = option(
-        "", "Where the sites' owners can reach you: a web page or a mail address, which the user"
-        " agent names (also as an environment variable).", flags="--contact", metavar="ADDRESS",
-        group=MOST_USED, in_sites=True,
+        "", "Page or mail address of yours, named to the sites (also an environment variable).",
+        flags="--contact", metavar="ADDRESS", group=MOST_USED, in_sites=True,
     )
     headers: dict[str, str] = option(
         {}, "Headers (cookies, authorisation) for the sites that are crawled, and for no others.",
         convert=header, flags="-H --header", metavar="NAME:VALUE", group=REQUESTS,
     )
     state_dir: str = option(
-        "", "Folder of the crawls' ledgers; by default .scrapy/contentspider in the project or the"
-        " current folder.", flags="--state-dir", metavar="DIR", group=FILES,
+        "", "Folder of ledgers (default: .scrapy/contentspider in the project or current folder).",
+        flags="--state-dir", metavar="DIR", group=FILES,
     )
     history: bool = option(
-        True, "Keep a history of durable crawls, which tells new, changed, moved and gone pages"
-        " (docs/recrawls.md).",
+        True, "Keep a history of durable crawls, which tells what has changed (docs/recrawls.md)."
     )
     history_url: str = option(
         "", "A store of histories that machines share (s3://..., docs/sharing.md).",
         flags="--history", metavar="URL", group=FILES, in_sites=True,
     )
     history_mb: int = option(
-        1_000, "Megabytes of a history from which on only hashes and the main content of further"
-        " pages are kept.", minimum=0,
+        1_000, "Megabytes of a history, after which no more whole pages are kept in it.", minimum=0
     )
     conditional: bool = option(
         True, "Ask for known pages only if they have changed (ETag, Last-Modified)."
@@ -147,13 +136,11 @@ class CrawlOptions:
         group=MOST_USED, in_sites=True,
     )
     mean_interval: float = option(
-        7.0, "Days between two visits of a page (CONTENTSPIDER_DUE), on the mean over a site.",
-        minimum=0.001,
+        7.0, "Days between two visits of a page (CONTENTSPIDER_DUE), on the mean.", minimum=0.001
     )
     max_interval: float = option(30.0, "Days after which any known page is due.", minimum=0.04)
     missing_crawls: int = option(
-        3, "Complete crawls in a row without a link to a known page after which it is gone; 0:"
-        " never.", minimum=0,
+        3, "Complete crawls in a row without a link after which a page is gone; 0: no.", minimum=0
     )
     force: bool = option(
         False, "Take known pages to be gone, however many.", flags="--force", group=RUNS
@@ -181,20 +168,16 @@ class CrawlOptions:
         0.1, "Monitors: alarm if a smaller share of the text was kept.", minimum=0, maximum=1
     )
     monitor_max_low_confidence: float = option(
-        0.25, "Monitors: alarm if a larger share of pages has low confidence, or was not filtered.",
-        minimum=0, maximum=1,
+        0.25, "Monitors: alarm if more pages had low confidence or no filter.", minimum=0, maximum=1
     )
     monitor_max_failed: float = option(
-        0.1, "Monitors: alarm if a larger share of pages could not be read or filtered.", minimum=0,
-        maximum=1,
+        0.1, "Monitors: alarm if more pages could not be read or filtered.", minimum=0, maximum=1
     )
     # fmt: on
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
-        """Return the options of a crawl with these *settings*; raises `SettingError`, which names
-        the first setting that cannot work or does not exist.
-        """
+        """Return a crawl's options; the `SettingError` that is raised names what is wrong."""
         from contentspider.crawl.hold.items import FieldMap
 
         values = {one.name: one.read_setting(settings.get(one.setting)) for one in SETTINGS}
@@ -251,8 +234,6 @@ class CrawlOptions:
             )
 
 
-SETTINGS = tuple(
-    Option(name=one.name, setting=PREFIX + one.name.upper(), **one.metadata)
-    for one in fields(CrawlOptions)
-)
+NAMES = {one.name: one.metadata for one in fields(CrawlOptions)}
+SETTINGS = tuple(Option(name=one, setting=PREFIX + one.upper(), **NAMES[one]) for one in NAMES)
 DEFAULTS: dict[str, Any] = {one.setting: one.default for one in SETTINGS}

@@ -1,23 +1,17 @@
 """Parquet as a format of Scrapy's feeds: ``FEEDS = {"pages.parquet": {"format": "parquet"}}``."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from scrapy.exporters import JsonLinesItemExporter
 
 from contentspider.state.files.parquet import check_parquet, write_parquet
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 class ParquetItemExporter(JsonLinesItemExporter):
-    """Writes a feed's items as Parquet when the feed is closed; until then they are lines of a
-    temporary file. Raises `ContentSpiderError` if pyarrow is missing.
-    """
+    """Writes a feed's items, lines of a temporary file until then, as Parquet at its end."""
 
     def __init__(self, file: BinaryIO, **options: Any) -> None:
         check_parquet()

@@ -1,23 +1,16 @@
 """What a crawl shares with other machines: models and history, by stores on fsspec URLs."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.options import CrawlOptions
+from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
 from contentspider.state.stores.shared import SharedHistory
 from contentspider.state.stores.shared_models import SharedModels
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from scrapy.statscollectors import StatsCollector
-
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.state.stores.models import ModelStore
 
 logger = logging.getLogger(__name__)
 
@@ -28,13 +21,9 @@ class Sharing:
     def __init__(self, options: CrawlOptions, stats: StatsCollector) -> None:
         self._options = options
         self._stats = stats
-        self._models: SharedModels | None = None
+        # The store of the models that are saved in the crawl.
+        self.models: ModelStore | None = None
         self._history: SharedHistory | None = None
-
-    def use_models(self, models: ModelStore) -> None:
-        """Bring back the *models* that are saved in the crawl, if they are shared."""
-        if isinstance(models, SharedModels):
-            self._models = models
 
     def check(self) -> None:
         """Raise `RemoteError` unless the stores can be used, and keep two writers apart."""
@@ -60,7 +49,7 @@ class Sharing:
             logger.error("%s. It is kept here, and the next run sends it", error)
 
     def _send(self) -> list[RemoteError]:
-        errors = self._models.send() if self._models else []
+        errors = self.models.send() if isinstance(self.models, SharedModels) else []
         try:
             if self._history:
                 self._history.push()

@@ -1,14 +1,14 @@
 """The extension that writes what a crawl fetches to a WARC file."""
 
-from __future__ import annotations
-
 import logging
+from collections.abc import Iterator
 from http.client import responses
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Headers, Response
 
 from contentspider.crawl.engine import Component, end_at_start
 from contentspider.crawl.options import CrawlOptions
@@ -17,20 +17,11 @@ from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.warc import Exchange, WarcFile
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Headers, Response
-
 logger = logging.getLogger(__name__)
 
 
 class WarcArchive(Component):
-    """Writes each answer with its request to ``CONTENTSPIDER_WARC_FILE`` as it comes from the
-    server, before it is unpacked or parsed: what a kill leaves has every page that is done.
-    """
+    """Writes each answer with its request to a WARC file, before it is unpacked or parsed."""
 
     def __init__(self, crawler: Crawler) -> None:
         path = CrawlOptions.from_settings(crawler.settings).warc_file
@@ -43,14 +34,10 @@ class WarcArchive(Component):
         except ContentSpiderError as error:
             logger.error("%s; nothing is crawled", error)
             self.stats.set_value("contentspider/warc/failed", str(error))
-            crawler.signals.connect(self.refused, signal=signals.spider_opened)
+            end_at_start(self.crawler, "warc")  # what was to be kept of it cannot be
             return
         crawler.signals.connect(self.downloaded, signal=signals.response_downloaded)
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
-
-    def refused(self) -> None:
-        """End the crawl: what was to be kept of it cannot be."""
-        end_at_start(self.crawler, "warc")
 
     def downloaded(self, response: Response, request: Request) -> None:
         """Write an answer with its request."""
@@ -73,9 +60,8 @@ class WarcArchive(Component):
             self.stats.inc_value("contentspider/warc/written")
         except OSError as error:
             logger.error(
-                "%s cannot be written (%s): what is fetched from here on is not in it",
-                self.warc.path,
-                error.strerror,
+                f"{self.warc.path} cannot be written ({error.strerror}): what is fetched from here"
+                " on is not in it"
             )
             self.closed()
 

@@ -1,8 +1,4 @@
-"""Addresses of pages: taken apart, made absolute and clean, and nothing raised however broken they
-are: all addresses from outside go through this module.
-"""
-
-from __future__ import annotations
+"""Addresses from outside: taken apart, made absolute and clean; however broken, none raises."""
 
 import re
 import socket
@@ -11,8 +7,7 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit
 
 from w3lib.url import safe_url_string
 
-# A longer address is a script, data, or a trap.
-MAX_ADDRESS_CHARS = 2_000
+MAX_ADDRESS_CHARS = 2_000  # a longer address is a script, data, or a trap
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 NO_PARTS = SplitResult("", "", "", "", "")
 # Most addresses: a request can be sent to them.
@@ -48,19 +43,14 @@ def is_web_address(address: str) -> bool:
     try:
         address.encode()  # a lone surrogate raises UnicodeEncodeError, a ValueError
         sent = [urlsplit(safe_url_string(one)) for one in (address, clean_address(address))]
-        return all(
-            parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-            for parts in sent
-        )
+        return all(one.scheme in DEFAULT_PORTS and one.hostname and one.port != 0 for one in sent)
     except ValueError:
         return False
 
 
 def absolute(base: str, address: str) -> str:
-    """Return the clean absolute form (`clean_address`) of an address that is relative to *base*.
-
-    Empty if that is not one that can be asked for (`is_web_address`), or has more than 2,000
-    characters.
+    """Return the clean absolute form of an address that is relative to *base*; empty if it is no
+    web address, or has more than 2,000 characters.
 
     >>> absolute("https://e.org/a/", " b#top "), absolute("https://e.org/", "http://[x/")
     ('https://e.org/a/b', '')
@@ -72,9 +62,7 @@ def absolute(base: str, address: str) -> str:
 
 
 def clean_address(address: str) -> str:
-    """Return an address without its fragment, its scheme's default port, user name and password.
-
-    Empty if its host is broken.
+    """Return an address without fragment, default port, user and password; empty if it is broken.
 
     >>> clean_address("http://me:secret@e.org:80/a#top"), clean_address("https://e.org:8443")
     ('http://e.org/a', 'https://e.org:8443')
@@ -104,15 +92,13 @@ def parameter_order(address: str) -> str:
 
 
 def host_name(address: str) -> str:
-    """Return the name or number of an address' host, without its port, in lower case; empty if it
-    has none, or is no address.
-    """
+    """Return an address' host in lower case, without its port; empty if it has none."""
     return split_address(address).hostname or ""
 
 
 def network_of(host: str) -> str:
-    """Return what kind of network a host is in by its name alone: ``loopback``, ``link-local``,
-    ``private`` (any that is not public), or nothing where it is public or has to be looked up.
+    """Return what network a host is in by its name alone: ``loopback``, ``link-local``, ``private``
+    (any other that is not public), or nothing if it is public or has to be looked up.
 
     >>> [network_of(host) for host in ("localhost", "127.1", "::ffff:10.0.0.1", "169.254.169.254")]
     ['loopback', 'loopback', 'private', 'link-local']

@@ -1,24 +1,18 @@
 """Files that are replaced as a whole: a reader, or a crash, sees the old file or the new one."""
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import BinaryIO
 
 from contentspider.ground.errors import ContentSpiderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of *path* once it is written; a failure leaves what was
-    there. Raises OSError if it cannot be written.
-    """
+    """Open a file that takes the place of *path* once it is written as a whole; raises OSError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
@@ -38,15 +32,20 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 @contextmanager
+def writing(path: Path, consequence: str = "") -> Iterator[None]:
+    """Raise an OSError as a `ContentSpiderError`: *path* cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = f"{error.strerror or error}{consequence}"
+        raise ContentSpiderError(f"{path} cannot be written: {reason}") from error
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Do what `atomic_file` does; raises `ContentSpiderError` if *path* cannot be written."""
-    try:
-        with atomic_file(path) as file:
-            yield file
-    except OSError as error:
-        raise ContentSpiderError(
-            f"{path} cannot be written: {error.strerror or error}; what was there is left as it was"
-        ) from error
+    with writing(path, "; what was there is left as it was"), atomic_file(path) as file:
+        yield file
 
 
 def write_json(path: Path, value: object) -> None:

@@ -10,18 +10,11 @@ class UsageError(ContentSpiderError):
 
 
 class StateError(ContentSpiderError):
-    """A file that contentspider wrote (a model, a prior, held pages) cannot be used.
-
-    Callers of the stores set the file aside, warn once, and go on without it.
-    """
+    """A file that contentspider wrote cannot be used: it is set aside with a warning."""
 
 
 class OverridesError(ContentSpiderError):
-    """A site's corrections (``overrides.toml``) cannot be used; the message names file and line.
-
-    It ends a command. A running crawl continues without the site's corrections and counts as
-    incomplete.
-    """
+    """A site's corrections cannot be used: a command ends, a crawl goes on and is incomplete."""
 
 
 class NotEnoughTextError(ContentSpiderError):

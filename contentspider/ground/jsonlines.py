@@ -1,21 +1,12 @@
 """Lines of JSON, from a file."""
 
-from __future__ import annotations
-
 import gzip
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield each line that is not blank, with its number from 1; ``.gz`` files are unpacked.
-
-    A line ends at a line feed only: texts hold U+2028 and other characters at which Python splits
-    lines. Raises OSError or EOFError if the file cannot be read.
-    """
+    """Yield each line that is not blank, with its number; only a line feed ends a line."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():

@@ -1,7 +1,5 @@
 """Patterns of addresses, as users write them."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 
@@ -11,10 +9,8 @@ REGEX_MARK = "re:"
 
 
 def compile_pattern(text: str) -> re.Pattern[str]:
-    r"""Return the regular expression of a pattern, to search an address with.
-
-    ``re:`` marks a regular expression. Otherwise ``*`` stands for any characters, and the pattern
-    must match the whole address, or path and query if it starts with ``/``.
+    r"""Return the regular expression of a pattern, to search an address with: what follows ``re:``;
+    else ``*`` is anything, and all of the address must match (from the path on after a ``/``).
 
     >>> bool(compile_pattern("/news/*").search("https://e.org/news/1?print=1"))
     True

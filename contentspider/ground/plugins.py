@@ -1,23 +1,14 @@
-"""Parts that are chosen by name: those of contentspider, and those that other packages add.
+"""Parts that are chosen by name: ours, and those that other packages add by entry points."""
 
-A package adds one with an entry point in its ``pyproject.toml`` (docs/extending.md). Names in
-options and models refer to installed packages only, never to a module that a file names.
-"""
-
-from __future__ import annotations
-
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Generic, TypeVar, cast
 
 Part = TypeVar("Part")
 
 
 class PlugIns(Generic[Part]):
-    """The parts of one kind by name: *shipped* ones (``name: "module:attribute"``), and those of
-    the entry-point *group*.
+    """The parts of one kind by name: *shipped* ones, and those of the entry-point *group*.
 
     >>> words = PlugIns("example.words", {"join": "string:capwords"})
     >>> words.load("join")("two words")

@@ -1,19 +1,15 @@
 """The scope of a crawl: which addresses belong to it, and the crawl's name."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.patterns import compile_pattern
 from contentspider.ground.sites import SiteKeys
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SCOPES = ("domain", "subdomains", "host", "path")
 MAX_NAME_CHARS = 100
@@ -22,14 +18,9 @@ DIGEST_CHARS = 8
 
 
 class Scope:
-    """Tells which addresses belong to a crawl.
-
-    *scope* says how far it may go from its *starts*: ``domain`` (the site, by its key in *keys*),
-    ``subdomains`` (the starts' hosts and what is below them), ``host``, or ``path`` (the starts'
-    hosts, below the starts' paths). A leading ``www.`` is ignored. An address must match one of
-    the patterns *include*, if there are any, and none of *exclude*.
-
-    Raises `ContentSpiderError` if the scope is unknown or a pattern is invalid.
+    """Tells which addresses belong to a crawl: how far *scope* goes from its *starts*: ``domain``
+    (their sites), ``subdomains`` (of their hosts, too), ``host``, or ``path`` (below theirs),
+    whatever ``www.`` they have; if they match a pattern *include*, if any, and none of *exclude*.
     """
 
     def __init__(
@@ -41,24 +32,20 @@ class Scope:
         exclude: Iterable[str] = (),
     ) -> None:
         if scope not in SCOPES:
-            raise ContentSpiderError(
-                f"the scope {scope!r} is unknown; use one of {', '.join(map(repr, SCOPES))}"
-            )
+            known = ", ".join(map(repr, SCOPES))
+            raise ContentSpiderError(f"the scope {scope!r} is unknown; use one of {known}")
         self.scope = scope
         self._keys = keys
         self._include = [compile_pattern(pattern) for pattern in include]
         self._exclude = [compile_pattern(pattern) for pattern in exclude]
         self._sites: set[str] = set()
         self._paths: dict[str, set[str]] = {}
-        self._hosts: dict[str, str] = {}
+        self._known_host = lru_cache(maxsize=10_000)(site_host)
         for address in starts:
             self.widen(address)
 
     def widen(self, address: str, moved_from: str = "") -> None:
-        """Add the site of an address to the crawl: a start, or where a start has moved.
-
-        A start that moved to its host's front page does not widen a crawl of a path to the host.
-        """
+        """Add the site of a start, or of where one has moved; a front page widens no path."""
         host, path = self._host(address), folder_of(address)
         is_front = moved_from and path == "/" and host == self._host(moved_from)
         if self.scope == "path" and is_front:
@@ -67,9 +54,7 @@ class Scope:
         self._paths.setdefault(host, set()).add(path)
 
     def has_site(self, address: str) -> bool:
-        """Tell whether an address is on one of the crawl's sites, whatever its path: its sitemaps
-        and feeds may be read.
-        """
+        """Tell whether an address is on one of the crawl's sites, whatever its path."""
         if not address.startswith(("http://", "https://")):
             return False
         if self.scope == "domain":
@@ -83,28 +68,19 @@ class Scope:
         """Tell whether the page of an address belongs to the crawl."""
         if not self.has_site(address) or (self.scope == "path" and not self._is_below(address)):
             return False
-        if self._include and not any(pattern.search(address) for pattern in self._include):
-            return False
-        return not any(pattern.search(address) for pattern in self._exclude)
+        is_in = not self._include or any(one.search(address) for one in self._include)
+        return is_in and not any(one.search(address) for one in self._exclude)
 
     def _is_below(self, address: str) -> bool:
         path = unquote(split_address(address).path) or "/"
-        return any(
-            path == folder
-            or path.startswith(folder.rstrip("/") + "/")
-            # /docs is the address that /docs/ is often linked by.
-            or path + "/" == folder
-            for folder in self._paths.get(self._host(address), ())
-        )
+        folders = self._paths.get(self._host(address), set())
+        # /docs is the address that /docs/ is often linked by.
+        is_folder = bool(folders & {path, path + "/"})
+        return is_folder or any(path.startswith(folder.rstrip("/") + "/") for folder in folders)
 
     def _host(self, address: str) -> str:
-        netloc = split_address(address).netloc
-        host = self._hosts.get(netloc)
-        if host is None:
-            if len(self._hosts) > 10_000:
-                self._hosts.clear()
-            host = self._hosts[netloc] = site_host(address)
-        return host
+        parts = split_address(address)
+        return self._known_host(f"{parts.scheme}://{parts.netloc}")
 
 
 def site_host(address: str) -> str:
@@ -117,8 +93,7 @@ def site_host(address: str) -> str:
 
 
 def folder_of(address: str) -> str:
-    """Return the folder of an address, below which a crawl by path stays: its path without a file
-    name.
+    """Return the folder of an address, below which a crawl by path stays: its path without a file.
 
     >>> [folder_of("https://e.org" + path) for path in ("", "/docs", "/docs/", "/docs/index.html")]
     ['/', '/docs', '/docs/', '/docs/']
@@ -134,11 +109,8 @@ def crawl_name(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
 ) -> str:
-    """Return the name of a crawl of these addresses: equal arguments give equal names.
-
-    It is made of the hosts. If the crawl does not start at their front pages, or has another scope
-    or patterns, a word and a digest are added. It is safe as a file name and holds no password.
-    Raises `ContentSpiderError` if the scope or a pattern is invalid.
+    """Return the name of a crawl, safe as that of a file: hosts, and a word and a digest if it does
+    not start at front pages, or has another scope or patterns. Raises `ContentSpiderError`.
 
     >>> crawl_name(["https://www.example.org/"]), crawl_name(["example.org/docs/"])
     ('example.org', 'example.org-docs-ae30f90d')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import split_address
@@ -15,37 +15,25 @@ if TYPE_CHECKING:
 @cache
 def _extractor() -> tldextract.TLDExtract:
     """Return what knows the public suffixes, read once per process."""
-    # It takes 70 ms to import, for which the command line's help need not wait.
-    import tldextract
+    import tldextract  # in 70 ms, for which the command line's help need not wait
 
-    extractor = tldextract.TLDExtract(
-        suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True
-    )
+    extractor = tldextract.TLDExtract(None, (), include_psl_private_domains=True)
     extractor("example.org")  # it reads its list at the first call
     return extractor
 
 
 class SiteKeys:
-    """Gives each URL the key of its site, *by* ``domain`` or ``host``: ``example.co.uk``, or
-    ``127.0.0.1-8000`` where there is no domain.
-
-    The list of public suffixes is the one that tldextract ships: nothing is downloaded. Its private
-    part counts: each user's site on a host such as github.io is its own site.
+    """Gives each URL the key of its site: ``example.co.uk``, or ``127.0.0.1-8000``; by tldextract's
+    own list of public suffixes, in which each user of github.io is a site.
     """
 
     def __init__(self, by: str = "domain") -> None:
         self._extract = _extractor() if by == "domain" else None
-        self._known: dict[str, str] = {}
+        self._of_host = lru_cache(maxsize=10_000)(self._compute)
 
     def key(self, url: str) -> str:
         """Return the site's key; it is safe as the name of a folder."""
-        netloc = split_address(url).netloc.rpartition("@")[2].lower()
-        key = self._known.get(netloc)
-        if key is None:
-            if len(self._known) > 10_000:
-                self._known.clear()
-            key = self._known[netloc] = self._compute(netloc)
-        return key
+        return self._of_host(split_address(url).netloc.rpartition("@")[2].lower())
 
     def _compute(self, netloc: str) -> str:
         has_port = ":" in netloc.rpartition("]")[2]

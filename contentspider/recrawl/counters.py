@@ -1,24 +1,17 @@
 """Counters in the main content (posts of an author, views): numbers that change at each visit."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+from contentspider.page.input.page import Page
 
-    from contentspider.page.input.page import Page
-
-# A counter's line is short, and its numbers are whole and no prices.
-MAX_CHARS = 80
+MAX_CHARS = 80  # of a counter's line; its numbers are whole and no prices
 NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ]\d{3}(?!\d))*")
 PRICE = re.compile(
     r"[$€£¥₽₹₩₪]|\d[.,]\d\d?(?!\d)|\b(?:usd|eur|gbp|chf|kr|zł|руб|р)\b\.?", re.IGNORECASE
 )
-# A place holds a counter if its numbers changed on so many pages, and on this share of those that
-# have the place.
+# A place holds a counter if its numbers changed on so many pages, a share of those with it.
 MIN_PAGES = 8
 MIN_SHARE = 0.5
 BETWEEN = "\t"
@@ -38,23 +31,20 @@ def without_counter(line: str) -> str:
 def numbered_places(
     old_content: str, new: Page, new_content: str, slot_of: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Return a page's places where whole numbers in short lines differ from the old content;
-    nothing if anything else differs. *slot_of* gives the slot of a block's path.
-    """
+    """Return a page's places where numbers in short lines differ, if nothing else does."""
     before, now = old_content.splitlines(), new_content.splitlines()
     if len(before) != len(now):
         return ()
     changed = [pair for pair in zip(before, now, strict=True) if pair[0] != pair[1]]
     paths = {block.text: block.path for block in new.content.blocks}
-    for first, second in changed:
-        is_counter = (
-            second in paths
-            and len(second) <= MAX_CHARS
-            and not PRICE.search(f"{first} {second}")
-            and NUMBER.sub("0", first) == NUMBER.sub("0", second)
-        )
-        if not is_counter:
-            return ()
+    if not all(
+        second in paths
+        and len(second) <= MAX_CHARS
+        and not PRICE.search(f"{first} {second}")
+        and NUMBER.sub("0", first) == NUMBER.sub("0", second)
+        for first, second in changed
+    ):
+        return ()
     return tuple(sorted({place_of(slot_of(paths[line]), line) for _, line in changed}))
 
 
@@ -64,11 +54,8 @@ def are_counters(places: Iterable[str], known: Collection[str]) -> bool:
 
 
 class Counters:
-    """Finds the counters of one site among the places at which pages *changed* in numbers only.
-
-    A slot with short lines only holds counters, whatever stands beside the number (an author's
-    name); in one with longer text, too, the rest of the line must be the same. *same* are places
-    where it changed though the server says that the pages did not: there pages with it suffice.
+    """Finds the counters of one site among places at which pages *changed* in numbers only; of
+    *same* ones, of pages that the server called the same, pages with it suffice.
     """
 
     def __init__(

@@ -1,29 +1,20 @@
 """How two versions of a page differ: as a whole, and in their main content."""
 
-from __future__ import annotations
-
 import difflib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from contentspider.page.input.page import Page
 
-    from contentspider.page.input.page import Page
-
-# Longer texts are compared by paragraphs: words would take minutes.
-MAX_WORDS = 20_000
+MAX_WORDS = 20_000  # longer texts are compared by paragraphs: words would take minutes
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a page differs from the known version: the *change*, its *cause* and *ratio* as in the
-    change log; the places of numbers (*numbered*), if only these differ
-    (`contentspider.recrawl.counters`), and whether other blocks were kept, too (*is_recut*).
-    """
+    """How a page differs from the known one; *numbered*: places where only numbers do."""
 
     change: str
     cause: str = ""
@@ -39,8 +30,7 @@ def text_hash(page: Page) -> str:
 
 
 def change_ratio(old: str, new: str) -> float:
-    """Return how much of two texts differs: 0 (nothing) to 1 (all), by the longest common
-    subsequence of their words.
+    """Return how much of two texts differs, 0 to 1, by the longest common subsequence of words.
 
     >>> change_ratio("The ferry leaves at nine", "The ferry leaves at ten")
     0.2

@@ -1,21 +1,14 @@
 """Drift: whether a site's pages still use the templates that its model was learned from."""
 
-from __future__ import annotations
-
 from bisect import insort
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from contentspider.page.input.page import Page
+from contentspider.site.models.model import SiteModel
 from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
 
-if TYPE_CHECKING:
-    from contentspider.page.input.page import Page
-    from contentspider.site.models.model import SiteModel
-
-# A page is strange to a model if more than this share of its prose is at unseen places.
-STRANGE_SHARE = 0.5
-# A slot counts with so much prose, in characters.
-SLOT_CHARS = 20
+STRANGE_SHARE = 0.5  # with more of its prose at unseen places a page is strange to a model
+SLOT_CHARS = 20  # a slot counts with so much prose, in characters
 # Many sites have strange pages, each in its own way (classes of posts, rare tags): up to 0.28 of
 # half of an open site's pages are strange to the model of the other half, and no unseen slot is on
 # more than 6 of them. So a template is new if one is on so many pages; or all templates are if more
@@ -69,9 +62,7 @@ class Drift:
         return True
 
     def _is_odd(self, page: Page) -> bool:
-        """Count a page with known places; tell whether it is empty, or less sure once most pages
-        are.
-        """
+        """Count a page with known places; tell whether it is empty, or less sure as most are."""
         baseline = self._model.baseline
         if baseline is None:
             return False
@@ -103,8 +94,9 @@ class Drift:
         baseline = self._model.baseline
         if baseline is None or len(self._confidences) < ENOUGH:
             return False
-        return self._median() <= baseline.confidence - LESS_SURE
+        return self._median <= baseline.confidence - LESS_SURE
 
+    @property
     def _median(self) -> float:
         return self._confidences[len(self._confidences) // 2]
 
@@ -130,7 +122,7 @@ class Drift:
         if self.is_unsure:
             return (
                 f"its model is sure of half of {len(self._confidences)} pages by"
-                f" {self._median():.2f} or less, and of those that it knows by more"
+                f" {self._median:.2f} or less, and of those that it knows by more"
             )
         slot = max(self._slots, key=lambda key: self._slots[key], default="")
         return (

@@ -1,15 +1,10 @@
 """Fingerprints of texts: those of nearly equal texts differ in few bits."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from zlib import crc32
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 WORD = re.compile(r"\w+")
 SHINGLE = 3
@@ -19,9 +14,7 @@ MAX_BITS = 14
 
 
 def fingerprint(text: str) -> str:
-    """Return the fingerprint of a text, 16 hexadecimal digits: the simhash of its runs of three
-    words, whatever their case and what stands between them. Empty if it has no words.
-    """
+    """Return the simhash of a text's runs of three words, in hexadecimal; empty without words."""
     words = WORD.findall(text.casefold())
     if not words:
         return ""
@@ -42,12 +35,8 @@ class Fingerprints:
     """Fingerprints that can be searched for near ones."""
 
     def __init__(self, fingerprints: Sequence[str]) -> None:
-        self._bits = np.unpackbits(
-            np.array([list(bytes.fromhex(one)) for one in fingerprints], dtype=np.uint8).reshape(
-                -1, 8
-            ),
-            axis=1,
-        )
+        numbers = np.array([list(bytes.fromhex(one)) for one in fingerprints], dtype=np.uint8)
+        self._bits = np.unpackbits(numbers.reshape(-1, 8), axis=1)
 
     def near(self, one: str) -> list[int]:
         """Return the indexes of those that differ in at most `MAX_BITS`, the nearest first."""

@@ -1,44 +1,28 @@
-"""How often pages change, estimated from visits at irregular times, and when to visit them again.
-
-A page changes at random times, at a *rate* of its own (changes a day; Brewington and Cybenko, How
-dynamic is the web?, WWW 2000), of which a visit shows whether it did. The rates of a site's pages
-are estimated together, by EM over a grid; pages with few visits get those of their kind.
-
-Pages are not visited in proportion to their rates: those that change too fast would use up the
-visits (Cho and Garcia-Molina, Effective page refresh policies for web crawlers, 2003). A visit's
-gain is the time for which the stored page is current; each is due at the same gain.
+"""How often pages change, and when to visit them again. The rates of a site's pages (Brewington and
+Cybenko, How dynamic is the web?, 2000) are estimated together, by EM over a grid; each is due at
+the same gain of current days (Cho and Garcia-Molina, Effective page refresh policies, 2003).
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from contentspider.ground.addresses import split_address
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-# Changes a day: from one in five years to one each half hour.
-RATES = np.geomspace(1 / 1826, 48, 32)
+Floats = NDArray[np.float64]
+RATES = np.geomspace(1 / 1826, 48, 32)  # changes a day: one in five years to one each half hour
 # Weights, in pages, of flat rates in a site, and of the site's rates in a kind of pages.
 SITE_WEIGHT, KIND_WEIGHT = 1.0, 5.0
 ROUNDS = 20
-# Intervals that are tried between the shortest and the longest.
-STEPS = 64
-# Pages that are computed at a time: 8 MB.
-BATCH = 16_384
+STEPS = 64  # intervals that are tried between the shortest and the longest
+BATCH = 16_384  # pages that are computed at a time: 8 MB
 
 
 @dataclass(frozen=True, slots=True)
 class Spell:
-    """The visits of a page: in *still_days* days it did not change; *changes* of the times between
-    two visits, *changed_days* days together, had a change.
-    """
+    """The visits of a page: *changes* of the times between two, *changed_days* in all, had one."""
 
     kind: str
     still_days: float = 0.0
@@ -56,19 +40,15 @@ class Bounds:
 
 
 def kind_of(url: str) -> str:
-    """Return the kind of a page by its address: host, first part and depth of the path, and whether
-    there are parameters. Pages of a kind change about equally often.
-    """
+    """Return the kind of an address: host, first part and depth of the path, parameters or none."""
     parts = split_address(url)
     path = [part for part in parts.path.split("/") if part]
     first = path[0] if len(path) > 1 else ""
     return f"{parts.netloc}/{first} {len(path)} {bool(parts.query)}"
 
 
-def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
-    """Return for each page after how many days its next visit is due, so that on the mean a page
-    is visited every *bounds.mean* days (as far as the other bounds allow).
-    """
+def intervals(spells: Sequence[Spell], bounds: Bounds) -> Floats:
+    """Return for each page after how many days its next visit is due, on the mean *bounds.mean*."""
     if not spells:
         return np.zeros(0)
     chances = _chances(spells)
@@ -86,20 +66,13 @@ def intervals(spells: Sequence[Spell], bounds: Bounds) -> NDArray[np.float64]:
     return _due(chances, gains, days, most)
 
 
-def _gains(rates: NDArray[np.float64], days: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for how many days more pages are current with a visit so many days after the last one:
-    the slope of f (1 - exp(-rate / f)) / rate, the share of the time with f visits a day.
-    """
+def _gains(rates: Floats, days: Floats) -> Floats:
+    """Return gains: the slope of f (1 - exp(-rate / f)) / rate, with f visits a day."""
     expected = rates * days
     return np.asarray((1 - (1 + expected) * np.exp(-expected)) / rates)
 
 
-def _due(
-    chances: NDArray[np.float64],
-    gains: NDArray[np.float64],
-    days: NDArray[np.float64],
-    threshold: float,
-) -> NDArray[np.float64]:
+def _due(chances: Floats, gains: Floats, days: Floats, threshold: float) -> Floats:
     """Return after how many days a visit of each page gains the threshold."""
     found = np.empty(len(chances))
     for start in range(0, len(chances), BATCH):
@@ -109,12 +82,11 @@ def _due(
     return found
 
 
-def _chances(spells: Sequence[Spell]) -> NDArray[np.float64]:
+def _chances(spells: Sequence[Spell]) -> Floats:
     """Return how probable each of the `RATES` is for each page."""
     still = np.array([spell.still_days for spell in spells])
     changes = np.array([spell.changes for spell in spells])
-    # Spells of unequal lengths with a change count as that many of their mean length: the sum is
-    # all that is kept.
+    # Unequal spells with a change count as that many of their mean: only the sum is kept.
     each = np.array([spell.changed_days / max(spell.changes, 1) for spell in spells])
     moved = np.log(-np.expm1(-np.maximum(each[:, None] * RATES, 1e-9)))
     logs = changes[:, None] * moved - still[:, None] * RATES
@@ -123,9 +95,8 @@ def _chances(spells: Sequence[Spell]) -> NDArray[np.float64]:
     flat = site * SITE_WEIGHT
     for _ in range(ROUNDS):
         site = (_posterior(likely, site).sum(axis=0) + flat) / (len(spells) + SITE_WEIGHT)
-    _, kinds, sizes = np.unique(
-        [spell.kind for spell in spells], return_inverse=True, return_counts=True
-    )
+    names = [spell.kind for spell in spells]
+    _, kinds, sizes = np.unique(names, return_inverse=True, return_counts=True)
     own = np.tile(site, (len(sizes), 1))
     for _ in range(ROUNDS):
         sums = np.zeros_like(own)
@@ -134,6 +105,6 @@ def _chances(spells: Sequence[Spell]) -> NDArray[np.float64]:
     return _posterior(likely, own[kinds])
 
 
-def _posterior(likely: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:
+def _posterior(likely: Floats, before: Floats) -> Floats:
     product = likely * before
     return np.asarray(product / product.sum(axis=1, keepdims=True))

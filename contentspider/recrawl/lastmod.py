@@ -10,8 +10,7 @@ from datetime import datetime, timedelta, timezone
 FORM = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
-# The clocks of a server and of a crawl differ, and a page may be stored later than it is dated.
-MARGIN = timedelta(hours=1)
+MARGIN = timedelta(hours=1)  # clocks differ, and a page may be stored later than it is dated
 # A time without a zone, or a day, is that of any place on Earth.
 EARLIEST, LATEST = timedelta(hours=-14), timedelta(hours=12)
 DAY = timedelta(days=1)
@@ -21,17 +20,13 @@ MIN_CHECKED, MIN_RIGHT = 20, 0.99
 # Where little changes, any date is right. So this many changes must have been seen, and this share
 # of them announced: a site that announces half of its changes gets 5 of 5 in 1 of 32 cases.
 MIN_CHANGES, MIN_SAID = 5, 0.95
-# Pages that are said to have changed are visited at once if this share of them did.
-MIN_WORTH = 0.5
-# Older counts fade beyond this number: software changes.
-MAX_COUNTED = 1_000
+MIN_WORTH = 0.5  # pages that "have changed" are visited at once if this share of them did
+MAX_COUNTED = 1_000  # older counts fade beyond this number: software changes
 
 
 @dataclass(frozen=True, slots=True)
 class LastmodCounts:
-    """How often a site's sitemaps were right: of the pages that they called *unchanged* since the
-    last visit, and of those that they called *changed*.
-    """
+    """How often a site's sitemaps were right when they called pages *unchanged* or *changed*."""
 
     true_unchanged: float = 0.0
     false_unchanged: float = 0.0
@@ -65,8 +60,7 @@ class LastmodCounts:
 
 
 def has_changed_since(lastmod: str, visited: str) -> bool | None:
-    """Tell whether a page has changed since it was *visited* (ISO 8601), by its *lastmod*; None if
-    that is no date, or says neither: a day is a long time.
+    """Tell whether a page has changed since it was *visited* (ISO 8601); None if that is not said.
 
     >>> visited = "2026-03-10T12:00:00+00:00"
     >>> has_changed_since("2026-03-01", visited), has_changed_since("2026-03-10T13:00Z", visited)

@@ -1,26 +1,18 @@
 """Error pages with a status of success (soft 404), and login forms in the place of pages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from urllib.parse import unquote
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from collections.abc import Set as AbstractSet
+from contentspider.page.input.page import Page
 
-    from contentspider.page.input.page import Page
-
-# This share of the kept text must be on the site's error page.
-SAID = 0.6
-# At most this share of the earlier content may be left.
-LEFT = 0.2
-# The longest text of a login form, in characters.
-FEW_CHARS = 500
+SAID = 0.6  # this share of the kept text must be on the site's error page
+LEFT = 0.2  # at most this share of the earlier content may be left
+FEW_CHARS = 500  # the longest text of a login form, in characters
 
 
 def texts_of(page: Page) -> frozenset[str]:
-    """Return the texts of a page's blocks, without the path of its address: error pages name it."""
+    """Return the texts of a page's blocks, without its path, which error pages name."""
     return _lines((block.text for block in page.content.blocks), page.url)
 
 

@@ -1,26 +1,20 @@
 """Which page an item is about, whichever callback yields it."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 from weakref import ref
 
+from scrapy.http import Response
+
+from contentspider.page.input.page import Page
 from contentspider.state.ledger.items import PageInHand
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.http import Response
-
-    from contentspider.page.input.page import Page
 
 # The row of a request's address in the crawl's ledger.
 ROW_META_KEY = "contentspider_row"
 PAGE_META_KEY = "contentspider_page"
 BINDINGS_META_KEY = "contentspider_bindings"
-# Plain dicts, and other items that cannot be watched for their end, that are bound at one time.
-MAX_KEPT_ALIVE = 5_000
+MAX_KEPT_ALIVE = 5_000  # plain dicts and the like that are bound at one time
 
 Item = TypeVar("Item")
 
@@ -33,11 +27,7 @@ class Bindable:
 
 
 class Bindings:
-    """The pages of a crawl's items, None for an answer that was not HTML.
-
-    `Bindable` items keep theirs; of others it is known by their identity while they live. What
-    cannot be watched for its end (a dict) is kept alive, up to `MAX_KEPT_ALIVE`.
-    """
+    """The pages of items by their identity; None for an answer that was not HTML."""
 
     def __init__(self) -> None:
         # What is done with an item when it is bound: `scrapy parse` shows it without a pipeline.
@@ -76,7 +66,7 @@ class Bindings:
         """Return what an item is about; None if it has no page, or that is not known."""
         if isinstance(item, Bindable):
             return getattr(item, "_contentspider_bound", None)
-        return self._pages[id(item)][1] if id(item) in self._pages else None
+        return self._pages.get(id(item), (None, None))[1]
 
     def take(self, item: object) -> PageInHand | None:
         """Return what an item is about that came to our pipeline; forget what is not bound."""
@@ -88,11 +78,9 @@ class Bindings:
 
 
 def bind(item: Item, response: Response) -> Item:
-    """Bind an item of yours to the page of a response, and return it.
-
-    Its content will be that page's, whichever callback yields it. Without, it is that of the page
-    whose callback makes and yields it; an item that came to its callback in ``cb_kwargs`` or
-    ``meta`` has no page unless it is bound. `ContentItem.from_response` binds by itself.
+    """Bind an item of yours to the page of a response, whose content it will have, and return it.
+    Without, that is the page whose callback yields it; an item that came in ``cb_kwargs`` or
+    ``meta`` has none. `ContentItem.from_response` binds by itself.
     """
     meta: dict[str, Any] = response.meta if response.request is not None else {}
     bindings: Bindings = meta.get(BINDINGS_META_KEY) or Bindings()

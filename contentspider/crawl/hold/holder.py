@@ -1,37 +1,30 @@
 """Holding: the items of a site that is not known yet wait on the disk until it has been learned."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrapy import signals
-from scrapy.exceptions import DontCloseSpider, NotConfigured
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
-from contentspider.crawl.engine import Component, pass_item, wake
+from contentspider.crawl.engine import Component, extension, pass_item, wake
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.hold.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from contentspider.site.models.model import SiteModel
-    from contentspider.state.ledger.items import PageInHand
+from contentspider.site.models.model import SiteModel
+from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
 
 class Holder(Component):
-    """Holds the items of unknown sites, learns these sites (after ``CONTENTSPIDER_LEARN_PAGES``
-    pages, or when the spider is idle), and sends the items straight to the item pipelines.
-    """
+    """Holds the items of unknown sites, learns these, and sends the items to the pipelines."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -45,21 +38,10 @@ class Holder(Component):
         crawler.signals.connect(self._on_opened, signal=signals.spider_opened)
         crawler.signals.connect(self._on_idle, signal=signals.spider_idle)
 
-    @classmethod
-    def of(cls, crawler: Crawler) -> Holder:
-        """Return the holder of a crawl."""
-        holder = crawler.get_extension(cls)
-        if holder is None:
-            raise NotConfigured("it needs contentspider's Holder in EXTENSIONS")
-        return holder
-
     @cached_property
     def keeper(self) -> Keeper:
         """Return the keeper of the crawl's ledger."""
-        keeper = self.crawler.get_extension(Keeper)
-        if keeper is None:
-            raise RuntimeError("contentspider's Holder needs its Keeper, which the add-on sets")
-        return keeper
+        return extension(self.crawler, Keeper)
 
     def site(self, url: str) -> SiteState:
         """Return the state of an address' site; at first its stored model is loaded."""
@@ -69,10 +51,8 @@ class Holder(Component):
         if key not in self.sites:
             state = self.sites[key] = SiteState(key)
             learned_here = self.keeper.is_resumed and key in learned_sites(self.keeper)
-            model = None
-            if learned_here or not self.options.relearn:
-                model = self.models.load(key)
-            if model is not None:
+            is_wanted = learned_here or not self.options.relearn
+            if is_wanted and (model := self.models.load(key)) is not None:
                 self._use(state, model)
                 state.is_early, state.is_stored = learned_here, True
         return self.sites[key]
@@ -119,9 +99,7 @@ class Holder(Component):
         return True
 
     def _begin(self, state: SiteState, is_last: bool = True) -> None:
-        """Learn a site and let its items go, unless that is being done; if more of its pages will
-        come (not *is_last*), only if it is known well enough.
-        """
+        """Learn a site and let its items go; if not *is_last*, only if it is known well enough."""
         if not state.is_busy:
             state.work = asyncio.create_task(self._learn_and_release(state, is_last))
 
@@ -138,9 +116,7 @@ class Holder(Component):
             wake(self.crawler)
 
     async def _learn(self, state: SiteState, is_last: bool) -> None:
-        """Learn a site from its held pages, if that is too little with twice as many again; on
-        failure its items will pass unfiltered.
-        """
+        """Learn a site from its held pages, or try with twice as many; else its items pass."""
         state.is_early = not is_last
         try:
             model = (await self.models.learn(self.keeper, state)).model
@@ -212,7 +188,7 @@ class Holder(Component):
     def _on_opened(self) -> None:
         """Go on with what a killed crawl has held."""
         self.keeper.open()
-        self.keeper.sharing.use_models(self.models.store)
+        self.keeper.sharing.models = self.models.store
         items = self.keeper.ledger.items
         for key, count in items.held_counts().items():
             state = self._site(key)
@@ -237,26 +213,19 @@ class Holder(Component):
             raise DontCloseSpider
 
     async def finish(self) -> None:
-        """Let the held items go before the item pipelines close.
-
-        If a durable crawl was interrupted, they wait for the resumed one, which will see more of
-        their site. A crawl that was ended by a limit is as complete as it was to be.
-        """
+        """Let the held items go, unless a durable crawl was interrupted, before pipelines close."""
         self._is_closing = True
         for state in self.sites.values():
             if state.work and state.is_busy:
                 await state.work
             if not state.held or self.keeper.is_stopping:
                 continue
-            is_interrupted = not self.crawler.crawling or self.stats.get_value(
-                "memusage/limit_reached"
-            )
-            if self.keeper.is_durable and is_interrupted:
+            is_full = self.stats.get_value("memusage/limit_reached")
+            if self.keeper.is_durable and (is_full or not self.crawler.crawling):
                 logger.warning(
-                    "%s: %d items stay held, since the crawl was interrupted before their template"
-                    " was learned; --resume (CONTENTSPIDER_RESUME) goes on and lets them go",
-                    state.key,
-                    state.held,
+                    f"{state.key}: {state.held} items stay held, since the crawl was interrupted"
+                    " before their template was learned; --resume (CONTENTSPIDER_RESUME) goes on"
+                    " and lets them go"
                 )
                 continue
             await self._learn_and_release(state)

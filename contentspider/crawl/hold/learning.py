@@ -9,28 +9,27 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
+from contentspider.site.models.model import SiteModel
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from contentspider.page.input.page import Page
     from contentspider.site.learn.learner import LearnedSite
-    from contentspider.site.models.model import SiteModel
 
 NOT_ENOUGH_TEXT = 3
 ERROR_CHARS = 2_000
-# Linux: "send me this signal when the thread that started me ends" (prctl(2)).
-PR_SET_PDEATHSIG = 1
-# A learner takes one core: more threads are the crawl's, and where a memory limit leaves none for
-# them OpenBLAS spins for ever.
+PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" (prctl(2))
+# One core for a learner; where a memory limit leaves no more threads, OpenBLAS would spin for ever.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -44,9 +43,7 @@ class LearningTimeoutError(LearningError):
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A model that was learned, how well it does on its pages (*score*, from 0 to 1), and how well
-    the model *before* does on them (None: it was not compared, or cannot be read).
-    """
+    """A learned model, its *score* on its pages from 0 to 1, and that of the one *before* it."""
 
     model: SiteModel
     score: float = 0.0
@@ -56,12 +53,7 @@ class Learned:
 def learn_apart(
     ledger: Path, site: str, options: LearningOptions, seconds: float, before: Path | None = None
 ) -> Learned:
-    """Return the model of a site whose pages *ledger* holds, learned by another process in
-    *seconds* at most, and compared with the one in the folder *before*; raises
-    `NotEnoughTextError` or `LearningError`.
-    """
-    from contentspider.site.models.model import SiteModel
-
+    """Return what another process learned in *seconds*; raises `LearningError` and others."""
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["before"] = str(before or "")
     package = str(Path(__file__).resolve().parents[3])
@@ -103,8 +95,6 @@ def _pages(ledger: Ledger, site: str) -> Iterator[Page]:
 
 def _compare(learned: LearnedSite, before: Path) -> list[Any]:
     """Return how well a new model does on its pages, and the one *before* it (`_score`)."""
-    from contentspider.site.models.model import SiteModel
-
     try:
         other = SiteModel.load(before)
         other.judge = learned.model.judge
@@ -114,11 +104,9 @@ def _compare(learned: LearnedSite, before: Path) -> list[Any]:
 
 
 def _score(model: SiteModel, learned: LearnedSite) -> float:
-    """Return how sure a model is of pages, from 0 to 1, times the share of their text of which it
-    says what the site voted: the mean of the pages.
+    """Return how sure a model is of pages, times the share of their text of which it says the
+    votes.
     """
-    import numpy as np
-
     total = 0.0
     for page, voted in zip(learned.sample, learned.labels, strict=True):
         found = model.extract(page)
@@ -141,9 +129,8 @@ def main() -> int:
     try:
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
-        learned = SiteLearner(task["site"], options).learn(
-            _pages(ledger, task["site"]), ledger.own_texts.of_site(task["site"])
-        )
+        own_texts = ledger.own_texts.of_site(task["site"])
+        learned = SiteLearner(task["site"], options).learn(_pages(ledger, task["site"]), own_texts)
         ledger.close()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))

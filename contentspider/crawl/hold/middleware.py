@@ -1,17 +1,17 @@
 """The middlewares: tag responses with their page, and find the page of each item."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
 
 from scrapy import Request
-from scrapy.http import HtmlResponse, TextResponse
+from scrapy.crawler import Crawler
+from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.collector import no_collection
-from contentspider.crawl.engine import Component, tree_of
+from contentspider.crawl.engine import Component, extension, tree_of
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.revisits.answers import (
@@ -32,29 +32,17 @@ from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import is_pdf, read_pdf
 from contentspider.state.ledger.items import PageInHand
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 ITEMS_META_KEY = "contentspider_items"
-OWN_META_KEYS = frozenset(
-    [
-        *(PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY, "is_start_request"),
-        *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY),
-    ]
-)
-# Above Scrapy's own that read a body's text (MetaRefreshMiddleware, 580), below those that unpack
-# it (HttpCompressionMiddleware, 590).
+OWN_META_KEYS = {PAGE_META_KEY, BINDINGS_META_KEY, ROW_META_KEY, ITEMS_META_KEY} | {
+    *(ORPHAN_META_KEY, CONDITIONAL_META_KEY, CHECK_META_KEY, "is_start_request")
+}
+# Above what reads a body's text (MetaRefreshMiddleware, 580), below what unpacks it (590).
 BODIES_ORDER = 585
-# Bodies beyond this take more than about 5 ms to parse: they do so off the event loop.
-THREAD_BYTES = 300_000
-# A tree takes about 20 times the memory of its page.
-MAX_LARGE = 2
+THREAD_BYTES = 300_000  # larger bodies take more than 5 ms to parse: off the event loop
+MAX_LARGE = 2  # a tree takes about 20 times the memory of its page
 
 
 class BodiesMiddleware(Component):
@@ -72,13 +60,11 @@ class BodiesMiddleware(Component):
 
 
 class BlocksMiddleware(Component):
-    """Tags each HTML response with its blocks and hints, a `Page`, in
-    ``response.meta["contentspider_page"]``; PDF files, too, if the spider *reads_documents*.
-    """
+    """Tags each HTML response (PDF files, too, if the spider reads them) with its `Page`."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = Holder.of(crawler)
+        self.holder = extension(crawler, Holder)
         self.attributes = self.holder.options.learning.needs_attributes
         self.walker = new_walker()
         self.large = asyncio.Semaphore(MAX_LARGE)
@@ -109,9 +95,8 @@ class BlocksMiddleware(Component):
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
         if page.content.truncated:
             self.stats.inc_value("contentspider/pages/truncated")
-            logger.warning(
-                "%s has more than %d blocks of text; the rest is left out", response.url, MAX_BLOCKS
-            )
+            most = f"{MAX_BLOCKS} blocks of text"
+            logger.warning("%s has more than %s; the rest is left out", response.url, most)
         return page
 
     def _read(self, response: HtmlResponse) -> Page:
@@ -119,10 +104,9 @@ class BlocksMiddleware(Component):
         if root is None:
             return Page.from_html("", response.url)
         overrides = self.holder.models.overrides(response.url)
+        given = (self.attributes, MAX_BLOCKS, self.walker, overrides)
         with no_collection():
-            return Page.from_root(
-                root, response.url, self.attributes, MAX_BLOCKS, self.walker, overrides
-            )
+            return Page.from_root(root, response.url, *given)
 
 
 class PagesMiddleware(Component):
@@ -130,16 +114,13 @@ class PagesMiddleware(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = Holder.of(crawler)
+        self.holder = extension(crawler, Holder)
         self.field_map = self.holder.options.item_fields
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]
     ) -> AsyncIterator[Any]:
-        """Let requests pass without our tags (of ``meta=response.meta``), and items that need not
-        be held. Scrapy's base class has more generators, which cost each link more than all of
-        this.
-        """
+        """Keep our tags from requests; hold items. Scrapy's base class costs each link more."""
         async for found in result:
             if isinstance(found, Request):
                 meta = found.meta
@@ -185,9 +166,8 @@ async def _off_the_loop(
 def _came_along(item: object, response: Response) -> bool:
     """Tell whether an item came in the request, and so was made before the page was there."""
     request = response.request
-    return request is not None and any(
-        found is item for given in (request.cb_kwargs, request.meta) for found in given.values()
-    )
+    given = (*request.cb_kwargs.values(), *request.meta.values()) if request is not None else ()
+    return any(found is item for found in given)
 
 
 def _made_safe(response: TextResponse) -> TextResponse:

@@ -1,18 +1,19 @@
 """The models of a crawl's sites: loaded, learned, and saved; and people's corrections of them."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.hold.learning import LearningTimeoutError, learn_apart
+from contentspider.crawl.hold.learning import Learned, LearningTimeoutError, learn_apart
+from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.queue.state import CrawlState
 from contentspider.ground.errors import (
     ContentSpiderError,
     NotEnoughTextError,
@@ -20,44 +21,29 @@ from contentspider.ground.errors import (
     StateError,
 )
 from contentspider.ground.sites import SiteKeys
+from contentspider.page.input.overrides import Overrides
+from contentspider.page.input.page import Page
 from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.generations import DRIFT
+from contentspider.site.models.model import SiteModel
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import open_models
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy.statscollectors import StatsCollector
-
-    from contentspider.crawl.hold.learning import Learned
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.crawl.queue.state import CrawlState
-    from contentspider.page.input.overrides import Overrides
-    from contentspider.page.input.page import Page
-    from contentspider.site.models.model import SiteModel
-
 logger = logging.getLogger(__name__)
 
-# Learning takes 2 to 3 seconds; after so many the site's items pass unfiltered.
-LEARN_SECS = 300.0
-# With so many pages it is tried whether a site is known well enough to be learned before the last.
-FIRST_TRY = 500
+LEARN_SECS = 300.0  # learning takes 2 to 3 seconds; then the site's items pass unfiltered
+FIRST_TRY = 500  # with so many pages it is tried whether a site is known well enough
 KNOWN_F1 = 0.95
 
 
 @dataclass(slots=True)
 class SiteState:
-    """What the crawl knows of a site: its *model*, once there is one (or learning has *failed*),
-    and what is being done for it (*work*).
-
-    *held* items wait, of so many *pages*, the last at *last_url*; with *try_at* pages the site is
-    tried. *is_early*: the model was learned before the last pages came, and is learned again at
-    the end. *watch* looks for templates that the model does not know. *is_stored*: the next crawl
-    begins with the model.
+    """What the crawl knows of a site: its *model*, *work* that is done for it, how much is *held*;
+    when to *try_at*. *is_early*: the model is of the first pages, and is learned again. *watch*
+    looks for unknown templates. *is_stored*: the next crawl has it, too.
     """
 
     key: str
@@ -81,7 +67,7 @@ class SiteState:
     @property
     def is_busy(self) -> bool:
         """Tell whether the site is being learned, or its items sent."""
-        return self.work is not None and not self.work.done()
+        return bool(self.work and not self.work.done())
 
     @property
     def is_drifted(self) -> bool:
@@ -101,9 +87,7 @@ class SiteState:
         return self.pages >= min(max(self.try_at, FIRST_TRY), most)
 
     def is_enough(self, model: SiteModel, most: int) -> bool:
-        """Tell whether a *model* of the first pages knows the site well enough for items to go, by
-        its F1, or because *most* pages are held; if not, the next try is at twice as many.
-        """
+        """Tell whether items may go by a *model* of the first pages; else the next try is set."""
         if self.pages >= most or (model.quality and model.quality.f1 >= KNOWN_F1):
             return True
         self.try_at = 2 * self.pages
@@ -141,10 +125,9 @@ class CrawlModels:
             return None
         if not model.is_of(model.judge):
             logger.warning(
-                "%s: its model was learned with another prior (%s) than the present one: it decides"
-                " as that one did; --relearn (CONTENTSPIDER_RELEARN) learns the site anew",
-                key,
-                model.prior,
+                f"{key}: its model was learned with another prior ({model.prior}) than the present"
+                " one: it decides as that one did; --relearn (CONTENTSPIDER_RELEARN) learns the"
+                " site anew"
             )
         self._stats.inc_value("contentspider/models/loaded")
         logger.info("%s: loaded model %s, learned from %d pages", key, model.version, model.pages)
@@ -160,20 +143,14 @@ class CrawlModels:
             except (OverridesError, RemoteError) as error:
                 self._stats.inc_value("contentspider/overrides/broken")
                 logger.error(
-                    "%s; the pages of %s pass without its corrections. Mend that and crawl again",
-                    error,
-                    key,
+                    f"{error}; pages of {key} pass without its corrections. Mend that, crawl again"
                 )
         return self._overrides[key]
 
     async def learn(self, crawl: CrawlState, state: SiteState, compare: bool = False) -> Learned:
-        """Return the site's model, learned from the pages that the ledger has, at the second
-        attempt if need be; *compare* it with the stored one.
-        """
-        if state.held:
-            logger.info("%s: learning from %d held items", state.key, state.held)
-        else:
-            logger.info("%s: learning again, from a sample of all pages", state.key)
+        """Return a site's model, learned from the ledger's pages, in two attempts if need be."""
+        how = f"from {state.held} held items" if state.held else "again, from a sample of all pages"
+        logger.info("%s: learning %s", state.key, how)
         try:
             return await self._learn(crawl, state, compare)
         except (NotEnoughTextError, LearningTimeoutError):
@@ -189,28 +166,20 @@ class CrawlModels:
         assert path  # in memory nothing is held
         async with self._free:
             learned = await run_in_thread(learn_apart, path, state.key, options, LEARN_SECS, before)
-        learned.model.judge = self._prior
-        logger.info(
-            "%s: learned model %s from %d pages in %.1f s",
-            state.key,
-            learned.model.version,
-            learned.model.pages,
-            time.monotonic() - started,
-        )
+        model, seconds = learned.model, time.monotonic() - started
+        model.judge = self._prior
+        what = f"learned model {model.version} from {model.pages} pages"
+        logger.info("%s: %s in %.1f s", state.key, what, seconds)
         return learned
 
     async def mend(self, crawl: CrawlState, state: SiteState) -> SiteModel | None:
-        """Return a model, learned anew, that knows the templates which the present one does not;
-        None if there are none, or it does no better on the same pages (`learn_apart`).
-        """
+        """Return a new model for templates that the present one does not know, if it is better."""
         if state.watch is None or not state.is_drifted:
             return None
         self._stats.inc_value("contentspider/sites/drifted")
         logger.warning(
-            "%s: its template has changed, or has a part that was not known: %s. The site is"
-            " learned anew",
-            state.key,
-            state.watch.evidence(),
+            f"{state.key}: its template has changed, or has a part that was not known:"
+            f" {state.watch.evidence()}. The site is learned anew"
         )
         try:
             learned = await self.learn(crawl, state, compare=True)
@@ -218,36 +187,29 @@ class CrawlModels:
             logger.error("%s: it could not be learned anew, its model stays: %s", state.key, error)
             return None
         is_better = learned.before is None or learned.score > learned.before
+        done = "taken" if is_better else "no better, and the present one stays"
+        before = "unknown" if learned.before is None else f"{learned.before:.2f}"
         logger.warning(
-            "%s: the new model is %s: on the same pages its mean confidence, times its agreement"
-            " with the site's votes, is %.2f, the present one's %s",
-            state.key,
-            "taken" if is_better else "no better, and the present one stays",
-            learned.score,
-            "unknown" if learned.before is None else f"{learned.before:.2f}",
+            f"{state.key}: the new model is {done}: on the same pages its mean confidence, times"
+            f" its agreement with the votes, is {learned.score:.2f}, the present one's {before}"
         )
         return learned.model if is_better else None
 
-    def save(
-        self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut_short: bool
-    ) -> None:
+    def save(self, crawl: CrawlState, state: SiteState, model: SiteModel, is_cut: bool) -> None:
         """Save the model of a site, if the crawl saw enough of it."""
         state.is_stored = False
-        if is_cut_short:
+        if is_cut:
             logger.info(
-                "%s: its model is not saved, since the crawl was cut short: the next one learns the"
-                " site from more pages",
-                state.key,
+                f"{state.key}: its model is not saved, since the crawl was cut short: the next one"
+                " learns the site from more pages"
             )
             return
         try:
             self.store.save(model, DRIFT if state.is_drifted else "")
         except OSError as error:
             logger.error(
-                "%s: its model could not be saved in %s (%s): the next crawl will learn it again",
-                state.key,
-                self.store.folder,
-                error.strerror,
+                f"{state.key}: its model could not be saved in {self.store.folder}"
+                f" ({error.strerror}): the next crawl will learn it again"
             )
             return
         state.is_stored = True
@@ -263,13 +225,9 @@ class CrawlModels:
         self._stats.set_value(F1_STAT + key, quality.f1)
         self._stats.set_value(PAGES_STAT + key, quality.pages)
         if quality.is_measured and quality.f1 < least:
-            logger.warning(
-                "%s: %s, less than CONTENTSPIDER_MIN_QUALITY=%g. The worst pages: %s",
-                key,
-                quality,
-                least,
-                ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst),
-            )
+            worst = ", ".join(f"{page.url} ({page.f1:.2f})" for page in quality.worst)
+            said = f"{quality}, less than CONTENTSPIDER_MIN_QUALITY={least:g}"
+            logger.warning("%s: %s. The worst pages: %s", key, said, worst)
 
 
 def learned_sites(crawl: CrawlState) -> list[str]:

@@ -1,33 +1,26 @@
 """The item pipeline: fill items with the content of their page."""
 
-from __future__ import annotations
-
 import logging
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from contentspider.crawl.collector import no_collection
-from contentspider.crawl.engine import Component
+from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.hold.models import SiteState
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
+from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.site.models.record import add_own_text, page_fields
+from contentspider.site.models.record import Extraction, add_own_text, page_fields
 from contentspider.state.ledger.items import PageInHand
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
-    from contentspider.crawl.hold.models import SiteState
-    from contentspider.page.input.page import Page
-    from contentspider.site.models.record import Extraction
 
 logger = logging.getLogger(__name__)
 
-# Pages of a template that the model has not seen are below: unknown places count half at most.
-LOW_CONFIDENCE = 0.5
+LOW_CONFIDENCE = 0.5  # as of an unknown template: unknown places count half at most
 
 
 class ContentPipeline(Component):
@@ -35,7 +28,7 @@ class ContentPipeline(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = Holder.of(crawler)
+        self.holder = extension(crawler, Holder)
         self.options = self.holder.options
         self.field_map = self.options.item_fields
         self._warned: set[str] = set()
@@ -57,10 +50,9 @@ class ContentPipeline(Component):
             self.stats.inc_value("contentspider/items/untagged")
             self._warn_once(
                 "untagged",
-                "An item of %s came without its page: its response was not HTML, or it was made in"
-                " another callback (contentspider.bind(item, response) says which page is its). It"
-                " passes as it is",
-                type(item).__name__,
+                f"An item of {type(item).__name__} came without its page: its response was not"
+                " HTML, or it was made in another callback (contentspider.bind(item, response)"
+                " says which page is its). It passes as it is",
             )
             return item
         if not hand.may_pass:  # no spider middleware has seen it: from an errback, or `start`
@@ -103,15 +95,13 @@ class ContentPipeline(Component):
     ) -> None:
         """Set what own texts, the item itself and earlier crawls say of the page."""
         keeper = self.holder.keeper
-        own = None
-        if not keeper.is_broken:
-            with keeper.guarded:
-                own = keeper.ledger.own_texts.of_page(state.key, hand.page.url)
-        if own is not None:
-            add_own_text(values, own)
         values |= self.field_map.identity(item)
-        if keeper.revisits is not None and not keeper.is_broken:
-            with keeper.guarded:
+        if keeper.is_broken:
+            return
+        with keeper.guarded:
+            if own := keeper.ledger.own_texts.of_page(state.key, hand.page.url):
+                add_own_text(values, own)
+            if keeper.revisits is not None:
                 keeper.revisits.compare(values, hand.page, hand.page_row, state)
 
     def _extract(self, page: Page, state: SiteState) -> Extraction | None:
@@ -132,14 +122,12 @@ class ContentPipeline(Component):
         count("contentspider/chars/dropped", total - kept)
         kind = "filtered" if extraction else "documents" if page.is_document else "unfiltered"
         count(f"contentspider/items/{kind}")
-        if extraction:
-            for name, is_so in (
-                ("low_confidence", extraction.confidence < LOW_CONFIDENCE),
-                ("by_prior", extraction.by_prior),
-                ("guessed", extraction.is_guess),
-            ):
-                if is_so:
-                    count(f"contentspider/pages/{name}")
+        if extraction and extraction.confidence < LOW_CONFIDENCE:
+            count("contentspider/pages/low_confidence")
+        if extraction and extraction.by_prior:
+            count("contentspider/pages/by_prior")
+        if extraction and extraction.is_guess:
+            count("contentspider/pages/guessed")
         count(f"contentspider/page_type/{page_type}")
 
     def _keep(self, page: Page, state: SiteState) -> None:
@@ -156,13 +144,9 @@ class ContentPipeline(Component):
     def _say_failed(self, page: Page, error: Exception, outcome: str) -> None:
         kind = type(error).__name__
         self.stats.inc_value(f"contentspider/pages/failed/{kind}")
-        self._warn_once(
-            f"failed {kind}",
-            "%s: its item could not be filled (%r); %s. Please report this page",
-            page.url,
-            error,
-            outcome,
-        )
+        said = f"{outcome}. Please report this page"
+        message = "%s: its item could not be filled (%r); %s"
+        self._warn_once(f"failed {kind}", message, page.url, error, said)
 
     def _warn_once(self, key: str, message: str, *values: object) -> None:
         if key not in self._warned:

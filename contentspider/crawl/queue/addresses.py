@@ -1,40 +1,32 @@
 """What becomes of the addresses of a crawl, and of its items."""
 
-from __future__ import annotations
-
 import logging
 import math
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from itemadapter import ItemAdapter
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.exceptions import DropItem
+from scrapy.http import Response
 from scrapy.utils.serialize import ScrapyJSONEncoder
+from twisted.python.failure import Failure
 
 from contentspider.crawl.engine import in_progress
 from contentspider.crawl.hold.binding import ROW_META_KEY
+from contentspider.crawl.queue.state import CrawlState
 from contentspider.ground.addresses import host_of
 from contentspider.recrawl.changes import UNCHANGED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy import Request
-    from scrapy.http import Response
-    from twisted.python.failure import Failure
-
-    from contentspider.crawl.queue.state import CrawlState
-    from contentspider.state.files.output import JsonLinesWriter
-    from contentspider.state.ledger.items import PageInHand
+from contentspider.state.files.output import JsonLinesWriter
+from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 
-# Addresses that are asked again at the end of a crawl, once each.
-MAX_ASKED_AGAIN = 10_000
+MAX_ASKED_AGAIN = 10_000  # addresses that are asked again at the end of a crawl, once each
 REASON_CHARS = 200
 # States of addresses that were answered with success; nothing has been noted of the first.
 READ_STATES = ("", "fetched", "held", "released", "unchanged")
@@ -42,8 +34,7 @@ NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
 PERMANENT = (301, 308)
-# The item that a task carries through the pipelines, as our pipeline filled it, and what it is
-# about: the item may be replaced on its way; the task stays.
+# What a task carries through the pipelines: the item may be replaced on its way; the task stays.
 in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
     "contentspider_in_hand", default=None
 )
@@ -55,9 +46,7 @@ def status_reason(status: int) -> str:
 
 
 class Again(Enum):
-    """When a failed address is asked again: by a resumed crawl if the failure is ours, already at
-    the end of this one if it is the server's.
-    """
+    """When a failed address is asked again: later if the failure is ours, not the server's."""
 
     NEVER = 0
     LATER = 1
@@ -77,11 +66,7 @@ class InFlight:
 
 
 class Addresses:
-    """The addresses that the engine has, by their rows in the ledger, and what becomes of each: it
-    is noted while the engine works on a page, and written when it is done with it.
-
-    *is_known* tells whether an earlier crawl knew a page.
-    """
+    """The addresses that the engine has: what becomes of each is noted, and written when done."""
 
     def __init__(self, state: CrawlState, is_known: Callable[[str], bool]) -> None:
         self._state = state
@@ -94,8 +79,7 @@ class Addresses:
         self._ask_again: list[int] = []
         # When all pauses are over that single addresses have asked for.
         self._paused_until = -math.inf
-        # What failed has been asked again.
-        self.is_at_end = False
+        self.is_at_end = False  # what failed has been asked again
         state.crawler.signals.connect(self.received, signal=signals.response_received)
         state.crawler.signals.connect(self.spider_failed, signal=signals.spider_error)
 
@@ -159,9 +143,7 @@ class Addresses:
         return self._state.ledger.frontier.ask_again(rows)
 
     def pause(self, request: Request, seconds: float, reason: str) -> None:
-        """Let one address wait for as many *seconds*, whose host answers: it is asked again at the
-        end, or by a resumed crawl if that is longer than ``CONTENTSPIDER_OUTAGE_SECS``.
-        """
+        """Let one address, whose host answers, wait until the end, or for a resumed crawl."""
         again = Again.LATER
         if seconds <= self._state.options.outage_secs:
             again = Again.AT_END
@@ -172,9 +154,8 @@ class Addresses:
     @property
     def may_wait(self) -> bool:
         """Tell whether an address can still be put off until the end."""
-        return not self.is_at_end and (
-            len(self._ask_again) + len(self._in_flight) < MAX_ASKED_AGAIN
-        )
+        waiting = len(self._ask_again) + len(self._in_flight)
+        return not self.is_at_end and waiting < MAX_ASKED_AGAIN
 
     @property
     def is_paused(self) -> bool:
@@ -182,9 +163,7 @@ class Addresses:
         return not self.is_at_end and time.monotonic() < self._paused_until
 
     def witnesses(self, host: str, most: int) -> list[str]:
-        """Return addresses of a host that have answered (`Queue.answered`), or whose answers are
-        being read: the first links of a start page may be what fails.
-        """
+        """Return addresses of a host that have answered, or whose answers are being read."""
         self.finish_done()
         return self._state.ledger.frontier.queue.answered(host, most) or [
             found.request.url
@@ -204,14 +183,13 @@ class Addresses:
         if status == NOT_MODIFIED_STATUS:  # a user's spider asked for that
             self.note(row, "unchanged")
         elif not 200 <= status < 300:
-            # That a page is gone is believed at the second look, at the end.
-            may_pass = status in self._retried_statuses or self._is_lost(request, status)
+            may_pass = status in self._retried_statuses
+            if status in NOT_THERE and not self.is_at_end:
+                # That a page is gone is believed at the second look, at the end.
+                urls = (request.url, *request.meta.get("redirect_urls", ()))
+                may_pass |= any(map(self._is_known, urls))
             again = Again.AT_END if may_pass else Again.NEVER
             self.note(row, "failed", status_reason(status), again=again)
-
-    def _is_lost(self, request: Request, status: int) -> bool:
-        urls = (request.url, *request.meta.get("redirect_urls", ()))
-        return status in NOT_THERE and not self.is_at_end and any(map(self._is_known, urls))
 
     def spider_failed(self, failure: Failure, response: Response | Failure | None) -> None:
         """Note that the spider's callback, or a spider middleware, failed."""
@@ -233,9 +211,7 @@ class UnchangedItem(DropItem):
 
 
 class Recorder:
-    """Records the items of a crawl, each under its key once; *writer* writes them to a file, if
-    there is one.
-    """
+    """Records the items of a crawl, each under its key once, and has *writer* write them."""
 
     writer: JsonLinesWriter | None = None
 
@@ -249,17 +225,13 @@ class Recorder:
         self._connect(self.erred, signal=signals.item_error)
 
     def listen(self) -> None:
-        """Record from now on what passes the pipelines: that costs a task for each item, of no use
-        where nothing is held, durable or written out.
-        """
+        """Record from now on what passes the pipelines, which costs a task for each item."""
         if not self._is_listening:
             self._is_listening = True
             self._connect(self.scraped, signal=signals.item_scraped)
 
     def key(self, row: int | None, place: int) -> str | None:
-        """Return what an item is recorded under: the row of its address (which pages may share, by
-        a form's body or cookies), and its *place* on the page; None if it is not recorded.
-        """
+        """Return what an item is recorded under: its address' row and its *place* on the page."""
         return f"{row}/{place}" if self._state.is_durable and row is not None else None
 
     def scraped(self, item: Any) -> None:
@@ -271,10 +243,8 @@ class Recorder:
                 line = self._encoder.encode(ItemAdapter(item).asdict()).encode("utf-8", "replace")
             except (TypeError, ValueError) as error:
                 logger.error(
-                    "an item of %s cannot be written as JSON (%s): it is in no output of"
-                    " contentspider's",
-                    type(item).__name__,
-                    error,
+                    f"an item of {type(item).__name__} cannot be written as JSON ({error}): it is"
+                    " in no output of contentspider's"
                 )
                 self._state.stats.inc_value("contentspider/items/lost")
                 if hand:
@@ -304,17 +274,18 @@ class Recorder:
 
     def _settle(self, hand: PageInHand, line: bytes | None, reason: str | None) -> bool:
         """Record what has become of an item; False if it could not be, or had been before."""
-        ledger = self._state.ledger
-        if not self._state.is_broken:
-            with self._state.guarded:
-                is_new = ledger.items.record(hand, line, reason)
-                if hand.address_row is not None:
-                    state = "released" if reason is None else "failed"
-                    if reason == UNCHANGED:
-                        state, reason = "unchanged", None
-                    self._addresses.note(hand.address_row, state, reason)
-                    ledger.frontier.mark_released(hand.address_row, state, reason)
-                return is_new
+        if self._state.is_broken:
+            return not self._state.is_durable
+        ledger, row = self._state.ledger, hand.address_row
+        with self._state.guarded:
+            is_new = ledger.items.record(hand, line, reason)
+            if row is not None:
+                state = "released" if reason is None else "failed"
+                if reason == UNCHANGED:
+                    state, reason = "unchanged", None
+                self._addresses.note(row, state, reason)
+                ledger.frontier.mark_released(row, state, reason)
+            return is_new
         return not self._state.is_durable
 
 

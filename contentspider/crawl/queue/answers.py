@@ -1,14 +1,14 @@
 """Which hosts answer; requests to those that do not wait in the queue."""
 
-from __future__ import annotations
-
 from functools import partial
-from typing import TYPE_CHECKING
 
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
-from contentspider.crawl.engine import Component
+from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.keeper import Keeper
@@ -17,29 +17,17 @@ from contentspider.crawl.spider.guard import GuardMiddleware
 from contentspider.crawl.spider.robots import RobotsUnreadError
 from contentspider.ground.addresses import host_of
 
-if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
 WAITS_META_KEY = "contentspider_waits"
-# The request is for a witness (`Hosts`).
-WITNESS_META_KEY = "contentspider_witness"
-# What failed so often while its host was down may itself be the cause: it is retried as others are.
-MAX_WAITS = 5
+WITNESS_META_KEY = "contentspider_witness"  # the request is for a witness (`Hosts`)
+MAX_WAITS = 5  # what failed so often while its host was down may be the cause
 
 
 class AnswersMiddleware(Component):
-    """Notes why requests got no answer, and puts those back in the queue whose host is down, or
-    asks for a pause.
-    """
+    """Notes why there was no answer; requests to hosts that are down go back into the queue."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        keeper = crawler.get_extension(Keeper)
-        if keeper is None:
-            raise NotConfigured("contentspider's Keeper is not in EXTENSIONS")
-        self.keeper = keeper
+        self.keeper = extension(crawler, Keeper)
         self._retried_errors = tuple(map(load_object, crawler.settings.getlist("RETRY_EXCEPTIONS")))
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
@@ -61,8 +49,7 @@ class AnswersMiddleware(Component):
         if seconds is None:
             self._failed(host)
         elif hosts.is_partly_down(host):
-            # The address gets its pause, not the host; others of that part may be asked once each,
-            # since no address tells where it ends.
+            # The address gets its pause, not the host: no address tells where a part of it ends.
             self._failed(host)
             reason = f"HTTP {UNAVAILABLE}, Retry-After: {seconds:.0f}"
             self.keeper.addresses.pause(request, seconds, reason)
@@ -91,10 +78,7 @@ class AnswersMiddleware(Component):
         return False
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
-        """Note why an address could not be fetched; if its host is down it waits in the queue.
-
-        Raises the guard's refusal of a name in place of its look-up's failure.
-        """
+        """Note why there was no answer; a request waits if its host is down, or is refused."""
         guard = self.crawler.get_downloader_middleware(GuardMiddleware)
         refusal = guard.refusal(request) if guard else None
         exception = refusal or exception
@@ -123,9 +107,7 @@ class AnswersMiddleware(Component):
                 self.keeper.hosts.failed(host, count)
 
     def _waiting(self, request: Request, places: int = -1) -> Request | None:
-        """Return the request that waits in place of one, None if it is not to wait. Usually one
-        place down: the next to be asked is another one.
-        """
+        """Return the request that waits in place of one, by default a place down, if it is to."""
         waits = request.meta.get(WAITS_META_KEY, 0)
         if (
             self.keeper.is_broken
@@ -135,8 +117,5 @@ class AnswersMiddleware(Component):
             or not self.keeper.hosts.is_paused(host_of(request.url))
         ):
             return None
-        return request.replace(
-            dont_filter=True,
-            priority=request.priority + places,
-            meta={**request.meta, WAITS_META_KEY: waits + 1},
-        )
+        meta = {**request.meta, WAITS_META_KEY: waits + 1}
+        return request.replace(dont_filter=True, priority=request.priority + places, meta=meta)

@@ -1,21 +1,14 @@
 """Why an address could not be read: a word for the stats, and a few for people."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
+from scrapy.statscollectors import StatsCollector
 
 from contentspider.crawl.queue.addresses import MAX_ASKED_AGAIN
 from contentspider.crawl.spider.guard import RefusedError
 
-if TYPE_CHECKING:
-    from scrapy.statscollectors import StatsCollector
-
-# What is not read since it must not be: no failures.
-SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")
-# By the exceptions' names.
+SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")  # what must not be read
 KINDS = {
     "DownloadTimeoutError": ("timeout", "it took longer than DOWNLOAD_TIMEOUT"),
     "TCPTimedOutError": ("timeout", "the server does not answer"),
@@ -51,9 +44,7 @@ def why(error: BaseException | None) -> tuple[str, str]:
 
 
 class UnreadPages:
-    """Counts in the stats the pages that could not be read, by kind: each once, and no more if it
-    can be read when it is asked for again.
-    """
+    """Counts in the stats, by kind, the pages that could not be read, not even when asked again."""
 
     def __init__(self, stats: StatsCollector) -> None:
         self._stats = stats

@@ -1,15 +1,19 @@
 """The keeper of a crawl's ledger: opens it, and commits it and the output every second."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from scrapy import signals
+from scrapy import Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DontCloseSpider
-from scrapy.utils.asyncio import create_looping_call, is_asyncio_available, run_in_thread
+from scrapy.utils.asyncio import (
+    AsyncioLoopingCall,
+    create_looping_call,
+    is_asyncio_available,
+    run_in_thread,
+)
+from twisted.internet.task import LoopingCall
 
 from contentspider.crawl.engine import end_at_start, queue_length, wake
 from contentspider.crawl.indexing import Indexing
@@ -26,24 +30,14 @@ from contentspider.state.files.output import JsonLinesWriter
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
 
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.utils.asyncio import AsyncioLoopingCall
-    from twisted.internet.task import LoopingCall
-
 logger = logging.getLogger(__name__)
 
-# What is done between two commits is done again after a kill.
-COMMIT_SECS = 1.0
+COMMIT_SECS = 1.0  # what is done between two commits is done again after a kill
 
 
 class Keeper(CrawlState):
-    """Keeps the ledger of a crawl, and what hangs on it, from its opening to its end.
-
-    With ``CONTENTSPIDER_DURABLE`` the ledger is ``.scrapy/contentspider/NAME.sqlite``, has every
-    address and item, and a killed crawl goes on with ``CONTENTSPIDER_RESUME``. Without, it only
-    holds items until their site is learned, and is deleted at the end.
+    """Keeps the ledger of a crawl, and what hangs on it: with ``CONTENTSPIDER_DURABLE`` in
+    ``NAME.sqlite``, to outlive a kill; else only for held items, until the end.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -67,9 +61,7 @@ class Keeper(CrawlState):
         crawler.signals.connect(self.closed, signal=signals.spider_closed)
 
     def open(self) -> None:
-        """Open the ledger, which scheduler and pipeline need before the spider is opened. If it
-        cannot be (*is_broken*), the crawl ends then.
-        """
+        """Open the ledger, before the spider is opened; if that fails, the crawl *is_broken*."""
         if self._is_open:
             return
         self._is_open = True
@@ -128,11 +120,8 @@ class Keeper(CrawlState):
             self.sharing.check()
             self.indexing.check()
         for url in self.ledger.begin_run():
-            logger.error(
-                "%s is set aside: the crawl died with it in flight, again and again; please report"
-                " this page",
-                url,
-            )
+            said = "the crawl died with it in flight, again and again; please report this page"
+            logger.error("%s is set aside: %s", url, said)
         if self.is_durable and self.options.history and self.ledger.path:
             history = history_of(self.ledger.path)
             self.sharing.pull_history(history)
@@ -140,10 +129,8 @@ class Keeper(CrawlState):
         if self.options.output_file and not self.is_inspection:
             output = Path(self.options.output_file)
             path, *mark = self.ledger.runs.fact("output") or [""]
-            same = path == str(output.absolute())
-            self.recorder.writer = JsonLinesWriter(
-                output, (mark[0], mark[1]) if same else None, self.ledger.items.lines()
-            )
+            known = (mark[0], mark[1]) if path == str(output.absolute()) else None
+            self.recorder.writer = JsonLinesWriter(output, known, self.ledger.items.lines())
 
     def idle(self) -> None:
         """Ask once more, at the end, for what the server could not give before."""
@@ -179,13 +166,11 @@ class Keeper(CrawlState):
     def _report_lost(self, queued: int) -> None:
         lost = self.hosts.lost()
         self.stats.set_value("contentspider/hosts/down", len(lost))
+        names = ", ".join(lost[:5]) + (" and others" if len(lost) > 5 else "")
         logger.warning(
-            "%s did not answer, or asked for a pause, for longer than CONTENTSPIDER_OUTAGE_SECS=%g:"
-            " %d addresses stay in the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there"
-            " is an answer again",
-            ", ".join(lost[:5]) + (" and others" if len(lost) > 5 else ""),
-            self.options.outage_secs,
-            queued,
+            f"{names} did not answer, or asked for a pause, for longer than"
+            f" CONTENTSPIDER_OUTAGE_SECS={self.options.outage_secs:g}: {queued} addresses stay in"
+            " the queue. Go on with --resume (CONTENTSPIDER_RESUME) when there is an answer again"
         )
 
     async def closed(self, spider: Spider, reason: str) -> None:
@@ -229,15 +214,10 @@ class Keeper(CrawlState):
             writer.publish()
         elif writer:
             logger.warning(
-                "%s is left as it was: the crawl ended (%s) with %d items out, %d addresses in the"
-                " queue and %d that could not be read. What is out is in %s; a resumed crawl goes"
-                " on with it",
-                writer.path,
-                ending.word,
-                ending.items,
-                ending.queued,
-                ending.unread,
-                writer.partial.name,
+                f"{writer.path} is left as it was: the crawl ended ({ending.word}) with"
+                f" {ending.items} items out, {ending.queued} addresses in the queue and"
+                f" {ending.unread} that could not be read. What is out is in {writer.partial.name};"
+                " a resumed crawl goes on with it"
             )
 
     def _ending(self, reason: str) -> Ending:

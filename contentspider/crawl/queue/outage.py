@@ -1,38 +1,34 @@
-"""Hosts that are down or ask for a pause."""
-
-from __future__ import annotations
+"""Hosts that are down, ask for a pause, or find requests too many."""
 
 import logging
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING
 
-from contentspider.crawl.queue.pace import DELAY_PER_ANSWER, Pace
+from scrapy.http import Response
+
+from contentspider.crawl.engine import header
 from contentspider.ground.addresses import host_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 
-# Requests in a row to a host that got no answer: fewer are a host that is not there, or bad luck.
-FAILURES = 8
+FAILURES = 8  # requests in a row without an answer: fewer are bad luck, or no host
 # Twice as many each time that the host turned out to live while these failed, up to this number: a
 # part of it that is down costs few pauses, and a host that is down after all few requests.
 MAX_FAILURES = 64
 # Until the next request to a host that is down; doubled each time that it gets no answer.
 FIRST_PAUSE_SECS = 1.0
 MAX_PAUSE_SECS = 60.0
-# A request whose end nobody tells is waited for no longer than this.
-ASKED_SECS = 180.0
-# A host may ask for a longer pause: nobody waits for it in one crawl.
-MAX_RETRY_AFTER_SECS = 86_400.0
+ASKED_SECS = 180.0  # a request whose end nobody tells is waited for no longer than this
+MAX_RETRY_AFTER_SECS = 86_400.0  # nobody waits for a longer pause in one crawl
 # Hosts in trouble that are remembered; those in which it began first are forgotten first.
 MAX_HOSTS = 10_000
+# Seconds between two requests: at first, doubled each time, at most. Each answer shortens them, so
+# that some 70 come before the host is asked too often again; below the last they are none.
+FIRST_DELAY_SECS, MAX_DELAY_SECS, MIN_DELAY_SECS = 0.25, 60.0, 0.02
+DELAY_PER_ANSWER = 0.99
 TOO_MANY_REQUESTS, UNAVAILABLE = 429, 503
 # What stands before a server that is down answers so: its proxy, or its provider.
 NO_SERVER = (502, UNAVAILABLE, 504, 522, 524)
@@ -40,9 +36,7 @@ NO_SERVER = (502, UNAVAILABLE, 504, 522, 524)
 
 @dataclass(slots=True)
 class Trouble:
-    """A host that did not answer last: *failures* in a row, *since* when it has been paused,
-    *until* when it is not asked, and the *pause* that comes next.
-    """
+    """A host that did not answer: paused *since*, not asked *until*, then for another *pause*."""
 
     failures: int = 0
     pause: float = FIRST_PAUSE_SECS
@@ -54,32 +48,60 @@ class Trouble:
     # The next request is to be for a witness; how many have been.
     needs_witness: bool = False
     witnesses: int = 0
-    # It asked for the pause: another answer does not end it.
-    has_asked_for_pause: bool = False
+    has_asked_for_pause: bool = False  # another answer does not end it
     # The addresses that found requests too many; whether a witness is to tell if their host does.
     limited: list[str] = field(default_factory=list)
     is_doubted: bool = False
 
 
+class Pace:
+    """Keeps a time between requests, which Scrapy's delays do not once a host asks for a pause."""
+
+    def __init__(self) -> None:
+        self._delays: dict[str, float] = {}
+        self._next: dict[str, float] = {}
+
+    def slow(self, host: str) -> None:
+        """Ask a host half as often as before."""
+        if host not in self._delays and len(self._delays) >= MAX_HOSTS:
+            self._forget(next(iter(self._delays)))
+        delay = 2 * self._delays.get(host, FIRST_DELAY_SECS / 2)
+        self._delays[host] = min(delay, MAX_DELAY_SECS)
+
+    def hasten(self, host: str, by: float = 0.5) -> None:
+        """Ask a host more often: as before it was slowed, if it was not the host that asked."""
+        if host in self._delays:
+            self._delays[host] *= by
+            if self._delays[host] < MIN_DELAY_SECS:
+                self._forget(host)
+
+    def ask(self, host: str, now: float) -> bool:
+        """Note that a host is asked; tell whether it has to wait for its next request."""
+        if host in self._delays:
+            self._next[host] = now + self._delays[host]
+        return host in self._delays
+
+    def waiting(self, now: float) -> dict[str, float]:
+        """Return the hosts that have to wait, and until when."""
+        return {host: until for host, until in self._next.items() if until > now}
+
+    def _forget(self, host: str) -> None:
+        del self._delays[host]
+        self._next.pop(host, None)
+
+
 class Hosts:
-    """Which hosts may be asked now. One that gave no answer gets one request at a time; after
-    `FAILURES` in a row, one now and then; one that asks for a pause, none until it is over.
-
-    What fails may be a part of the host only. So a paused host is asked for a *witness*, an address
-    that has answered in this crawl. If that answers at once, the host lives: what fails is retried
-    as anything is that fails, and the next pause comes after twice as many failures.
-
-    A host that finds requests too many gets fewer from then on, unless it is one address that does.
-
-    A host is *lost* after *limit_secs*: the crawl does not wait for it, but asks now and then while
-    it waits for others. *clock* gives seconds. Hosts are names with ports (`host_of`).
+    """Which hosts may be asked now. One without an answer gets one request at a time, after
+    `FAILURES` in a row now and then; one that asks for a pause none. It is asked for a *witness*,
+    an address that has answered: if that does at once, only a part fails. One that finds requests
+    too many gets fewer. After *limit_secs* a host is *lost*: the crawl does not wait for it alone.
     """
 
     def __init__(self, limit_secs: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit_secs = limit_secs
         self._clock = clock
         self._troubles: dict[str, Trouble] = {}
-        # What `closed` has found, valid until a time, or until a trouble changes.
+        # What `closed` has found, until a time or a change.
         self._closed: set[str] = set()
         self._due_witnesses: list[str] = []
         self._valid_until = math.inf
@@ -95,18 +117,15 @@ class Hosts:
         if now >= self._valid_until:
             troubles = self._troubles.items()
             until = {host: one.until for host, one in troubles if one.until > now}
-            self._due_witnesses = [
-                host for host, one in troubles if one.needs_witness and host not in until
-            ]
+            wanted = (host for host, one in troubles if one.needs_witness)
+            self._due_witnesses = [host for host in wanted if host not in until]
             for host, end in self._pace.waiting(now).items():
                 until[host] = max(end, until.get(host, end))
             self._closed, self._valid_until = set(until), min(until.values(), default=math.inf)
         return self._closed
 
     def due_witness(self) -> tuple[str, int] | None:
-        """Return, once, a host that is to be asked for a witness now, and how many it was asked for
-        before; None if there is none.
-        """
+        """Return, once, a host to ask for a witness now, and how many it was asked for before."""
         self.closed()
         if not self._due_witnesses:
             return None
@@ -117,10 +136,8 @@ class Hosts:
 
     def is_partly_down(self, host: str) -> bool:
         """Tell whether what failed last is a part of a host, which lived while others failed."""
-        trouble = self._troubles.get(host)
-        return host in self._patience and not (
-            trouble and trouble.has_request and trouble.is_witness
-        )
+        found = self._troubles.get(host)
+        return host in self._patience and not (found and found.has_request and found.is_witness)
 
     def is_limited(self, address: str) -> bool:
         """Tell whether an address finds requests too many while its host does not."""
@@ -210,23 +227,19 @@ class Hosts:
             if trouble.failures < patience or waiting(FAILURES) < FAILURES:
                 trouble.until = -math.inf
                 return
-            logger.log(
-                logging.INFO if host in self._patience else logging.WARNING,
-                "%s: %d requests in a row got no answer. Its addresses wait until there is one, for"
-                " CONTENTSPIDER_OUTAGE_SECS=%g; those of other hosts go on",
-                host,
-                trouble.failures,
-                self._limit_secs,
+            tell = logger.info if host in self._patience else logger.warning
+            tell(
+                f"{host}: {trouble.failures} requests in a row got no answer. Its addresses wait"
+                f" until there is one, for CONTENTSPIDER_OUTAGE_SECS={self._limit_secs:g}; those"
+                " of other hosts go on"
             )
         trouble.has_asked_for_pause = False
         self._pause(trouble, 0, needs_witness=True)
 
     def wait(self, host: str, seconds: float | None, has_witness: bool = False) -> None:
-        """Note that a host asks for a pause, of as many *seconds* if it says so.
-
-        With *has_witness* only a part of it may do so. A witness is asked when the second pause in
-        a row is over, since any address may answer after the first; and before a pause for which
-        the crawl would not wait.
+        """Note that a host asks for a pause, of as many *seconds* if it says so; if a part may
+        (*has_witness*), a witness is asked after the second in a row, and before one that is too
+        long.
         """
         trouble = self._trouble(host)
         wanted = min(seconds or 0, MAX_RETRY_AFTER_SECS)
@@ -246,11 +259,8 @@ class Hosts:
         self, address: str, seconds: float | None, has_witness: bool, is_witness: bool = False
     ) -> None:
         """Note that an *address* finds requests too many, and asks for a pause, of as many
-        *seconds* if it says so; *is_witness* if it was asked for as a witness.
-
-        If its host has a witness, that tells whether the host does: at once if no pause was asked
-        for, one for which the crawl would not wait, or if one address did before; else after the
-        second pause in a row. Any host that limits requests finds one at once too many.
+        *seconds* if it says so. A witness tells whether its host does: at once if no pause was
+        asked for, a long one, or if one address did before; else after the second pause in a row.
         """
         host, wanted = host_of(address), min(seconds or 0, MAX_RETRY_AFTER_SECS)
         trouble, is_too_long = self._trouble(host), wanted > self._limit_secs
@@ -280,11 +290,9 @@ class Hosts:
     def _report(self, host: str, wanted: float, is_first: bool) -> None:
         if wanted > self._limit_secs:
             logger.warning(
-                "%s asks for a pause of %.0f s, longer than CONTENTSPIDER_OUTAGE_SECS=%g: if its"
-                " addresses are all that is left, go on with --resume then",
-                host,
-                wanted,
-                self._limit_secs,
+                f"{host} asks for a pause of {wanted:.0f} s, longer than"
+                f" CONTENTSPIDER_OUTAGE_SECS={self._limit_secs:g}: if its addresses are all that is"
+                " left, go on with --resume then"
             )
         elif is_first:
             logger.info("%s asks for a pause", host)
@@ -325,7 +333,7 @@ class Hosts:
 
 def retry_after(response: Response) -> float | None:
     """Return the seconds of a Retry-After, which is a number or a date; None if it is neither."""
-    said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+    said = header(response, "Retry-After")
     if said.isascii() and said.isdigit():
         return float(said[:9])
     try:

@@ -1,44 +1,32 @@
 """Requests as JSON and back, for the ledger's queue: no pickle, no class that a file names."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha1
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
-from scrapy import FormRequest, Request
+from scrapy import FormRequest, Request, Spider
 from scrapy.http import JsonRequest
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
+from contentspider.crawl.hold.binding import Bindings
 from contentspider.ground.addresses import clean_address, parameter_order, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
 
-if TYPE_CHECKING:
-    from scrapy import Spider
-
-    from contentspider.crawl.hold.binding import Bindings
-
-# These put all that they are into the fields of a request when they are made.
-PLAIN_CLASSES = (Request, FormRequest, JsonRequest)
+PLAIN_CLASSES = (Request, FormRequest, JsonRequest)  # all that they are is in their fields
 IN_MEMORY_META_KEY = "contentspider_in_memory"
-# What differs from a plain Request of the spider's `parse`; the address and the priority are
-# columns of the queue.
+# What differs from a plain Request of the spider's `parse`, but for columns of the queue.
 DEFAULTS = Request("data:,").to_dict()
 del DEFAULTS["url"], DEFAULTS["priority"]
-# The fields that carry a user's values, and items, from one callback to the next.
-CARRIERS = ("meta", "cb_kwargs")
-# What items are under; no value that `encode_value` writes has this name.
-ITEM = "item"
+CARRIERS = ("meta", "cb_kwargs")  # of a user's values, and items, to the next callback
+ITEM = "item"  # what items are under; no value that `encode_value` writes has this name
 
 
 class OrderedFingerprinter(RequestFingerprinter):
-    """Scrapy's fingerprints, by which requests are the same, but with the order of parameters: in
-    another order they are another address.
-    """
+    """Scrapy's fingerprints, but parameters in another order are another address."""
 
     def fingerprint(self, request: Request) -> bytes:
         """Return the fingerprint of a request."""
@@ -48,12 +36,7 @@ class OrderedFingerprinter(RequestFingerprinter):
 
 
 def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
-    """Return a request as JSON, without its address and priority. Items in ``meta`` and
-    ``cb_kwargs`` keep the page that they are bound to.
-
-    Raises TypeError if it cannot be made again from data: a callback that is no method of the
-    spider, or values in ``meta`` or ``cb_kwargs`` that are not plain.
-    """
+    """Return a request as JSON, without address and priority; TypeError if it is no data."""
     if IN_MEMORY_META_KEY in request.meta:
         raise TypeError("its address names a password")
     try:
@@ -71,15 +54,14 @@ def dump_request(request: Request, spider: Spider, bindings: Bindings) -> str:
             continue
         if name == "headers":  # as Latin-1, every byte of their names is a character
             value = {key.decode("latin-1"): values for key, values in value.items()}
-        is_carrier = name in CARRIERS
-        record[name] = _encode_carried(value, bindings) if is_carrier else encode_value(value)
+        if name not in CARRIERS:
+            record[name] = encode_value(value)
+        elif all(type(key) is str for key in value):
+            carried = {key: _encode_item(entry, bindings) for key, entry in value.items()}
+            record[name] = {"dict": carried}
+        else:
+            raise TypeError("names that are no text cannot be stored as data")
     return json.dumps(record, separators=(",", ":"))
-
-
-def _encode_carried(values: dict[str, Any], bindings: Bindings) -> object:
-    if not all(type(name) is str for name in values):
-        raise TypeError("names that are no text cannot be stored as data")
-    return {"dict": {name: _encode_item(value, bindings) for name, value in values.items()}}
 
 
 def _encode_item(value: Any, bindings: Bindings) -> object:
@@ -111,16 +93,13 @@ def with_password_apart(request: Request) -> Request:
         return request
     apart = request.replace(url=clean_address(request.url))
     apart.meta[IN_MEMORY_META_KEY] = True
-    apart.headers.setdefault(
-        "Authorization", basic_auth_header(unquote(parts.username), unquote(parts.password or ""))
-    )
+    given = unquote(parts.username), unquote(parts.password or "")
+    apart.headers.setdefault("Authorization", basic_auth_header(*given))
     return apart
 
 
 def load_request(text: str, url: str, priority: int, spider: Spider, bindings: Bindings) -> Request:
-    """Return the request that `dump_request` wrote; raises ValueError if it names no method of the
-    spider, `ContentSpiderError` if an item that it carries cannot be made again.
-    """
+    """Return the request that `dump_request` wrote; raises ValueError or `ContentSpiderError`."""
     fields: dict[str, Any] = {}
     for name, value in json.loads(text).items():
         if name in CARRIERS:

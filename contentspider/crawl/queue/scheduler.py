@@ -1,16 +1,14 @@
 """A scheduler whose queue is the crawl's ledger: what is in it survives any end of the process."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
-from typing import TYPE_CHECKING
 
-from scrapy import Request
+from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
 
-from contentspider.crawl.engine import Component, wake
-from contentspider.crawl.hold.binding import ROW_META_KEY, Bindings
+from contentspider.crawl.engine import Component, extension, wake
+from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.answers import WITNESS_META_KEY
 from contentspider.crawl.queue.keeper import Keeper
@@ -20,35 +18,21 @@ from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.frontier import MAX_DEATHS
 
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-
 logger = logging.getLogger(__name__)
 
-# After a process died, the first requests of the next are committed one by one: those in flight
-# when it dies, too, are known then, however fast that is.
+# After a process died, the first requests are committed one by one: those in flight are known.
 CAREFUL_REQUESTS = 100
-# Addresses of a host that are asked in turn to see whether it is down.
-WITNESSES = 8
+WITNESSES = 8  # addresses of a host that are asked in turn to see whether it is down
 # Any answer tells: it is neither retried, nor redirected, nor an error, nor a copy.
-WITNESS_META = {
-    WITNESS_META_KEY: True,
-    "dont_retry": True,
-    "dont_redirect": True,
-    "dont_cache": True,
-    "handle_httpstatus_all": True,
-}
+WITNESS_META = dict.fromkeys(
+    [WITNESS_META_KEY, "dont_retry", "dont_redirect", "dont_cache", "handle_httpstatus_all"], True
+)
 
 
 class LedgerScheduler(Component, BaseScheduler):
-    """Queues requests in the ledger, each address once, by priority and then as they came.
-
-    Requests that cannot be made again from data (a callback that is no method of the spider, odd
-    values in ``meta``, a password in their address) are in memory, and lost if the process is
-    killed. An address with which in flight processes died, again and again, is sent when nothing
-    else is: if it kills this one, too, it is known. Requests to a host that is down, or asks for a
-    pause, wait (`Hosts`); others pass them.
+    """Queues requests in the ledger (what is no data: in memory), each address once, by priority.
+    One with which in flight processes died is sent alone, to tell if it kills. Requests to hosts
+    that are down, or pause, wait (`Hosts`).
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -61,22 +45,15 @@ class LedgerScheduler(Component, BaseScheduler):
 
     def open(self, spider: Spider) -> None:
         """Find the ledger."""
-        keeper = self.crawler.get_extension(Keeper)
-        if keeper is None:
-            raise RuntimeError(
-                "LedgerScheduler needs contentspider's add-on: ADDONS = {'contentspider.Addon':"
-                " 500}"
-            )
         self.spider = spider
-        self.keeper = keeper
-        keeper.open()
-        self._frontier = keeper.ledger.frontier
-        holder = self.crawler.get_extension(Holder)
-        self._bindings = holder.bindings if holder else Bindings()
-        runs = keeper.ledger.runs.all()
-        self._careful = CAREFUL_REQUESTS if runs and runs[-1].ended is None else 0
-        assert self.crawler.stats and self.crawler.request_fingerprinter
-        self._count = self.crawler.stats.inc_value
+        self.keeper = extension(self.crawler, Keeper)
+        self.keeper.open()
+        self._frontier = self.keeper.ledger.frontier
+        self._bindings = extension(self.crawler, Holder).bindings
+        last = self.keeper.ledger.runs.last()
+        self._careful = CAREFUL_REQUESTS if last and last.ended is None else 0
+        assert self.crawler.request_fingerprinter
+        self._count = self.stats.inc_value
         self._fingerprint = self.crawler.request_fingerprinter.fingerprint
 
     def has_pending_requests(self) -> bool:
@@ -95,7 +72,7 @@ class LedgerScheduler(Component, BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request; False if its address is known, unless it is to be sent all the same."""
         request = with_password_apart(request)
-        # Retries and redirects have the row of the request that they are made of.
+        # That of the request that a retry or a redirect is made of.
         source_row = request.meta.pop(ROW_META_KEY, None)
         if source_row is not None:
             reason = redirect_reason(request)
@@ -126,13 +103,9 @@ class LedgerScheduler(Component, BaseScheduler):
             return dump_request(request, self.spider, self._bindings)
         except TypeError as error:
             if not self._has_warned:
-                self._has_warned = True
-                logger.warning(
-                    "%s cannot be kept in the ledger (%s): such requests are lost if the crawl is"
-                    " killed",
-                    request,
-                    error,
-                )
+                said = "such requests are lost if the crawl is killed"
+                logger.warning("%s cannot be kept in the ledger (%s): %s", request, error, said)
+            self._has_warned = True
         return None
 
     def next_request(self) -> Request | None:
@@ -183,20 +156,13 @@ class LedgerScheduler(Component, BaseScheduler):
         return None
 
     def _witness(self) -> Request | None:
-        """Return the request of an address that tells, by any answer, that its host is not down:
-        another one each time, since what fails may be a part that has answered before.
-        """
+        """Return the request of an address, another one each time, that tells if its host lives."""
         while (due := self.keeper.hosts.due_witness()) is not None:
             host, number = due
             if addresses := self.keeper.addresses.witnesses(host, WITNESSES):
                 self.keeper.hosts.ask(host, is_witness=True)
-                return Request(
-                    addresses[number % len(addresses)],
-                    callback=_ignore,
-                    errback=_ignore,
-                    dont_filter=True,
-                    meta=WITNESS_META,
-                )
+                url = addresses[number % len(addresses)]
+                return Request(url, _ignore, errback=_ignore, dont_filter=True, meta=WITNESS_META)
         return None
 
     def _hand_out(self, request: Request, row: int) -> None:

@@ -1,33 +1,23 @@
 """The state of a running crawl: its ledger, and whether it can be written."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from contentspider.crawl.engine import Component
 from contentspider.crawl.options import CrawlOptions
 from contentspider.state.ledger.database import LedgerFullError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from scrapy.crawler import Crawler
-
-    from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
 
 class CrawlState(Component):
-    """The ledger of a crawl, which all its parts share.
-
-    A durable ledger (``CONTENTSPIDER_DURABLE``) outlives the process; a killed crawl goes on with
-    it (*is_resumed*). For ``scrapy shell``, ``fetch`` and ``parse`` (*is_inspection*) it is in
-    memory. Once it cannot be written (*is_broken*), nothing more is.
+    """The ledger of a crawl, which may outlive the process (*is_resumed*); that of ``scrapy shell``
+    and others (*is_inspection*) is in memory. If it *is_broken*, nothing more is written.
     """
 
     ledger: Ledger
@@ -40,8 +30,6 @@ class CrawlState(Component):
         self.options = CrawlOptions.from_settings(crawler.settings)
         if not self.options.enabled:
             raise NotConfigured("CONTENTSPIDER_ENABLED is False")
-        assert crawler.stats
-        self.stats = crawler.stats
         self.is_durable = self.options.durable
         self.guarded = _Guarded(self.fail)
 
@@ -61,15 +49,13 @@ class CrawlState(Component):
             logger.error("%s; items are held no longer", error)
             return
         logger.error(
-            "%s; the crawl stops. Once that is mended, go on with --resume (CONTENTSPIDER_RESUME):"
-            " nothing is lost",
-            error,
+            f"{error}; the crawl stops. Once that is mended, go on with --resume"
+            " (CONTENTSPIDER_RESUME): nothing is lost"
         )
         engine = self.crawler.engine
         if engine is not None and engine.spider is not None:
-            self._closing = asyncio.get_running_loop().create_task(
-                engine.close_spider_async(reason="ledger_full")
-            )
+            closing = engine.close_spider_async(reason="ledger_full")
+            self._closing = asyncio.get_running_loop().create_task(closing)
 
 
 class _Guarded:

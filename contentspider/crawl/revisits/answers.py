@@ -1,29 +1,23 @@
 """What answers say of known pages, and what the history keeps of them."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from scrapy import Request
+from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 
-from contentspider.crawl.engine import Component
+from contentspider.crawl.engine import Component, extension, header
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, PERMANENT, status_reason
+from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.due import CHECKED_EACH
+from contentspider.page.input.page import Page
+from contentspider.state.history.known import KnownPage
+from contentspider.state.ledger.own_texts import OwnAnswer
 from contentspider.state.ledger.visits import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
-    from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.page.input.page import Page
 
 ORPHAN_META_KEY = "contentspider_orphan"
 # The id of the page that was asked for if it has changed; that it is asked for all the same.
@@ -32,19 +26,16 @@ CHECK_META_KEY = "contentspider_check"
 NOT_MODIFIED = "not modified"
 MAX_VALIDATOR_CHARS = 500
 PASSWORD = re.compile(rb"""<input\b[^>]{0,500}\btype\s*=\s*["']?password""", re.IGNORECASE)
-# After (as an answer comes) it is tagged with its blocks: an answer of 304 has none.
-CONDITIONAL_ORDER = 535
+CONDITIONAL_ORDER = 535  # after a page is tagged: an answer of 304 has no blocks
 ASKING = {"etag": "If-None-Match", "last_modified": "If-Modified-Since"}
 
 
 class ConditionalMiddleware(Component):
-    """Asks for the site spider's known pages only if they have changed. For one that has not (304)
-    the spider gets an empty response, flagged ``not modified``, with the page of the history.
-    """
+    """Asks for known pages only if they have changed; if not (304), the history gives the page."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.holder = Holder.of(crawler)
+        self.holder = extension(crawler, Holder)
         self.keeper = self.holder.keeper
         if not self.holder.options.conditional or not self.keeper.is_durable:
             raise NotConfigured
@@ -64,9 +55,7 @@ class ConditionalMiddleware(Component):
             return
         known = revisits.conditional(request.url, self.holder.keys.key(request.url))
         if known is not None:
-            for name, header in ASKING.items():
-                if value := getattr(known, name):
-                    request.headers[header] = value
+            request.headers.update(asking(known))
             request.meta[CONDITIONAL_META_KEY] = known.id
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
@@ -83,13 +72,13 @@ class ConditionalMiddleware(Component):
         request.meta[PAGE_META_KEY] = page
         request.meta[BINDINGS_META_KEY] = self.holder.bindings
         self.stats.inc_value("contentspider/pages/not_modified")
-        return HtmlResponse(
-            response.url,
-            headers=response.headers,
-            request=request,
-            flags=[*response.flags, NOT_MODIFIED],
-            encoding="utf-8",
-        )
+        given = {"headers": response.headers, "flags": [*response.flags, NOT_MODIFIED]}
+        return HtmlResponse(response.url, request=request, encoding="utf-8", **given)
+
+
+def asking(known: KnownPage | OwnAnswer) -> dict[str, str]:
+    """Return the headers that ask for what has changed since something was known."""
+    return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
 
 
 def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> None:
@@ -112,9 +101,9 @@ def note_answer(keeper: Keeper, response: Response, links: Iterable[str]) -> Non
         keeper.ledger.visits.answer(row, answer)
 
 
-def _validator(response: Response, header: str) -> str:
+def _validator(response: Response, name: str) -> str:
     """Return a header by which a later request may ask whether the page has changed."""
-    value = (response.headers.get(header) or b"").decode("latin-1").strip()
+    value = header(response, name)
     return value if len(value) <= MAX_VALIDATOR_CHARS and value.isprintable() else ""
 
 
@@ -129,10 +118,8 @@ def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:
     reasons = response.meta.get("redirect_reasons", ())
     if not all(reason in PERMANENT for reason in reasons):
         return ()
-    return tuple(
-        (url, status_reason(reason))
-        for url, reason in zip(response.meta.get("redirect_urls", ()), reasons, strict=False)
-    )
+    urls = response.meta.get("redirect_urls", ())
+    return tuple(zip(urls, map(status_reason, reasons), strict=False))
 
 
 def known_links(keeper: Keeper, response: Response) -> list[str]:

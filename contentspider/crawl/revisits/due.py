@@ -1,39 +1,28 @@
 """Which known pages are due, by how often they change and by the dates of sitemaps."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_PAGE, CHANGED, LIVE, UNCHANGED
 from contentspider.recrawl.intervals import Bounds, intervals
 from contentspider.recrawl.lastmod import LastmodCounts, has_changed_since
 from contentspider.site.models.record import page_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.state.history.history import History
-    from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.visits import Visit, Visits
+from contentspider.state.history.history import History
+from contentspider.state.history.takeover import Takeover
+from contentspider.state.ledger.visits import Visit, Visits
 
 logger = logging.getLogger(__name__)
 
-# Of so many pages of a site that are said to be unchanged one is fetched all the same: some servers
-# and sitemaps say it of any page. The first is one of them.
-CHECKED_EACH = 50
-# Days for which no known page is due: an hour.
-MIN_INTERVAL = 0.04
+CHECKED_EACH = 50  # one in so many "unchanged" pages is fetched: some servers say it of any
+MIN_INTERVAL = 0.04  # days for which no known page is due: an hour
 
 
 def due_pages(history: History, options: CrawlOptions) -> list[str]:
-    """Return the addresses of the live pages whose next visit is due, those first that have waited
-    for the most of their intervals. Intervals are reckoned anew from all visits each time.
-    """
+    """Return the addresses of the live pages that are due, the most overdue first."""
     at, known = now(), list(history.visits())
     bounds = Bounds(MIN_INTERVAL, options.max_interval, options.mean_interval)
     days = np.array([days_between(visited, at) for _, visited, _ in known])
@@ -45,9 +34,7 @@ def due_pages(history: History, options: CrawlOptions) -> list[str]:
 
 
 class Lastmods:
-    """The dates that sitemaps name, of the pages that the *history* knows: counts how often they
-    are true. What they say is kept with the crawl's *visits*.
-    """
+    """The dates that sitemaps name of known pages: counts how often they are true."""
 
     def __init__(self, history: History, visits: Visits) -> None:
         self._history = history
@@ -64,9 +51,7 @@ class Lastmods:
                 self._visits.note_lastmod(known.id, has_changed)
 
     def choose(self, due: Iterable[str]) -> Iterator[str]:
-        """Yield the pages to be asked of those that are *due*: first others that have changed by
-        their sitemaps; and of those that have not by these only some, to see whether it is true.
-        """
+        """Yield pages that have changed by sitemaps, and the *due* ones, few that have not."""
         for known_id in self._visits.changed_by_lastmod():
             known = self._history.page(known_id)
             if known is not None and self._truth(known.site).is_worth_a_visit:
@@ -81,12 +66,10 @@ class Lastmods:
                     continue
             yield url
         if unchanged:
-            logger.info(
-                "of the pages that are due %d have not changed, say sitemaps, which have told the"
-                " truth until now; each %dth of them is asked for",
-                unchanged,
-                CHECKED_EACH,
+            said = (
+                f"say sitemaps, which have been right; each {CHECKED_EACH}th of them is asked for"
             )
+            logger.info("of the pages that are due %d have not changed, %s", unchanged, said)
 
     def judge(self, visit: Visit) -> None:
         """Count whether what was said of a page is true."""

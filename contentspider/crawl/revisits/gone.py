@@ -1,45 +1,31 @@
-"""Which known pages a crawl did not find again, and which of these are gone.
-
-Gone is said carefully: an index deletes what is gone. A page whose server did not answer, which
-robots.txt forbids now, or in whose place a login or an error page stands, stays as it was.
-"""
-
-from __future__ import annotations
+"""Which known pages a crawl did not find again; none in doubt is gone, as indexes delete these."""
 
 import logging
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
 from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
-from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE
-
-if TYPE_CHECKING:
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.state.crawls.outcome import Ending
-    from contentspider.state.history.history import History
-    from contentspider.state.history.known import KnownPage
-    from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.frontier import Address
-    from contentspider.state.ledger.ledger import Ledger
-    from contentspider.state.ledger.visits import Seen
+from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, Ending
+from contentspider.state.history.history import History
+from contentspider.state.history.known import KnownPage
+from contentspider.state.history.takeover import Takeover
+from contentspider.state.ledger.frontier import Address
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.visits import Seen
 
 logger = logging.getLogger(__name__)
 
 LOST_REASONS = tuple(map(status_reason, NOT_THERE))
 MOVE_REASONS = tuple(map(status_reason, PERMANENT))
-# What the site says itself: the page is not to be kept.
-WITHDRAWN = ("noindex",)
+WITHDRAWN = ("noindex",)  # what the site says itself: the page is not to be kept
 MAX_HOPS = 10
-# So few pages may go at once, whatever their share of the site.
-FEW = 5
-# If a larger share of the known pages would be gone, none is; without --force.
-MAX_GONE_SHARE = 0.3
-# A crawl is complete if no larger share of its pages could not be read.
-MAX_ERROR_SHARE = 0.05
+FEW = 5  # so few pages may go at once, whatever their share of the site
+MAX_GONE_SHARE = 0.3  # if more of the known pages would be gone, none is, without --force
+MAX_ERROR_SHARE = 0.05  # a crawl that could not read more of its pages is not complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +108,7 @@ class GonePages:
         return replace(seen, visit=visit)
 
     def take(self, takeover: Takeover, arrived: set[str]) -> dict[str, int]:
-        """Record the pages that are gone or moved, and return the numbers of these, and of those
-        that stay in doubt (``kept``) or since they are too many (``refused``). What has become of
-        the pages that have *arrived* elsewhere is recorded already.
-        """
+        """Record what is gone or moved, but for what *arrived* elsewhere; return the numbers."""
         counts = {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
         for move in chain.from_iterable(self._moves.values()):
             if move.known.id not in arrived:
@@ -137,14 +120,9 @@ class GonePages:
         counts["kept"] = len(left) - len(lost)
         if not self._options.force and len(lost) > max(FEW, MAX_GONE_SHARE * self._live):
             logger.error(
-                "%d of the %d known pages would be gone (a larger share than %g): none is taken"
-                " to be. If the site has lost them, crawl with --force"
-                " (CONTENTSPIDER_FORCE). Such as %s (%s)",
-                len(lost),
-                self._live,
-                MAX_GONE_SHARE,
-                lost[0][0].url,
-                lost[0][1],
+                f"{len(lost)} of the {self._live} known pages would be gone (a larger share than"
+                f" {MAX_GONE_SHARE:g}): none is taken to be. If the site has lost them, crawl with"
+                f" --force (CONTENTSPIDER_FORCE). Such as {lost[0][0].url} ({lost[0][1]})"
             )
             counts["refused"], lost = len(lost), []
         for known, reason in lost:

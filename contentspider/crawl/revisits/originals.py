@@ -1,29 +1,20 @@
 """Copies of pages: the address that was known stays the page, whichever comes first."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from contentspider.crawl.revisits.refilter import Refilter
+from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import LIVE
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
 from contentspider.site.models.record import page_id
+from contentspider.state.history.history import History
+from contentspider.state.history.takeover import Takeover
+from contentspider.state.ledger.visits import Visits
 
-if TYPE_CHECKING:
-    from contentspider.crawl.revisits.refilter import Refilter
-    from contentspider.page.input.page import Page
-    from contentspider.state.history.history import History
-    from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.visits import Visits
-
-# A shorter text ("Not found", a menu alone) says nothing of which page it is.
-MIN_TEXT_CHARS = 200
+MIN_TEXT_CHARS = 200  # a shorter text (a menu alone) does not say which page it is
 
 
 class Originals:
-    """Tells of addresses that are not known which known pages they are copies of: a crawl saw one
-    text on both, and their main content is still one but for counters.
-    """
+    """Tells which known pages unknown addresses are copies of: one crawl saw one text on both."""
 
     def __init__(self, visits: Visits, history: History, refilter: Refilter) -> None:
         self._visits = visits
@@ -31,9 +22,7 @@ class Originals:
         self._refilter = refilter
 
     def awaited(self, page: Page, url: str, site: str) -> str:
-        """Return the id of the known page, not yet seen in this crawl, that had the text of a page
-        which is not known, or of which that was a copy; empty if there is none.
-        """
+        """Return the id of the known page, not seen yet, of which a page is a copy; or nothing."""
         original = self._of(url, text_hash(page), site)
         return "" if not original or self._visits.has(original) else original
 

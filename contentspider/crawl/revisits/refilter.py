@@ -1,27 +1,22 @@
 """Pages as the present model filters them, and the counters in them."""
 
-from __future__ import annotations
-
 import logging
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from contentspider.crawl.hold.models import SiteState
+from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, NEW, UNCHANGED
 from contentspider.recrawl.counters import Counters, are_counters, numbered_places
-from contentspider.recrawl.difference import change_ratio
+from contentspider.recrawl.difference import Difference, change_ratio
 from contentspider.site.models.record import UNFILTERED, page_fields, refilled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from contentspider.crawl.hold.models import SiteState
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.state.history.history import History
-    from contentspider.state.history.takeover import Takeover
-    from contentspider.state.ledger.visits import Seen, Visits
+from contentspider.state.history.history import History
+from contentspider.state.history.takeover import Takeover
+from contentspider.state.ledger.visits import Seen, Visits
 
 logger = logging.getLogger(__name__)
 
@@ -94,16 +89,8 @@ class Refilter:
         if old is not None:
             was = self.fields(state, old)["content"]
             places = numbered_places(was, page, found["content"], state.model.slot_of)
-        visit = replace(
-            visit,
-            change=change,
-            cause=cause,
-            ratio=ratio,
-            content_hash=new_hash,
-            model=state.version,
-            numbered=places,
-            is_recut=bool(places),
-        )
+        differs = asdict(Difference(change, cause, ratio, places, bool(places)))
+        visit = replace(visit, content_hash=new_hash, model=state.version, **differs)
         item = refilled(seen.item, found) if seen.item is not None else None
         return replace(seen, visit=visit, content=found["content"], item=item)
 
@@ -130,9 +117,7 @@ class Refilter:
 def find_counters(
     visits: Visits, distrusted: Collection[str], refilter: Refilter
 ) -> dict[str, set[str]]:
-    """Return the places of counters by site, as the *visits* of a crawl show them; of the
-    *distrusted* sites it is not believed that a page has not changed.
-    """
+    """Return the places of counters by site; *distrusted* sites do not tell what is unchanged."""
     changed: dict[str, list[tuple[str, ...]]] = {}
     same: dict[str, list[tuple[str, ...]]] = {}
     for site, places, is_check in visits.numbered():
@@ -145,8 +130,7 @@ def find_counters(
         if one is None:
             continue
         slot_of = partial(refilter.slot_of, seen.visit.site)
-        # Of a page that was not sent nobody knows what its counters are; what is new has none that
-        # could be compared.
+        # Nobody knows what the counters of a page that was not sent are; what is new has none.
         before = None if seen.answer.is_unsent else refilter.before(seen)
         page = refilter.page(seen) if before is not None or one.needs_more else None
         if page is not None and before is not None:

@@ -1,19 +1,22 @@
 """What earlier crawls knew of the pages of this one, and what this one makes of it."""
 
-from __future__ import annotations
-
 import logging
 import uuid
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from contentspider.crawl.hold.models import SiteState
+from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.due import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.revisits.originals import Originals
 from contentspider.crawl.revisits.refilter import Refilter, find_counters, without_counters
 from contentspider.ground.addresses import join
+from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
 from contentspider.recrawl.difference import (
@@ -26,18 +29,10 @@ from contentspider.recrawl.difference import (
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
+from contentspider.state.crawls.outcome import Ending
+from contentspider.state.history.known import KnownPage
+from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Visit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from contentspider.crawl.hold.models import SiteState
-    from contentspider.crawl.options import CrawlOptions
-    from contentspider.page.input.page import Page
-    from contentspider.state.crawls.outcome import Ending
-    from contentspider.state.history.known import KnownPage
-    from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 
@@ -48,9 +43,7 @@ UNSURE = "unsure"
 
 
 class Revisits:
-    """Compares the pages of a crawl with the history in the file *path*, as the last whole crawl
-    left it, and adds to it at the end.
-    """
+    """Compares the pages of a crawl with the history in a file, and adds to it at the end."""
 
     def __init__(self, ledger: Ledger, path: Path, options: CrawlOptions) -> None:
         self._facts, self._visits = ledger.runs, ledger.visits
@@ -77,9 +70,7 @@ class Revisits:
     def compare(
         self, fields: dict[str, Any], page: Page, row: int | None, state: SiteState
     ) -> None:
-        """Set the fields of an item, which has its ``id`` and ``url``, that say how its page
-        changed, and note the visit. *row* is that of the address of its *page*.
-        """
+        """Set an item's fields that say how its page, at a *row*, changed; note the visit."""
         at, whole = fields["crawled_at"], text_hash(page)
         self._states[state.key] = state
         known = self._history.page(fields["id"])
@@ -102,9 +93,6 @@ class Revisits:
             url=fields["url"],
             site=fields["site"],
             at=at,
-            change=change,
-            ratio=found.ratio,
-            cause=found.cause,
             content_hash=fields["content_hash"],
             text_hash=whole,
             model=fields["model_version"],
@@ -113,20 +101,14 @@ class Revisits:
             previous_hash=base.content_hash if base else "",
             previous_id=previous.id if previous else "",
             reason=how,
-            numbered=found.numbered,
-            is_recut=found.is_recut,
+            **{**asdict(found), "change": change},
         )
         is_kept = change == UNCHANGED and visit.previous_hash == visit.content_hash
         is_stored = base is not None and previous is None and base.text_hash == whole
-        self._visits.note(
-            visit, row, None if is_kept else fields["content"], None if is_stored else page.dump()
-        )
-        fields |= {
-            "change": change,
-            "change_ratio": found.ratio,
-            "first_seen": visit.first_seen,
-            "changed_at": visit.changed_at,
-        }
+        content, dumped = None if is_kept else fields["content"], None if is_stored else page.dump()
+        self._visits.note(visit, row, content, dumped)
+        fields |= {"change": change, "change_ratio": found.ratio}
+        fields |= {"first_seen": visit.first_seen, "changed_at": visit.changed_at}
 
     def _difference(
         self, base: KnownPage, fields: Mapping[str, Any], page: Page, whole: str, state: SiteState
@@ -138,7 +120,14 @@ class Revisits:
         before = self._history.content(base.id) or ""
         ratio = change_ratio(before, content)
         old = self._history.stored(base.id)
-        if base.text_hash == whole or self._is_recut(base, before, fields, page, old, state):
+        # The page says what it said: under another model, in another template, beside other texts.
+        is_same = base.text_hash == whole
+        if not is_same and old is not None:
+            is_other_model = base.model != fields["model_version"]
+            anew = self._refilter.fields(state, old) if is_other_model else {}
+            is_same = anew.get("content_hash") == fields["content_hash"]
+            is_same = is_same or is_recut(old, before, page, content)
+        if is_same:
             return Difference(CHANGED, BY_MODEL, ratio)
         slot_of = partial(self._refilter.slot_of, state.key)
         places = numbered_places(before, page, content, slot_of)
@@ -151,30 +140,8 @@ class Revisits:
             return Difference(CHANGED, BY_MODEL, ratio) if is_cut else Difference(UNCHANGED)
         return Difference(CHANGED, BY_PAGE, ratio, places, is_cut)
 
-    def _is_recut(
-        self,
-        base: KnownPage,
-        before: str,
-        fields: Mapping[str, Any],
-        page: Page,
-        old: Page | None,
-        state: SiteState,
-    ) -> bool:
-        """Tell whether the page says what it said, and only its content is cut differently: under
-        another model, in another template, or beside other texts.
-        """
-        if old is None:
-            return False
-        is_filtered_anew = (
-            base.model != fields["model_version"]
-            and self._refilter.fields(state, old)["content_hash"] == fields["content_hash"]
-        )
-        return is_filtered_anew or is_recut(old, before, page, fields["content"])
-
     def _moved_from(self, own_id: str, page: Page, row: int | None) -> tuple[KnownPage | None, str]:
-        """Return the known page that permanently redirected to this one, or had its address and
-        now names another canonical one, and which of these it was.
-        """
+        """Return the known page that redirected here, or names this canonical now; and which."""
         redirects = self._visits.answer_of(row).moved_from if row is not None else ()
         for address, how in (*redirects, (page.url, "canonical")):
             known = self.known(address)
@@ -197,12 +164,8 @@ class Revisits:
         return list(self._history.links(page_id(url)))
 
     def conditional(self, url: str, site: str) -> KnownPage | None:
-        """Return what is known of the page at an address that may be asked for only if it has
-        changed: it has validators, all of it is kept, and its server is to be believed.
-        """
-        if site in self._distrusted:
-            return None
-        known = self.known(url)
+        """Return what is known of a page with validators, if its server is to be believed."""
+        known = self.known(url) if site not in self._distrusted else None
         # What was not filtered may be no page (a PDF file).
         if known is None or known.state != LIVE or known.model == UNFILTERED:
             return None
@@ -210,9 +173,7 @@ class Revisits:
         return known if has_validator and self._history.has_page(known.id) else None
 
     def stored(self, page_id: str) -> Page | None:
-        """Return a page as it was last read, if all of it is kept and people's corrections, which
-        may be others now, had nothing to do with it.
-        """
+        """Return a page as it was last read, if it is kept and no correction changed it."""
         page = self._history.stored(page_id)
         return page if page is not None and page.corrections is None else None
 
@@ -221,28 +182,21 @@ class Revisits:
             return
         self._distrusted |= {site}
         self._facts.set_fact(DISTRUSTED_FACT, sorted(self._distrusted))
-        logger.warning(
-            "%s: its server said that the page has not changed, but it has: pages of %s are fetched"
-            " whole from now on",
-            url,
-            site,
-        )
+        said = "its server said that the page has not changed, but it has"
+        logger.warning("%s: %s: pages of %s are fetched whole from now on", url, said, site)
 
     def learn_error_page(self, page: Page) -> None:
         """Learn the error page of a folder, from the answer to a random address there."""
-        self._errors[folder_of(page.url)] = texts_of(page)
+        self._errors[join(page.url, ".")] = texts_of(page)
         errors = {folder: sorted(texts) for folder, texts in self._errors.items()}
         self._facts.set_fact(ERROR_FACT, errors)
 
     def stands_in(
         self, page: Page, url: str, has_password: bool, content_of: Callable[[], str]
     ) -> str:
-        """Return what stands at an address in the place of a page: ``soft_404`` (the site's error
-        page), ``login``, `UNSURE` (nothing is left of the page, and how an error page looks there
-        is not known), or nothing. *content_of* gives what the site's model keeps of the page.
-        """
-        folder = folder_of(url)
-        folders = (folder, folder_of(url, root=True))
+        """Return what stands in a page's place: ``soft_404``, ``login``, `UNSURE` or nothing."""
+        folder = join(url, ".")
+        folders = (folder, join(url, "/"))
         errors = [texts for key in folders if (texts := self._errors.get(key))]
         known = self.known(url)
         if known is None:
@@ -259,20 +213,15 @@ class Revisits:
         return "" if folder in self._errors else UNSURE
 
     def may_wait(self, url: str) -> bool:
-        """Tell whether a link need not be followed: it leads to a known page, a copy of one, or to
-        where one was before it moved, and this crawl asks of those only the ones that are due.
-        """
+        """Tell whether a link leads to what is known, or was, and is asked only when it is due."""
         if not self._options.due:
             return False
         known = self.known(url)
-        if known is not None and known.state in (LIVE, MOVED):
-            return True
-        return bool(self._history.original_of(page_id(url)))
+        is_here = known is not None and known.state in (LIVE, MOVED)
+        return is_here or bool(self._history.original_of(page_id(url)))
 
     def unseen(self) -> Iterator[str]:
-        """Yield the addresses of known pages that have not come, but for those that were missing
-        often enough to be gone; of a crawl of due pages those that are due, also by sitemaps.
-        """
+        """Yield the known pages that are still to be asked: unseen ones, or those that are due."""
         if self._options.due:
             yield from self.lastmods.choose(due_pages(self._history, self._options))
             return
@@ -282,14 +231,11 @@ class Revisits:
                 yield known.url
 
     def end(self, ending: Ending) -> Counter[str]:
-        """Take over what a crawl that came to its end found into the history, and return how many
-        pages are new, changed, unchanged, gone, moved, or left as they were in doubt (``kept``).
-        """
+        """Take over what a crawl found into the history; return how many pages have each change."""
         crawl = str(self._facts.fact(CRAWL_FACT))
         gone = GonePages(self._history, self._ledger, self._options, ending)
-        logger.info(
-            "taking %d pages over into the history %s", self._visits.count(), self._history.path
-        )
+        pages, path = self._visits.count(), self._history.path
+        logger.info("taking %d pages over into the history %s", pages, path)
         takeover = self._history.take_over(crawl, gone.is_complete)
         counts: Counter[str] = Counter()
         arrived = set()
@@ -318,12 +264,3 @@ class Revisits:
 
 def _is_live(known: KnownPage | None) -> bool:
     return known is not None and known.state == LIVE
-
-
-def folder_of(url: str, root: bool = False) -> str:
-    """Return the address of the folder that an address is in, or of the *root* of its host.
-
-    >>> folder_of("http://e.org/a/b?c=/d"), folder_of("http://e.org/a/b", root=True)
-    ('http://e.org/a/', 'http://e.org/')
-    """
-    return join(url, "/" if root else ".")

@@ -1,57 +1,42 @@
 """What leads to a site's pages beside their links: robots.txt, sitemaps, feeds and own texts."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any
 from uuid import uuid4
 
 from scrapy import Request, Spider
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
+from twisted.python.failure import Failure
 
 from contentspider.crawl.engine import tree_of
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, NOT_THERE
 from contentspider.crawl.queue.failures import why
-from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES
+from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.revisits.revisits import Revisits
+from contentspider.crawl.spider.links import Head
+from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES, OwnTexts
 from contentspider.crawl.spider.robots import SITEMAPS_META_KEY
 from contentspider.ground.addresses import absolute, host_of, join
+from contentspider.ground.scope import Scope
 from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-
-    from scrapy.http import Response
-    from twisted.python.failure import Failure
-
-    from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.crawl.revisits.revisits import Revisits
-    from contentspider.crawl.spider.links import Head
-    from contentspider.crawl.spider.owntexts import OwnTexts
-    from contentspider.ground.scope import Scope
-
 logger = logging.getLogger(__name__)
 
-# A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
-MAX_SITEMAP_BYTES = 60_000_000
+MAX_SITEMAP_BYTES = 60_000_000  # unpacked (the protocol allows 50 MB); a larger one is a bomb
 SITEMAP_DEPTH = 3
-# An index may name 50,000 sitemaps, each of them another index: more than this is a trap.
-MAX_SITEMAPS = 10_000
+MAX_SITEMAPS = 10_000  # an index may name 50,000, each of them another index: a trap
 FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
 FEED_START_BYTES = 2_000
-# Feeds of a host that are read in a crawl: its own, its sections', one in each language. Each names
-# some ten pages, most of them linked elsewhere.
-MAX_FEEDS = 20
-# Posts have a feed of their comments each, which no other page names: one that so many pages name
-# is that of a section. What a start page names is read at once.
-MIN_NAMING = 3
-# Of feeds that were named less often so many are remembered; the oldest are forgotten first.
-MAX_NAMED = 10_000
+MAX_FEEDS = 20  # of a host, in a crawl: its own, its sections', one in each language
+MIN_NAMING = 3  # a feed that so many pages name is not one of a post's comments
+MAX_NAMED = 10_000  # feeds that were named less often and are remembered, the last ones
 
 
 class DiscoverySpider(Spider):
@@ -71,9 +56,7 @@ class DiscoverySpider(Spider):
 
     @property
     def revisits(self) -> Revisits | None:
-        """Return what earlier crawls knew; None if no history is kept, or before the keeper opens
-        it, which is after the spider.
-        """
+        """Return what earlier crawls knew; None without a history, or before the keeper opens."""
         return self.keeper.revisits if "keeper" in self.__dict__ else None
 
     def page_requests(self, address: str, priority: int) -> Iterator[Request]:
@@ -81,10 +64,7 @@ class DiscoverySpider(Spider):
         raise NotImplementedError
 
     def probe_requests(self, starts: Iterable[str]) -> Iterator[Request]:
-        """Yield the requests of an address on each start's host where nothing can be, to learn how
-        the site's error page looks: it may stand elsewhere, answered with a success. Of a site that
-        is crawled for the first time there is nothing yet that could turn into that.
-        """
+        """Yield requests of what cannot be there, to learn how the site's error page looks."""
         if self.revisits is not None and not self.revisits.is_first:
             for root in dict.fromkeys(join(start, "/") for start in starts):
                 yield from self.probe_beside(root)
@@ -132,9 +112,8 @@ class DiscoverySpider(Spider):
             yield self._ask(address, self.parse_sitemap, meta, cb_kwargs=arguments, priority=5)
         elif self.sitemaps_asked == MAX_SITEMAPS + 1:
             logger.warning(
-                "there are more than %d sitemaps: %s and those after it are not read",
-                MAX_SITEMAPS,
-                address,
+                f"there are more than {MAX_SITEMAPS} sitemaps: {address} and those after it are not"
+                " read"
             )
 
     def parse_sitemap(self, response: Response, level: int) -> Iterator[Request]:
@@ -151,7 +130,7 @@ class DiscoverySpider(Spider):
 
     def feed_request(self, address: str) -> Request:
         """Return the request of a feed."""
-        return Request(address, callback=self.parse_feed, errback=self.own_texts_failed, priority=5)
+        return self._ask(address, self.parse_feed, {}, priority=5)
 
     async def parse_feed(self, response: Response) -> AsyncIterator[Request]:
         """Follow the pages that a feed names, and keep what it tells of them."""
@@ -172,18 +151,10 @@ class DiscoverySpider(Spider):
         """Yield the requests of the own texts that a page announces, within its site's budget."""
         feeds = head.feeds if self.sitemaps else ()
         for address in self.own.addresses(url, head, is_start, feeds):
-            yield Request(
-                address,
-                callback=self.parse_own_texts,
-                errback=self.own_texts_failed,
-                headers=self.own.headers(address),
-                meta={
-                    "download_maxsize": MAX_OWN_BYTES,
-                    "handle_httpstatus_list": [NOT_MODIFIED_STATUS],
-                    "dont_retry": True,
-                },
-                priority=5,
-            )
+            meta: dict[str, Any] = {"download_maxsize": MAX_OWN_BYTES, "dont_retry": True}
+            meta["handle_httpstatus_list"] = [NOT_MODIFIED_STATUS]
+            headers = self.own.headers(address)
+            yield self._ask(address, self.parse_own_texts, meta, headers=headers, priority=5)
 
     async def parse_own_texts(self, response: Response) -> AsyncIterator[Request]:
         """Keep what an answer tells of the crawl's pages, and follow them."""
@@ -192,8 +163,8 @@ class DiscoverySpider(Spider):
                 for request in self.page_requests(address, 1):
                     yield request
 
-    def own_texts_failed(self, failure: Failure) -> None:
-        """Do with what the last crawl knew. Only a feed, which leads to pages, counts as unread."""
+    def ignore(self, failure: Failure) -> None:
+        """Do without, or with what the last crawl knew; own texts do not count as unread pages."""
         request = failure.request  # type: ignore[attr-defined]
         address = request.meta.get("redirect_urls", [request.url])[0]
         self.own.take_known(address)
@@ -201,35 +172,24 @@ class DiscoverySpider(Spider):
             if why(failure.value)[0] == "robots":
                 self.own.give_back(address)
             self.keeper.addresses.note(request.meta.get(ROW_META_KEY), "skipped", "no own texts")
-        self.ignore(failure)
-
-    def ignore(self, failure: Failure) -> None:
-        """Do without a robots.txt or sitemap that is not there."""
-        logger.debug("%s is not there: %s", failure.request.url, why(failure.value)[1])  # type: ignore[attr-defined]
+        logger.debug("%s is not there: %s", request.url, why(failure.value)[1])
 
 
 def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
-    """Return the addresses that a sitemap names, each with its ``lastmod`` or an empty text, and
-    whether they are those of sitemaps; none of one that cannot be read.
-    """
+    """Return the addresses and ``lastmod`` that a sitemap names, and whether they are sitemaps'."""
     body = response.body
     try:
         if gzip_magic_number(response):
             body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
         entries = Sitemap(body) if body.strip() else None
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
-        logger.warning(
-            "%s: the sitemap cannot be read (%s); its pages are found by links only",
-            response.url,
-            error,
-        )
+        said = "its pages are found by links only"
+        logger.warning("%s: the sitemap cannot be read (%s); %s", response.url, error, said)
         return [], False
     if entries is None or entries.type not in ("urlset", "sitemapindex"):
         return [], False
-    addresses = [
-        (absolute(response.url, entry.get("loc", "")), entry.get("lastmod") or "")
-        for entry in entries
-    ]
+    named = ((entry.get("loc", ""), entry.get("lastmod") or "") for entry in entries)
+    addresses = [(absolute(response.url, address), lastmod) for address, lastmod in named]
     return [one for one in addresses if one[0]], entries.type == "sitemapindex"
 
 

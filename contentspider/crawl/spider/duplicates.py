@@ -1,26 +1,20 @@
 """Which pages are one: a page comes out once, under its own address."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.queue.addresses import Again
+from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
+from contentspider.page.input.page import Page
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.page.input.page import Page
 
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
 # Parameters that say where a visitor came from, of the usual analytics and mail services.
@@ -32,10 +26,7 @@ TRACKING = re.compile(
 
 
 class Duplicates:
-    """Tells a crawl's pages that have come out already, by claims in its ledger.
-
-    *site_of* gives the site of an address: pages of two sites are two pages.
-    """
+    """Tells a crawl's pages that have come out already, by claims in its ledger, on each site."""
 
     def __init__(self, keeper: Keeper, site_of: Callable[[str], str]) -> None:
         self._keeper = keeper
@@ -43,13 +34,8 @@ class Duplicates:
         self._anonymous = count(1)
 
     def claim(self, address: str, page: Page, row: int | None) -> bool:
-        """Claim a page for its address; False if the same page has come out.
-
-        It has if one with its text and title has: any of its site, if there are `MIN_TEXT_CHARS` of
-        text; a form of its address or one that names the same canonical address, if there are less;
-        or one of which it was a copy in earlier crawls, and is (see `Originals`). The text of a
-        form of its address (see `plain_form`) may have other counters. *row* is that of the page's
-        address in the ledger.
+        """Claim a page, at the *row* of its address; False if one with its text and title has come
+        out: any of its site, a form of a short one's address, or its original in earlier crawls.
         """
         owner, site = row or -next(self._anonymous), self._site_of(address)
         named = self._canonical(address, page)
@@ -70,15 +56,11 @@ class Duplicates:
         forms = list(dict.fromkeys(plain_form(one) for one in (address, named) if one))
         if len("\n".join(texts)) < MIN_TEXT_CHARS:
             return [f"{form} {said}" for form in forms]
-        return [
-            f"{self._site_of(address)} {said}",
-            "\n".join([forms[0], *title, *map(without_counter, texts)]),
-        ]
+        numberless = [forms[0], *title, *map(without_counter, texts)]
+        return [f"{self._site_of(address)} {said}", "\n".join(numberless)]
 
     def form_to_read(self, address: str, page: Page, row: int | None) -> str:
-        """Return the canonical address that a page names, if that is a form of its own which is to
-        be read before it; empty if there is none: then the page is to be claimed.
-        """
+        """Return the canonical form of its own address that is to be read first, if any."""
         named, addresses = self._canonical(address, page), self._keeper.addresses
         if (
             row is None
@@ -94,18 +76,16 @@ class Duplicates:
         return "" if is_read else named
 
     def must_wait(self, address: str, page: Page, row: int | None) -> bool:
-        """Tell whether a page is the copy of a known one that has not come yet: it is asked for
-        again at the end, and comes out if the known one does not, so that which of the two is the
-        page does not depend on which comes first.
-        """
+        """Tell whether a page is the copy of a known one that has not come yet; if so, it waits."""
         revisits = self._keeper.revisits
-        if revisits is None or revisits.is_first or row is None:
-            return False
-        if not self._keeper.addresses.may_wait:
-            return False
-        if sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS:
-            return False
-        if not revisits.originals.awaited(page, address, self._site_of(address)):
+        if (
+            revisits is None
+            or revisits.is_first
+            or row is None
+            or not self._keeper.addresses.may_wait
+            or sum(len(block.text) for block in page.content.blocks) < MIN_TEXT_CHARS
+            or not revisits.originals.awaited(page, address, self._site_of(address))
+        ):
             return False
         self.wait(row, "a copy of a known page")
         return True
@@ -130,8 +110,7 @@ def _key(claim: str) -> bytes:
 
 
 def plain_form(address: str) -> str:
-    """Return an address without what differs between the forms of one address: scheme, www, usual
-    port, name of the index, last slash, order of the parameters and those that only track visitors.
+    """Return what the forms of an address share: no scheme, www, index, tracking, and such.
 
     >>> plain_form("http://www.e.org:80/a/index.html?b=1&utm_source=x&a=2")
     'e.org/a?a=2&b=1'

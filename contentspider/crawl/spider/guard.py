@@ -1,14 +1,14 @@
 """The site spider fetches only what is on the web, outside of private networks, and on the site."""
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
-from scrapy import Request, signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_reactor_installed
@@ -16,11 +16,6 @@ from w3lib.url import safe_url_string
 
 from contentspider.crawl.engine import Component, downloading
 from contentspider.ground.addresses import clean_address, host_name, network_of
-
-if TYPE_CHECKING:
-    from scrapy import Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
 
 # Before robots.txt is asked for, and after redirects and retries have been made of an answer.
 GUARD_ORDER = 50
@@ -38,12 +33,9 @@ class RefusedError(IgnoreRequest):
 
 
 class GuardMiddleware(Component):
-    """Refuses requests, whatever names their address (links, sitemaps, feeds, redirects): those of
-    another scheme than http and https; those to addresses of a private network, unless a start
-    address is in one of its kind; and pages' redirects out of the crawl.
-
-    Names are checked by what Twisted connects to (`CheckedNames`); where another than Twisted
-    looks them up, by the address that answered. A proxy looks up names by itself.
+    """Refuses requests of another scheme than http and https, to private networks (but those of
+    starts), and redirects out of the crawl: by what Twisted connects to (`CheckedNames`), or who
+    answered.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -51,8 +43,8 @@ class GuardMiddleware(Component):
         self._start_hosts: set[str] = set()
         self._network_of = lru_cache(maxsize=10_000)(network_of)
         self._open_networks = {""}
-        # Networks of the names that are refused.
-        self._refused: LocalCache[str, str] = LocalCache(10_000)
+        # The private networks of names that are only in one; empty of those that may be asked.
+        self.refused: LocalCache[str, str] = LocalCache(10_000)
         crawler.signals.connect(self._opened, signal=signals.spider_opened)
         crawler.signals.connect(self._downloaded, signal=signals.response_downloaded)
 
@@ -68,9 +60,7 @@ class GuardMiddleware(Component):
             self.closed_network(urlparse_cached(request).hostname or "", str(response.ip_address))
 
     def closed_network(self, host: str, address: str) -> str:
-        """Return in which private network the *address* of a *host* is, empty if it may be asked:
-        that of a start opens its network.
-        """
+        """Return which private network a *host* is in that may not be asked; a start opens its."""
         network = self._network_of(address)
         if host in self._start_hosts:
             self._open_networks.add(network)
@@ -78,17 +68,12 @@ class GuardMiddleware(Component):
 
     def is_asking(self, host: str) -> bool:
         """Tell whether a request of the crawl to a *host* is on its way."""
-        requests = downloading(self.crawler)
-        return any(urlparse_cached(request).hostname == host for request in requests)
-
-    def note_looked_up(self, host: str, network: str) -> None:
-        """Remember that a *host* is only in a private *network*, or (empty) may be asked."""
-        self._refused[host] = network
+        return any(urlparse_cached(one).hostname == host for one in downloading(self.crawler))
 
     def refusal(self, request: Request) -> RefusedError | None:
         """Return why there was no address to connect to, if it was for the guard."""
         host = urlparse_cached(request).hostname or ""
-        network = self._refused.get(host) if not request.meta.get("proxy") else ""
+        network = self.refused.get(host) if not request.meta.get("proxy") else ""
         return _refused_name(f"at a {network} address") if network else None
 
     def process_request(self, request: Request) -> Request | None:
@@ -129,9 +114,7 @@ def _refused_name(place: str) -> RefusedError:
 
 
 class CheckedNames:
-    """Twisted's look-up of names, without the addresses that a crawl refuses: Twisted connects to
-    no other than it is given here. It is that of the whole process, and concerns only *guards*.
-    """
+    """Twisted's look-up of names, for a whole process, without addresses that *guards* refuse."""
 
     def __init__(self, resolver: Any) -> None:
         self._resolver = resolver
@@ -164,7 +147,7 @@ class CheckedAddresses:
 
     def resolutionComplete(self) -> None:
         """Tell the guard what has become of the name."""
-        self._guard.note_looked_up(self._host, min(self._networks, default=""))
+        self._guard.refused[self._host] = min(self._networks, default="")
         self._receiver.resolutionComplete()
 
 

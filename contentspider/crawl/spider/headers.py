@@ -1,12 +1,15 @@
 """Who the crawler says it is, and headers and passwords that go to the user's own sites only."""
 
-from __future__ import annotations
-
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 from urllib.parse import unquote
 
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from w3lib.http import basic_auth_header
 
 from contentspider.crawl.engine import Component
@@ -15,14 +18,6 @@ from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy import Request
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-    from scrapy.settings import BaseSettings
-
 # An address of a page or a mail, or both, that ends no comment of a header.
 CONTACT = re.compile(r"[!-\'*-:<-~]*(?:@|://)[!-\'*-:<-~]+")
 # What the site spider does not know of whoever runs it.
@@ -30,9 +25,7 @@ ANONYMOUS = f"contentspider/{__version__} (Scrapy)"
 
 
 def user_agent(contact: str) -> str:
-    """Return what the site spider calls itself, with the address where its owner can be reached.
-
-    Raises `ContentSpiderError` if a *contact* is given that is neither a web nor a mail address.
+    """Return the user agent, with a web or mail address of its owner; raises `ContentSpiderError`.
 
     >>> user_agent("https://example.org/bot; me@example.org").partition(" ")[2]
     '(+https://example.org/bot; me@example.org)'
@@ -91,10 +84,7 @@ def _origin(address: str) -> tuple[str, str]:
 
 
 class HeadersMiddleware(Component):
-    """Puts the headers of ``CONTENTSPIDER_HEADERS`` on requests to the sites of the start
-    addresses, and the spider's *credentials* on those to their origins. It takes them off again:
-    what is made of a request (a retry, a redirect) may go elsewhere, and is written to the ledger.
-    """
+    """Puts the user's headers on requests to their sites, and takes them off before any retry."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

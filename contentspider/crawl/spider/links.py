@@ -1,12 +1,12 @@
 """Links of a page, read straight from its tree: `LinkExtractor` costs more than all our work."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from scrapy.http import HtmlResponse
+from lxml.etree import _Element
+from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
 from contentspider.crawl.engine import tree_of
@@ -18,14 +18,8 @@ from contentspider.ground.addresses import (
     split_address,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lxml.etree import _Element
-    from scrapy.http import Response
-
-    # The address that a page's base, an href, and whether documents are wanted make.
-    Resolve = Callable[[str, str, bool], str]
+# The address that a page's base, an href, and whether documents are wanted make.
+Resolve = Callable[[str, str, bool], str]
 
 # Session ids, endless filters: an address this long is no page that anyone links to.
 MAX_URL_CHARS = 2_000
@@ -50,10 +44,8 @@ BLANKS = str.maketrans("", "", "\t\r\n")
 
 
 class Head(NamedTuple):
-    """A page's links, each as its ``href`` and ``rel`` (*anchors*), and what the page says of
-    itself: the address that they are relative to, what robots are to do, its feeds, the first
-    `MAX_HEAD_LINKS` of its ``link`` elements (each as its ``rel`` and ``type`` in lower case, and
-    its ``href``), and what made it.
+    """A page's links (*anchors*: ``href`` and ``rel``), and what it says of itself; *links* are its
+    first ``link`` elements (``rel``, ``type``, ``href``).
     """
 
     base: str
@@ -109,13 +101,7 @@ def resolve_link(base: str, href: str, documents: bool) -> str:
 def page_links(
     head: Head, nofollow: bool = False, documents: bool = False, resolve: Resolve = resolve_link
 ) -> list[str]:
-    """Return the absolute http(s) addresses that a page links to, without fragments or repeats, at
-    most `MAX_LINKS`.
-
-    Links to files that are no pages (images, archives, and PDF files unless *documents* are wanted)
-    are left out, with *nofollow* also those that ask robots not to follow them. *resolve* may be a
-    `resolve_link` that remembers.
-    """
+    """Return the addresses of pages that a page links to, each once, at most `MAX_LINKS`."""
     base = head.base
     folder = base.partition("#")[0].partition("?")[0].rpartition("/")[0] + "/"
     if folder.count("/") < ROOT_SLASHES:
@@ -128,8 +114,7 @@ def page_links(
             continue
         if nofollow and rel and "nofollow" in rel.lower().split():
             continue
-        # Most links mean the same on all pages of a site, or of a folder, which have most of them
-        # in common.
+        # Most links mean the same on all pages of a site, or of a folder.
         start = root_folder if FROM_ROOT.match(href) else base if NO_PATH.match(href) else folder
         if address := resolve(start, href, documents):
             found[address] = None
@@ -139,10 +124,7 @@ def page_links(
 
 
 def links(response: Response) -> list[str]:
-    """Return the addresses of the pages that an HTML response links to, for
-    ``response.follow_all``: absolute, each once, without fragments. What is no address of a page on
-    the web (``javascript:``, ``mailto:``, pictures, archives) is left out.
-    """
+    """Return an HTML response's links to pages, absolute, each once: for ``follow_all``."""
     root = tree_of(response) if isinstance(response, HtmlResponse) else None
     return page_links(read_head(root, response.url)) if root is not None else []
 

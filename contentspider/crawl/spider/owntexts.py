@@ -1,49 +1,37 @@
 """Own texts in a crawl: where they are asked for, and what is kept of the answers."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
-from functools import partial
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
 
+from scrapy.http import Response
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.engine import asked_address, header
 from contentspider.crawl.hold.middleware import THREAD_BYTES
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
-from contentspider.crawl.revisits.answers import ASKING
+from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.revisits.answers import asking
+from contentspider.crawl.spider.links import Head
 from contentspider.ground.addresses import absolute
-from contentspider.site.own.sources import SOURCES, Announced
+from contentspider.ground.scope import Scope
+from contentspider.ground.sites import SiteKeys
+from contentspider.site.own.sources import SOURCES, Announced, Source
+from contentspider.site.own.texts import OwnText
 from contentspider.state.ledger.own_texts import OwnAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from scrapy.http import Response
-
-    from contentspider.crawl.queue.keeper import Keeper
-    from contentspider.crawl.spider.links import Head
-    from contentspider.ground.scope import Scope
-    from contentspider.ground.sites import SiteKeys
-    from contentspider.site.own.sources import Source
-    from contentspider.site.own.texts import OwnText
 
 logger = logging.getLogger(__name__)
 
 MAX_OWN_BYTES = 5_000_000
-# A site whose first pages announce nothing is not searched further; nor what a page announces
-# beyond so many addresses of each kind.
-PAGES_READ = 20
+PAGES_READ = 20  # pages of a site that are searched, and addresses of a kind from one
 MAX_ADDRESSES = 10
 FACT = "own_texts "
-Found = TypeVar("Found")
 
 
 class OwnTexts:
-    """Asks for a crawl's own texts, as many times a site as ``CONTENTSPIDER_OWN_TEXTS`` allows, in
-    all runs of the crawl, and keeps those of pages in its *scope* in its ledger.
-    """
+    """Asks for a crawl's own texts, within its sites' budgets, and keeps those in its *scope*."""
 
     def __init__(self, keeper: Keeper, scope: Scope, keys: SiteKeys) -> None:
         self._keeper = keeper
@@ -52,18 +40,16 @@ class OwnTexts:
         self._count = keeper.stats.inc_value
         self._budget = keeper.options.own_texts
         self._sources: list[Source] = []
-        if self._budget:
-            for name in SOURCES.names():
-                self._sources += _guarded(name, partial(_make, name))
+        for name in SOURCES.names() if self._budget else ():
+            with _said(name):
+                self._sources.append(SOURCES.load(name)())
         self._forbidden: set[str] = set()
         self._pages: Counter[str] = Counter()
 
     def addresses(
         self, url: str, head: Head, is_start: bool, feeds: Collection[str] = ()
     ) -> Iterator[str]:
-        """Yield the addresses at which the page at *url* announces own texts, and which are to be
-        asked for now: each is taken off the budget of the page's site. *feeds* are read otherwise.
-        """
+        """Yield the own texts' addresses that a page announces, within its site's budget."""
         site = self._keys.key(url)
         if not self._sources or self._pages[site] >= PAGES_READ or self._keeper.is_broken:
             return
@@ -99,21 +85,20 @@ class OwnTexts:
         generator = head.generator if is_start else ""
         announced = Announced(url, tuple(link for link in links if link[2]), generator)
         for source in self._sources:
-            yield from _guarded(source.name, partial(_named, source, announced))
+            named: list[str] = []
+            with _said(source.name):
+                named = list(islice(source.addresses(announced), MAX_ADDRESSES))
+            yield from (absolute(url, address) for address in named)
 
     def headers(self, address: str) -> dict[str, str]:
         """Return the headers that ask for what has changed since the last crawl."""
         known = self._known(address) if self._keeper.options.conditional else None
-        if known is None or not known.texts:
-            return {}
-        return {header: value for name, header in ASKING.items() if (value := getattr(known, name))}
+        return asking(known) if known is not None and known.texts else {}
 
     async def take(self, response: Response) -> list[str]:
-        """Keep the own texts of an answer, or the known ones if it has not changed, and return the
-        addresses of their pages in the crawl.
-        """
+        """Keep an answer's own texts, or the known ones (304); return their pages' addresses."""
         if response.status == NOT_MODIFIED_STATUS:
-            return self.take_known(_asked_address(response))
+            return self.take_known(asked_address(response))
         if len(response.body) > THREAD_BYTES:
             return self._keep(response, await run_in_thread(self._read, response))
         return self.take_now(response)
@@ -123,9 +108,7 @@ class OwnTexts:
         return self._keep(response, self._read(response))
 
     def take_known(self, address: str) -> list[str]:
-        """Keep what the last crawl knew of a source that has nothing new, or does not answer, and
-        return the addresses of the pages.
-        """
+        """Keep what the last crawl knew of a source; return its pages' addresses."""
         known = self._known(address)
         if known is None:
             return []
@@ -139,13 +122,16 @@ class OwnTexts:
 
     def _read(self, response: Response) -> list[OwnText]:
         """Return the own texts in an answer, by the first source that finds any."""
-        given = (response.body, response.url, _header(response, "Content-Type"))
-        found = (_guarded(one.name, partial(one.read, *given)) for one in self._sources)
-        return next(filter(None, found), [])
+        for one in self._sources:
+            with _said(one.name):
+                content_type = header(response, "Content-Type")
+                if found := one.read(response.body, response.url, content_type):
+                    return found
+        return []
 
     def _keep(self, response: Response, texts: Sequence[OwnText]) -> list[str]:
-        etag, modified = _header(response, "ETag"), _header(response, "Last-Modified")
-        return self._store(texts, _asked_address(response), etag, modified)
+        etag, modified = header(response, "ETag"), header(response, "Last-Modified")
+        return self._store(texts, asked_address(response), etag, modified)
 
     def _store(
         self, texts: Sequence[OwnText], address: str, etag: str, last_modified: str
@@ -166,28 +152,10 @@ class OwnTexts:
         return []
 
 
-def _asked_address(response: Response) -> str:
-    """Return the address that was asked for, wherever it led."""
-    return str(response.meta.get("redirect_urls", [response.url])[0])
-
-
-def _header(response: Response, name: str) -> str:
-    return (response.headers.get(name) or b"").decode("latin-1")
-
-
-def _guarded(name: str, call: Callable[[], list[Found]]) -> list[Found]:
-    """Return what a *call* gives, nothing if it fails: a package's own source costs no page."""
+@contextmanager
+def _said(name: str) -> Iterator[None]:
+    """Say in the log that a source, which may be another package's, fails: it costs no page."""
     try:
-        return call()
+        yield
     except Exception as error:  # noqa: BLE001 - whatever it fails with
         logger.warning("own texts of the kind %s cannot be read: %r", name, error)
-        return []
-
-
-def _make(name: str) -> list[Source]:
-    return [SOURCES.load(name)()]
-
-
-def _named(source: Source, announced: Announced) -> list[str]:
-    named = islice(source.addresses(announced), MAX_ADDRESSES)
-    return [absolute(announced.url, address) for address in named]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
-from scrapy import signals
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import TextResponse
+from scrapy.http import Response, TextResponse
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
@@ -16,18 +18,9 @@ from contentspider.crawl.queue.failures import why
 from contentspider.crawl.spider.guard import RefusedError
 from contentspider.crawl.spider.links import ROBOT_NAMES
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from scrapy import Request, Spider
-    from scrapy.crawler import Crawler
-    from scrapy.http import Response
-
 logger = logging.getLogger(__name__)
 
-# RFC 9309 asks for 500 KiB at least, and Google reads no more; each request looks through all
-# rules.
-MAX_ROBOTS_BYTES = 512_000
+MAX_ROBOTS_BYTES = 512_000  # RFC 9309 asks for 500 KiB at least, Google reads no more
 TOO_MANY_REQUESTS = 429
 # Directives whose value stands after a colon, as an agent's name stands before one.
 VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
@@ -50,11 +43,7 @@ class BoundedRobots(ProtegoRobotParser):
 
 class RobotsMiddleware(RobotsTxtMiddleware):
     """Obeys robots.txt as RFC 9309 has it: one that the server fails to give forbids everything for
-    now, one that is not there (4xx) nothing.
-
-    Pages without a robots.txt fail for that reason: they are asked for again at the end of the
-    crawl, or by one that goes on later. A request for the file itself (``contentspider_sitemaps``
-    in its ``meta``) gets the sitemaps that it names, without a second fetch.
+    now, one that is not there nothing. ``contentspider_sitemaps`` asks for its sitemaps only.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -85,12 +74,10 @@ class RobotsMiddleware(RobotsTxtMiddleware):
         self._unread.clear()
 
     def _refuse_unread(self, request: Request) -> None:
-        netloc = urlparse_cached(request).netloc
-        if netloc in self._unread:
-            kind, reason = self._unread[netloc]
-            raise RobotsUnreadError(
-                kind, f"{reason} (its robots.txt, without which nothing may be fetched for now)"
-            )
+        if found := self._unread.get(urlparse_cached(request).netloc):
+            kind, reason = found
+            reason += " (its robots.txt, without which nothing may be fetched for now)"
+            raise RobotsUnreadError(kind, reason)
 
     def _parse_robots(self, response: Response, netloc: str, *request: Request) -> Any:
         """Read a robots.txt. It returns what Scrapy's own does, which 2.16 does not wait for."""
@@ -109,10 +96,8 @@ class RobotsMiddleware(RobotsTxtMiddleware):
     def _note(self, netloc: str, kind: str, reason: str) -> None:
         self._unread[netloc] = kind, reason
         logger.warning(
-            "%s: robots.txt could not be read: %s. Nothing is fetched there for now: go on later"
-            " with --resume (CONTENTSPIDER_RESUME)",
-            netloc,
-            reason,
+            f"{netloc}: robots.txt could not be read: {reason}. Nothing is fetched there for now:"
+            " go on later with --resume (CONTENTSPIDER_RESUME)"
         )
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
 
 from scrapy import Request, signals
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
+from scrapy.settings import BaseSettings
+from twisted.python.failure import Failure
 
-from contentspider.crawl.engine import end_at_start, tree_of
+from contentspider.crawl.engine import asked_address, end_at_start, extension, tree_of
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.failures import SKIPPED_KINDS, UnreadPages, why
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.answers import (
@@ -39,35 +42,23 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, crawl_name, several, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
+from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import can_read, is_pdf
 from contentspider.site.models.record import page_id
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
-
-    from scrapy.crawler import Crawler
-    from scrapy.settings import BaseSettings
-    from twisted.python.failure import Failure
-
-    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 
 START_META_KEY = "contentspider_start"
-# New pages come before known ones, which are asked for when the first links and the sitemaps have
-# been read: they are not current at all.
-KNOWN_PRIORITY = -1
+KNOWN_PRIORITY = -1  # known pages are asked for after new ones and first links
 MAX_RECENT = 50_000
 
 
 class SiteSpider(DiscoverySpider):
     """Crawls the sites of its start addresses: ``scrapy crawl site -a url=https://example.org``.
 
-    Arguments: *url*, one or several addresses, separated by commas or spaces (one with a user's
-    name and password sends these to its own origin only); *scope*, how far to go from them
-    (``domain``, ``subdomains``, ``host``, ``path``: see `Scope`); *include* and *exclude*, patterns
-    of addresses, separated by spaces; *max_pages* and *max_depth* (0: no limit); *sitemaps*,
-    whether to read robots.txt's sitemaps and /sitemap.xml (yes).
+    Arguments: *url*, addresses separated by commas or spaces (passwords go to their origin only);
+    *scope* (`Scope`); *include*, *exclude*, patterns separated by spaces; *max_pages*, *max_depth*
+    (0: no limit); *sitemaps*, whether to read these.
     """
 
     name = "site"
@@ -115,13 +106,9 @@ class SiteSpider(DiscoverySpider):
     def update_settings(cls, settings: BaseSettings) -> None:
         """Put the guard before every request, in any project, and close what is not the web."""
         super().update_settings(settings)
-        for middleware, order in (
-            (GuardMiddleware, GUARD_ORDER),
-            (ConditionalMiddleware, CONDITIONAL_ORDER),
-        ):
-            settings.setdefault_in_component_priority_dict(
-                "DOWNLOADER_MIDDLEWARES", middleware, order
-            )
+        enable = settings.setdefault_in_component_priority_dict
+        enable("DOWNLOADER_MIDDLEWARES", GuardMiddleware, GUARD_ORDER)
+        enable("DOWNLOADER_MIDDLEWARES", ConditionalMiddleware, CONDITIONAL_ORDER)
         set_user_agent(settings)
         handlers = settings.getdict("DOWNLOAD_HANDLERS") | dict.fromkeys(CLOSED_SCHEMES)
         # As a spider's own: a process gives its project's settings to its crawlers once more.
@@ -147,11 +134,7 @@ class SiteSpider(DiscoverySpider):
 
     def opened(self) -> None:
         """Find the ledger, and what it knows of an earlier run."""
-        keeper, holder = self.crawler.get_extension(Keeper), self.crawler.get_extension(Holder)
-        if keeper is None or holder is None:
-            raise RuntimeError(
-                "the site spider needs the add-on: ADDONS = {'contentspider.Addon': 500}"
-            )
+        keeper, holder = extension(self.crawler, Keeper), extension(self.crawler, Holder)
         if self.crawler.get_downloader_middleware(GuardMiddleware) is None:
             logger.error(
                 "the site spider needs GuardMiddleware, without which a site may lead it anywhere:"
@@ -195,7 +178,7 @@ class SiteSpider(DiscoverySpider):
         self.unread.forget(row)
         is_start = START_META_KEY in response.meta
         if is_start and "redirect_urls" in response.meta:
-            self._move(response.url, response.meta["redirect_urls"][0])
+            self._move(response.url, asked_address(response))
         page = response.meta.get(PAGE_META_KEY)
         if is_start and is_feed(response):
             yield from self.feed_pages(response)
@@ -261,7 +244,7 @@ class SiteSpider(DiscoverySpider):
         reason = standing_in(self.keeper, self.holder, response, page)
         if reason == UNSURE and not self.keeper.addresses.is_at_end:
             yield from self.probe_beside(response.url)
-            self.keeper.addresses.note(row, "failed", reason, again=Again.AT_END)
+            self.duplicates.wait(row, reason)
             return
         if reason and reason != UNSURE:
             self._skip(response, reason)

@@ -1,41 +1,31 @@
 """Crawler traps: addresses without end that bring nothing."""
 
-from __future__ import annotations
-
 import logging
 import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
+
+from scrapy.crawler import Crawler
 
 from contentspider.crawl.spider.links import MAX_LINKS
 from contentspider.ground.addresses import split_address
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from scrapy.crawler import Crawler
-
-    from contentspider.page.input.page import Page
+from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 
-# A part of a path, of up to four names, that comes three times in a row is a relative link that
-# resolves against itself. Heritrix has the same limit.
+# Up to four names three times in a row: a link that resolves against itself (as in Heritrix).
 REPEATED = re.compile(r"(?=((?:/[^/]+){1,4})\1{2}(?:/|$))")
-# Deeper than any folder that people keep; it bounds nests whose names do not repeat.
-MAX_SEGMENTS = 50
+MAX_SEGMENTS = 50  # deeper than any folder: bounds nests whose names do not repeat
 # So many pages of one shape in a row that said nothing new are no accident: on 19 whole sites the
 # longest such row, but for one of pure copies (467, a tag page that ignores its query), was 17, and
 # a limit of 10 would have lost no page.
 BARREN_PAGES = 100
-# What their pages may add to the queue meanwhile: as much as a single page may.
-BARREN_LINKS = MAX_LINKS
+BARREN_LINKS = MAX_LINKS  # what their pages may add to the queue: as much as a single page
 # Bounds of memory. What is forgotten counts as new again: forgetting loses no page.
 MAX_SHAPES = 10_000
 SEEN_BITS, MAX_SEEN = 1 << 25, 2_000_000  # 4 MB; at most 1 % of new texts are taken for known
 MAX_BLOCKS, MAX_CHARS = 5_000, 10_000
-# Known texts whose numbers changed: a few are counters and clocks, more are data.
-NEW_NUMBERS = 3
+NEW_NUMBERS = 3  # that changed in known texts: fewer are counters and clocks
 
 WARNINGS = {
     "session": "session ids are taken out of addresses, such as %s",
@@ -49,12 +39,8 @@ WARNINGS = {
 
 
 class Traps:
-    """Tells which of a page's links to follow.
-
-    Session ids are taken out. A path that repeats itself is left out. So are links among the pages
-    of *barren* shapes: where `BARREN_PAGES` pages in a row of one shape (`shape_of`) said nothing
-    that others of it had not. Such pages are still followed from others, and one that says
-    something new sets its shape free again.
+    """Tells which of a page's links to follow: no path that repeats itself, none among *barren*
+    shapes, of which `BARREN_PAGES` in a row said nothing new; without session ids.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -174,8 +160,7 @@ YEAR = re.compile(r"(?:1[89]|2\d)\d\d")
 
 
 def shape_of(address: str) -> str:
-    """Return an address with its numbers and tokens blanked, and of its query only that there is
-    one.
+    """Return an address with numbers and tokens blanked, and of its query only that it has one.
 
     >>> shape_of("https://e.org/calendar/2024/05/01") == shape_of("https://e.org/calendar/1999/12/31")
     True
@@ -187,9 +172,7 @@ def shape_of(address: str) -> str:
 
 
 def blanked(text: str, is_blank: Callable[[str], bool] | None = None) -> str:
-    """Return a text without the numbers in its words. A word of letters and digits that is as long
-    as an id is nothing but an id. With *is_blank*, words with other numbers stay.
-    """
+    """Return a text without the numbers in its words, or without those that are *is_blank*."""
 
     def blank(match: re.Match[str]) -> str:
         word = match[0]
@@ -226,14 +209,10 @@ class SeenTexts:
         return is_new
 
     def add_page(self, page: Page, shape: str) -> bool:
-        """Note a page's texts and tell whether it said something that no page of its shape had
-        said.
-
-        Not the whole site: the pages of a pagination say what other listings have said, and each of
-        them something else. A shape without numbers or query is a single page. What a calendar, a
-        clock or a counter says is not new: numbers below 100, years, and the numbers of the page's
-        address are blanked. Other numbers count where several changed: a table of measurements is a
-        page like any other.
+        """Note a page's texts; tell whether it said what no page of its shape had (a pagination
+        says what others of its site do). Numbers below 100, years, and those of the address are
+        blanked: a calendar, a clock or a counter says nothing new. Others count where several
+        changed.
         """
         if "#" not in shape and "?" not in shape:
             return True

@@ -1,12 +1,10 @@
 """Crawls by name, and the items of a crawl, from its ledger to files."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
@@ -14,18 +12,12 @@ from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_of
+from contentspider.state.files.formats import Output
 from contentspider.state.ledger.ledger import Ledger
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from contentspider.state.files.formats import Output
 
 
 def find_crawl(name: str, state_dir: str = "") -> Path:
-    """Return the ledger of a crawl, given by what it crawls, its name or its file; raises
-    `ContentSpiderError` if there is none.
-    """
+    """Return the ledger of a crawl, by what it crawls, its name or file; `ContentSpiderError`."""
     folder = state_folder(state_dir)
     return _find(name, folder, (Path(name), crawl_ledger(name, state_dir), folder / name))
 
@@ -50,14 +42,12 @@ def _find(name: str, folder: Path, paths: Iterable[Path]) -> Path:
             return path
     known = sorted(path.stem for path in folder.glob("*.sqlite"))
     try:
-        asked = crawl_name([name])
+        asked = re.escape(crawl_name([name]))
     except (ContentSpiderError, ValueError):
-        asked = ""
+        asked = r"\Z."  # matches nothing
     # Without the digest of a scope or a path: it is one of the site's, if there is only one.
-    fitting = [stem for stem in known if stem == asked] or [
-        stem
-        for stem in known
-        if asked and re.fullmatch(f"{re.escape(asked)}-.+-[0-9a-f]{{8}}", stem)
+    fitting = [stem for stem in known if re.fullmatch(asked, stem)] or [
+        stem for stem in known if re.fullmatch(f"{asked}-.+-[0-9a-f]{{8}}", stem)
     ]
     if len(fitting) == 1:
         return folder / f"{fitting[0]}.sqlite"

@@ -1,20 +1,15 @@
 """The folder of crawls' state, and the default search index in it."""
 
-from __future__ import annotations
-
 from configparser import ConfigParser
 from importlib.util import find_spec
 from pathlib import Path
 
-# In place of an index's URL.
-DEFAULT = "default"
+DEFAULT = "default"  # in place of an index's URL
 FOLDER = "index"
 
 
 def state_folder(setting: str = "") -> Path:
-    """Return the folder of crawls' state: the *setting* ``CONTENTSPIDER_STATE_DIR``, else what
-    Scrapy's ``data_path`` returns: in the project's data folder, or below the current one.
-    """
+    """Return the folder of crawls' state: the *setting*, else that of Scrapy's ``data_path``."""
     if setting:
         return Path(setting)
     here = Path.cwd()
@@ -28,9 +23,7 @@ def state_folder(setting: str = "") -> Path:
 
 
 def index_url(url: str, state_dir: str = "") -> str:
-    """Return *url*, or for ``default`` that of the index in the folder of crawls' state: an
-    existing one, else tantivy's, or SQLite's where tantivy is not installed.
-    """
+    """Return *url*, or for ``default`` that of the index in the folder of crawls' state."""
     if url != DEFAULT:
         return url
     places = _places(state_dir)

@@ -1,13 +1,12 @@
 """Where the ledgers of crawls are, and how they stand; what happens to damaged and older ones."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TypeVar
 
 from contentspider.ground.errors import ContentSpiderError, StateError
 from contentspider.state.crawls.folder import state_folder
@@ -22,21 +21,14 @@ from contentspider.state.ledger.database import (
 )
 from contentspider.state.ledger.ledger import Ledger
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 logger = logging.getLogger(__name__)
 
 Opened = TypeVar("Opened", Ledger, History)
 
-# The folder of ledgers that only one process uses.
-TEMPORARY = "temporary"
-# The folder of histories, which outlive the ledgers of crawls of one name.
-HISTORIES = "history"
-# So many runs of a crawl that only lacks unreadable pages; then it starts over.
-INCOMPLETE_RUNS = 2
-# Ledgers of earlier crawls that are kept beside the current one.
-KEPT_CRAWLS = 3
+TEMPORARY = "temporary"  # the folder of ledgers that only one process uses
+HISTORIES = "history"  # the folder of histories, which outlive the ledgers of one name
+INCOMPLETE_RUNS = 2  # runs that only lacked unreadable pages: a crawl starts over
+KEPT_CRAWLS = 3  # ledgers of earlier crawls that are kept beside the current one
 KILLED = "ended without notice: it was killed, or the power was lost"
 
 
@@ -46,13 +38,12 @@ def crawl_ledger(name: str, state_dir: str = "") -> Path:
     return state_folder(state_dir) / f"{safe}.sqlite"
 
 
-def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledger, bool]:
+def open_crawl(path: Path, resume: bool) -> tuple[Ledger, bool]:
     """Return a crawl's ledger, and whether it resumes an unfinished one; others are archived."""
     old = open_ledger(path)
     if old is None:
         return Ledger(path), False
-    runs = old.runs.all()
-    last = runs[-1] if runs else None
+    last = old.runs.last()
     if last and last.reason != FINISHED:
         goes_on = resume and not is_hopeless(old)
         if goes_on:
@@ -82,7 +73,7 @@ def open_crawl(path: Path, resume: bool, keep: int = KEPT_CRAWLS) -> tuple[Ledge
             " last crawl); try again in a while"
         )
     if last:
-        archive(path, last.started, keep)
+        archive(path, last.started)
     else:
         remove(path)
     return Ledger(path), False
@@ -96,9 +87,7 @@ def is_hopeless(ledger: Ledger) -> bool:
 
 
 def open_ledger(path: Path) -> Ledger | None:
-    """Return the ledger at *path*, None if there is none; one that is damaged or of another version
-    is set aside with a warning.
-    """
+    """Return the ledger at *path*, if there is one that can be used; any other is set aside."""
     if not path.exists():
         return None
     try:
@@ -134,18 +123,14 @@ def history_of(ledger: Path) -> Path:
 
 
 def open_history(path: Path, max_bytes: int) -> History:
-    """Return the history at *path*, a new one if there is none; a damaged one is set aside with an
-    error: all pages are new then. One of another version, which nothing could make again, raises
-    `SchemaError`.
-    """
+    """Return the history at *path*, a new one if there is none; a damaged one is set aside."""
     try:
         return _checked(History(path, max_bytes=max_bytes))
     except StateError as error:
-        message = (
-            "%s; it is set aside as %s, and all pages count as new: consumers of its change log"
-            " begin anew"
+        logger.error(
+            f"{error}; it is set aside as {_set_aside(path).name}, and all pages count as new:"
+            " consumers of its change log begin anew"
         )
-        logger.error(message, error, _set_aside(path).name)
         return History(path, max_bytes=max_bytes)
 
 
@@ -158,10 +143,8 @@ def open_temporary(path: Path) -> Ledger:
     return Ledger(folder / f"{path.stem}-{os.getpid()}-{time.time_ns()}.sqlite", durable=False)
 
 
-def archive(path: Path, started: str, keep: int) -> None:
-    """Rename a crawl's ledger by the time of its last run. Of those of its name the last *keep*
-    stay, and the last *keep* finished ones: failed crawls do not push these out.
-    """
+def archive(path: Path, started: str) -> None:
+    """Rename a crawl's ledger by its last run's time; the last few, and finished, ones stay."""
     stamp = re.sub(r"[^0-9T]", "", started.partition("+")[0])
     aside = path.with_name(f"{path.stem}.{stamp}.sqlite")
     number = 1
@@ -178,19 +161,19 @@ def archive(path: Path, started: str, keep: int) -> None:
         if (match := stamped.fullmatch(entry.name))
     ]
     every = [entry for _, _, entry in sorted(found)]
-    if len(every) > keep:
+    if len(every) > KEPT_CRAWLS:
         finished = [entry for entry in every if _is_finished(entry)]
-        for entry in set(every) - {*every[-keep:], *finished[-keep:]}:
+        for entry in set(every) - {*every[-KEPT_CRAWLS:], *finished[-KEPT_CRAWLS:]}:
             remove(entry)
 
 
 def _is_finished(path: Path) -> bool:
     try:
         with closing(Ledger(path, read_only=True)) as ledger:
-            runs = ledger.runs.all()
+            last = ledger.runs.last()
     except ContentSpiderError:  # damaged, or of another version
         return False
-    return bool(runs) and runs[-1].reason == FINISHED
+    return last is not None and last.reason == FINISHED
 
 
 def crawl_status(path: Path) -> str:
@@ -211,10 +194,8 @@ def crawl_status(path: Path) -> str:
         for state, count in ledger.frontier.states().items():
             lines.append(f"  {count} {state}")
             reasons = ledger.frontier.reasons(state) if state in ("failed", "skipped") else []
-            lines += [
-                f"    {number} {reason or ''} (such as {url})"
-                for reason, number, url in reasons[:10]
-            ]
+            for reason, number, url in reasons[:10]:
+                lines.append(f"    {number} {reason or ''} (such as {url})")
     if runs and not is_running and runs[-1].reason != FINISHED:
         lines += ["", "It is not finished: the same command with --resume goes on with it."]
     return "\n".join(lines)

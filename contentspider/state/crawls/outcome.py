@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+from typing import Any
 
 # Scrapy's word for a crawl that is done, and ours for one with unread pages or held items left.
 FINISHED = "finished"
 INCOMPLETE = "incomplete"
-# Only pages of hosts that were down for longer than CONTENTSPIDER_OUTAGE_SECS are left.
-OUTAGE = "outage"
-# Ends that the user asked for: by a signal, and by limits.
-SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"
+OUTAGE = "outage"  # only pages of hosts that were down for too long are left
+SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"  # the user's ends
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
-# An output is replaced if the crawl lost at most this share of its pages: some sites always have a
-# page that cannot be read.
-MAX_LOST_SHARE = 0.1
+MAX_LOST_SHARE = 0.1  # at most, for an output to be replaced: some sites always lose a page
 STATS_PREFIX = "contentspider/ledger/"
 COUNTS = ("items", "queued", "unread", "held", "unchanged")
 
@@ -47,24 +40,16 @@ MEANINGS = {
     Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume goes on",
     Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, and a monitor is not content",
 }
-# Why a page was not read, where the next attempt may read it: the network's troubles, and the
-# answers that Scrapy asks again after (RETRY_HTTP_CODES).
-TRANSIENT = (
-    "timeout",
-    "unreachable",
-    "broken",
-    "cut_short",
-    *(f"status_{code}" for code in (408, 429, 500, 502, 503, 504, 522, 524)),
-)
+# Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
+RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
+TRANSIENT = ("timeout", "unreachable", "broken", "cut_short", *map("status_{}".format, RETRIED))
 # Stats of each site's quality: its F1, and on how many pages that was measured (0: predicted).
 F1_STAT, PAGES_STAT = "contentspider/quality/f1/", "contentspider/quality/pages/"
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Scrapy's *reason* for the end of a crawl, and the numbers of *items* that are out, *held*, or
-    *unchanged*, and of addresses that are *queued* or could not be read (*unread*).
-    """
+    """Scrapy's *reason* for a crawl's end, and numbers of items and addresses that are left."""
 
     reason: str
     items: int
@@ -99,9 +84,7 @@ class Ending:
         return self.reason.startswith(LIMIT_PREFIX)
 
     def may_replace(self, is_there: bool) -> bool:
-        """Tell whether the crawl's items may become an output; if one *is_there*, only those of a
-        crawl that lost few pages, or that its user limited or interrupted.
-        """
+        """Tell whether items may become an output, in place of one that *is_there*, perhaps."""
         read = self.items + self.unchanged
         if not read:
             return False
@@ -123,8 +106,7 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
     """Return how a crawl came out by Scrapy's *stats* and by what is *left*, and why, in words."""
     if reasons := _errors(stats):
         return Outcome.ERROR, reasons
-    reason = stats.get("finish_reason")
-    if reason in (SHUTDOWN, None):  # at a second signal there is no time for a reason
+    if stats.get("finish_reason") in (SHUTDOWN, None):  # at a second signal there is no time
         return Outcome.INTERRUPTED, [
             f"{left.queued} addresses in the queue, {left.held} items held"
         ]
@@ -164,12 +146,10 @@ LOSSES = {
 def _lost(stats: Mapping[str, Any], left: Left) -> list[str]:
     # The ledger knows what was read when it was asked again.
     failed = sum(stats.get(f"contentspider/pages/unread/{kind}", 0) for kind in TRANSIENT)
+    unread = stats.get("contentspider/ledger/unread", failed)
     reason = stats.get("finish_reason")
     found = [
-        (
-            stats.get("contentspider/ledger/unread", failed),
-            "pages could not be read for reasons that may pass",
-        ),
+        (unread, "pages could not be read for reasons that may pass"),
         *((stats.get(name, 0), what) for name, what in LOSSES.items()),
         (left.queued if reason not in LIMITS else 0, "addresses are in the queue"),
         (left.held, "items are held"),

@@ -7,13 +7,14 @@ import io
 import json
 import os
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape as escape_xml
 
@@ -21,20 +22,16 @@ from contentspider.ground.atomic import replacing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.parquet import check_parquet, write_parquet
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    Record = Mapping[str, Any]
-    # Asked for once or twice: a CSV's columns are said before its rows.
-    Records = Callable[[], Iterable[Record]]
+Record = Mapping[str, Any]
+# Asked for once or twice: a CSV's columns are said before its rows.
+Records = Callable[[], Iterable[Record]]
 
 # By the ending of a file; a page's own file in a folder has one of PAGE_KINDS.
 KINDS = {f".{kind}": kind for kind in ("jsonl", "json", "csv", "xml", "md", "txt", "parquet")}
 KINDS[".jl"] = "jsonl"
 PAGE_KINDS = ("md", "txt", "html", "json")
 STDOUT = "-"
-# A spreadsheet takes what begins so for a formula, and runs it.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet runs it as a formula
 # XML 1.0 can hold no other characters, and nobody wants them in a text.
 NO_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 MAX_STEM_BYTES = 120
@@ -51,9 +48,7 @@ class Output:
 
     @classmethod
     def parse(cls, text: str, page_kind: str = "md") -> Output:
-        """Return the output that a command line names: a folder, which is there or ends with a
-        slash, or a file whose ending says its kind; raises `ContentSpiderError` if it cannot be.
-        """
+        """Return the output that a command line names; raises `ContentSpiderError`."""
         path = Path(text)
         kind = KINDS.get(path.suffix.lower(), "")
         is_folder = text.endswith(("/", os.sep)) or (not kind and path.is_dir())
@@ -110,8 +105,7 @@ def page_file(url: str, kind: str) -> str:
 
 
 def _encode(text: str) -> bytes:
-    # Half of a surrogate pair, which no file can hold, is replaced.
-    return text.encode("utf-8", "replace")
+    return text.encode("utf-8", "replace")  # half of a surrogate pair is replaced
 
 
 def _clean(text: str) -> str:

@@ -1,28 +1,22 @@
 """Files that one process at a time writes and a kill leaves whole, such as those of JSON lines."""
 
-from __future__ import annotations
-
 import os
-from contextlib import suppress
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
+from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-# A file is known again by its end.
-END_BYTES = 65_536
+END_BYTES = 65_536  # a file is known again by its end
 
 
 class LockedFile:
-    """The file *partial*, made if it is not there, opened while no other process writes *path*;
-    raises `ContentSpiderError` if one does, or if it cannot be written.
-    """
+    """The file *partial*, while no other process writes *path*; raises `ContentSpiderError`."""
 
     def __init__(self, path: Path, partial: Path, buffering: int = -1) -> None:
         self.path = path
@@ -54,26 +48,20 @@ class LockedFile:
 
 
 class JsonLinesWriter(LockedFile):
-    """Writes lines beside *path*, in the file *partial*, which `publish` puts in its place.
-
-    It goes on from where *mark* left the partial file: what stands behind was written after the
-    last commit, and goes. If the file is not what it was then (it was deleted or published, the
-    power was lost, somebody else wrote to it), all *lines* that the ledger has are written anew.
-    """
+    """Writes lines beside *path* from *mark* on, or all anew; `publish` replaces *path*."""
 
     def __init__(self, path: Path, mark: tuple[int, str] | None, lines: Iterable[bytes]) -> None:
         self.partial = path.with_name(f".{path.name}.partial")
         super().__init__(path, self.partial)
-        try:
+        with writing(path), ExitStack() as on_failure:
+            on_failure.callback(self.close)
             end, digest = mark or (0, "")
             size = self._file.seek(0, os.SEEK_END)
             is_same = bool(mark) and size >= end and self._digest(end) == digest
             self._file.truncate(self._file.seek(end if is_same else 0))
             for line in () if is_same else lines:
                 self.write(line)
-        except OSError as error:
-            self.close()
-            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+            on_failure.pop_all()
 
     def _digest(self, offset: int) -> str:
         """Return a digest of the bytes before *offset*."""

@@ -28,8 +28,7 @@ OWN = (
 KINDS = {type(None): "", bool: "truth", int: "integer", float: "number", str: "text"}
 LISTS = ("texts", "passages")
 PASSAGE = {"id", "heading_path", "text"}
-# A row group is held in memory, by the writer as by a reader.
-MAX_ROWS = 5_000
+MAX_ROWS = 5_000  # a row group is held in memory, by the writer as by a reader
 MAX_CHARS = 32_000_000
 MAX_INTEGER = 2**63
 
@@ -44,10 +43,9 @@ def check_parquet() -> None:
 
 
 def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: BinaryIO) -> int:
-    """Write all items and return their number; *records* is asked twice, for columns and rows. A
-    column with objects, other lists, or texts here and numbers there, is JSON, as a string.
-    """
+    """Write items, asked for twice, and return their number; a column of several kinds is JSON."""
     check_parquet()
+    import pyarrow
     from pyarrow import parquet
 
     kinds: dict[str, str] = {}
@@ -59,7 +57,10 @@ def write_parquet(records: Callable[[], Iterable[Mapping[str, Any]]], file: Bina
     written = 0
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for rows in _groups(records()):
-            writer.write_table(_table(rows, kinds, schema))
+            lines = [
+                {_text(name): _value(row.get(name), kinds[name]) for name in kinds} for row in rows
+            ]
+            writer.write_table(pyarrow.Table.from_pylist(lines, schema))
             written += len(rows)
     return written
 
@@ -104,9 +105,8 @@ def _schema(kinds: Mapping[str, str]) -> pyarrow.Schema:
         "texts": texts,
         "passages": pyarrow.list_(pyarrow.struct(list(passage.items()))),
     }
-    return pyarrow.schema(
-        (_text(name), types.get(kind, pyarrow.string())) for name, kind in kinds.items()
-    )
+    columns = ((_text(name), types.get(kind, pyarrow.string())) for name, kind in kinds.items())
+    return pyarrow.schema(columns)
 
 
 def _groups(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
@@ -121,18 +121,6 @@ def _groups(records: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, 
             rows, chars = [], 0
     if rows:
         yield rows
-
-
-def _table(
-    rows: list[Mapping[str, Any]], kinds: Mapping[str, str], schema: pyarrow.Schema
-) -> pyarrow.Table:
-    import pyarrow
-
-    columns = [
-        pyarrow.array([_value(row.get(name), kind) for row in rows], column.type)
-        for (name, kind), column in zip(kinds.items(), schema, strict=True)
-    ]
-    return pyarrow.Table.from_arrays(columns, schema=schema)
 
 
 def _value(value: Any, kind: str) -> object:
@@ -151,5 +139,4 @@ def _value(value: Any, kind: str) -> object:
 
 
 def _text(text: str) -> str:
-    # Half of a surrogate pair, which no file can hold, is replaced.
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "replace").decode()  # half of a surrogate pair is replaced

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO
 
+from contentspider.ground.atomic import writing
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.output import LockedFile
 
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 NO_WARC = "{} is no compressed WARC file, and is left as it is: give another name"
 GZIP = b"\x1f\x8b"
 CHUNK_BYTES = 65_536
-# They let others in as the crawl was let in.
-SECRETS = frozenset(["authorization", "cookie", "proxy-authorization"])
+SECRETS = frozenset(["authorization", "cookie", "proxy-authorization"])  # they let others in, too
 # They tell how the body was sent, not how it is kept.
 TRANSFER = frozenset(["transfer-encoding", "content-length", "connection", "keep-alive"])
 
@@ -46,23 +46,22 @@ class Exchange:
 
 
 class WarcFile(LockedFile):
-    """Appends records to the WARC file *path*; what a killed process has left of one is cut off.
-    Raises `ContentSpiderError` as `check_warc` does, or if another process writes the file.
-    """
+    """Appends records to a WARC file, from which what a killed process left of one is cut off."""
 
     def __init__(self, path: Path, software: str) -> None:
         check_warc(path)
         # Without a buffer, which would write the rest of what a full disk refused at the end.
         super().__init__(path, path, buffering=0)
         try:
-            self._end = whole_bytes(self._file)
-            self._append(_information(path.name, software))
+            with writing(path):
+                self._end = whole_bytes(self._file)
+                self._append(_information(path.name, software))
         except zlib.error as error:
             self.close()
             raise ContentSpiderError(NO_WARC.format(path)) from error
-        except OSError as error:
+        except ContentSpiderError:
             self.close()
-            raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+            raise
 
     def write(self, exchange: Exchange) -> None:
         """Append a request and its answer; raises OSError, and leaves the file as it was."""
@@ -88,13 +87,10 @@ def check_warc(path: Path) -> None:
         raise ContentSpiderError("WARC files need warcio: pip install 'contentspider[warc]'")
     if not path.absolute().parent.is_dir():
         raise ContentSpiderError(f"{path} cannot be written: its folder does not exist")
-    try:
-        with path.open("rb") as file:
-            beginning = file.read(len(GZIP))
-    except FileNotFoundError:
+    if not path.exists():
         return
-    except OSError as error:
-        raise ContentSpiderError(f"{path} cannot be written: {error.strerror}") from error
+    with writing(path), path.open("rb") as file:
+        beginning = file.read(len(GZIP))
     if not GZIP.startswith(beginning):
         raise ContentSpiderError(NO_WARC.format(path))
 

@@ -1,20 +1,16 @@
 """The pages of a history for search indexes: their items, numbered by their last changes."""
 
-from __future__ import annotations
-
 import json
 import logging
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from contentspider.recrawl.changes import LIVE
 from contentspider.state.ledger.database import Database
 from contentspider.state.schema import HISTORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
@@ -60,44 +56,38 @@ class Entries:
         row = self._database.row("SELECT number, ended FROM crawls ORDER BY number DESC LIMIT 1")
         if row is None:
             return None
-        query = (
-            "SELECT change, count(*) FROM changes WHERE crawl = ? GROUP BY change ORDER BY change"
-        )
+        query = "SELECT change, count(*) FROM changes WHERE crawl = ? GROUP BY 1 ORDER BY 1"
         return {"ended": row[1], "changes": dict(self._database.rows(query, row[:1]))}
 
     def after(self, number: int) -> Iterator[Entry]:
         """Yield the pages that have changed since a number, in that order, without damaged ones."""
-        for row in self._database.rows(f"{ENTRIES} WHERE seq > ? ORDER BY seq", (number,)):
-            if (entry := self._entry(row)) is not None:
-                yield entry
+        return self._read("seq > ? ORDER BY seq", number)
 
     def of(self, page_ids: Sequence[str]) -> Iterator[Entry]:
         """Yield the pages with these ids that are known."""
         for page_id in page_ids:
-            row = self._database.row(f"{ENTRIES} WHERE id = ?", (page_id,))
-            if row is not None and (entry := self._entry(row)) is not None:
-                yield entry
+            yield from self._read("id = ?", page_id)
 
     def live(self) -> Iterator[tuple[str, int, str]]:
         """Yield id, number and hash of the pages that belong in an index."""
         return self._database.rows(f"SELECT id, seq, item_hash {INDEXED}")
 
-    def _entry(self, row: Sequence[Any]) -> Entry | None:
-        page_id, seq, item_hash, state, packed, first_seen, changed_at = row
-        if state != LIVE or packed is None:
-            return Entry(page_id, seq, "", None)
-        try:
-            item = json.loads(zlib.decompress(packed))
-        except (zlib.error, ValueError) as error:
-            message = (
-                "%s: the item of page %s is damaged (%s) and left out; a crawl that finds the page"
-                " changed writes it anew"
-            )
-            logger.error(message, self.path, page_id, error)
-            return None
-        # The item has the values from before its crawl ended.
-        item |= {"first_seen": first_seen, "changed_at": changed_at}
-        return Entry(page_id, seq, item_hash, item)
+    def _read(self, which: str, value: object) -> Iterator[Entry]:
+        for row in self._database.rows(f"{ENTRIES} WHERE {which}", (value,)):
+            page_id, seq, item_hash, state, packed, first_seen, changed_at = row
+            if state != LIVE or packed is None:
+                yield Entry(page_id, seq, "", None)
+                continue
+            try:
+                item = json.loads(zlib.decompress(packed))
+            except (zlib.error, ValueError) as error:
+                where = f"{self.path}: the item of page {page_id} is damaged ({error})"
+                said = "left out; a crawl that finds the page changed writes it anew"
+                logger.error("%s and %s", where, said)
+                continue
+            # The item has the values from before its crawl ended.
+            item |= {"first_seen": first_seen, "changed_at": changed_at}
+            yield Entry(page_id, seq, item_hash, item)
 
 
 INDEXED = "FROM pages WHERE state = 'live' AND item IS NOT NULL"

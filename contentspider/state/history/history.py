@@ -1,9 +1,9 @@
 """What crawls of one name know of each page, and the log of changes: a file beside the ledgers."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.packed import unpack_text
@@ -17,22 +17,13 @@ from contentspider.state.ledger.own_texts import OwnAnswers
 from contentspider.state.ledger.visits import unpack_lines
 from contentspider.state.schema import HISTORY
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 logger = logging.getLogger(__name__)
 
 
 class History:
-    """The history in the file *path*, created if missing; see `Database` for modes and errors.
+    """The history in a file; beyond *max_bytes* pages are hashes and main content."""
 
-    Beyond *max_bytes* only hashes and main content of pages are kept.
-    """
-
-    def __init__(
-        self, path: Path | None, read_only: bool = False, max_bytes: int = 1_000_000_000
-    ) -> None:
+    def __init__(self, path: Path | None, read_only: bool = False, max_bytes: int = 10**9) -> None:
         self.path = path
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
@@ -46,13 +37,14 @@ class History:
 
     def page(self, page_id: str) -> KnownPage | None:
         """Return what is known of a page."""
-        row = self._database.row(f"{PAGES} WHERE id = ?", (page_id,))
-        return KnownPage(*row) if row else None
+        return next(self._pages("id = ?", page_id), None)
+
+    def _pages(self, which: str, *values: str) -> Iterator[KnownPage]:
+        for row in self._database.rows(f"{PAGES} WHERE {which}", values):
+            yield KnownPage(*row)
 
     def original_of(self, page_id: str, text_hash: str = "", site: str = "") -> str:
-        """Return the id of the live page that another one was a copy of, else of the *site*'s first
-        page with that text, else nothing.
-        """
+        """Return the id of the live page of which this was a copy, or that has its text first."""
         copied = (
             "SELECT pages.id FROM copies JOIN pages ON pages.id = original AND state = 'live'"
             " WHERE copies.id = ?"
@@ -66,13 +58,11 @@ class History:
 
     def live(self) -> Iterator[KnownPage]:
         """Yield the live pages."""
-        for row in self._database.rows(f"{PAGES} WHERE state = 'live' ORDER BY url"):
-            yield KnownPage(*row)
+        return self._pages("state = 'live' ORDER BY url")
 
     def of_other_models(self, site: str, model: str) -> list[KnownPage]:
         """Return the live pages of a site that were filtered by another model."""
-        query = f"{PAGES} WHERE state = 'live' AND site = ? AND model != ?"
-        return [KnownPage(*row) for row in self._database.rows(query, (site, model))]
+        return list(self._pages("state = 'live' AND site = ? AND model != ?", site, model))
 
     def visits(self) -> Iterator[tuple[str, str, Spell]]:
         """Yield of each live page its address, its last visit's time, and how often it changed."""

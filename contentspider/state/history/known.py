@@ -1,28 +1,19 @@
 """What a history knows of a page, and which new page has the text of one that is gone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
 
 from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints
+from contentspider.state.ledger.database import Database
 
-if TYPE_CHECKING:
-    from contentspider.state.ledger.database import Database
-
-# A shorter text ("Sold out") does not identify a page.
-MIN_CHARS = 200
-# The share of the text that may differ.
-MAX_RATIO = 0.2
+MIN_CHARS = 200  # a shorter text ("Sold out") does not identify a page
+MAX_RATIO = 0.2  # the share of the text that may differ
 
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """What the history knows of a page: *state* is "live", "gone" or "moved"; *missing* counts the
-    last complete crawls in which no page linked to it.
-    """
+    """A page of the history: "live", "gone" or "moved", and *missing* in so many crawls."""
 
     id: str
     url: str
@@ -40,13 +31,6 @@ class KnownPage:
     site: str = ""
 
 
-class Successor(NamedTuple):
-    """A new page with the text of one that is gone: it moved without a redirect."""
-
-    id: str
-    url: str
-
-
 class NewPages:
     """The pages that are new in the crawl of that *number*, found by their content."""
 
@@ -59,11 +43,11 @@ class NewPages:
             " ORDER BY pages.url",
             (number,),
         ).fetchall()
-        self._pages = [(Successor(page_id, url), site) for page_id, url, site, _ in found]
+        self._pages = [page for *page, _ in found]
         self._fingerprints = Fingerprints([one for *_, one in found])
 
-    def successor(self, page_id: str) -> Successor | None:
-        """Return the new page of the same site with nearly the same main content as a known one."""
+    def successor(self, page_id: str) -> tuple[str, str] | None:
+        """Return id and address of a site's new page with nearly the content of a known one."""
         query = "SELECT site, fingerprint FROM pages WHERE id = ?"
         site, fingerprint = self._database.row(query, (page_id,))
         if not self._pages or not fingerprint:
@@ -72,10 +56,10 @@ class NewPages:
         if len(before) < MIN_CHARS:
             return None
         for at in self._fingerprints.near(fingerprint):
-            page, its_site = self._pages[at]
-            is_other = its_site == site and page.id != page_id
-            if is_other and change_ratio(before, self._content(page.id)) <= MAX_RATIO:
-                return page
+            new_id, url, its_site = self._pages[at]
+            is_other = its_site == site and new_id != page_id
+            if is_other and change_ratio(before, self._content(new_id)) <= MAX_RATIO:
+                return new_id, url
         return None
 
     def _content(self, page_id: str) -> str:

@@ -1,38 +1,29 @@
 """Writing a crawl's results into a history, in one transaction."""
 
-from __future__ import annotations
-
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.packed import COMPRESSION, pack_text
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.recrawl.fingerprint import fingerprint
+from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
-from contentspider.state.history.known import NewPages
-from contentspider.state.ledger.visits import pack_lines
+from contentspider.state.history.known import KnownPage, NewPages
+from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.visits import Seen, Visit, pack_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from contentspider.recrawl.lastmod import LastmodCounts
-    from contentspider.state.history.known import KnownPage
-    from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.visits import Seen, Visit
-
-# Columns of a page that a visit has, too.
+# Columns of a page, and of a record, that a visit has, too.
+OF_RECORD = ("at", "change", "previous_hash", "content_hash", "reason", "previous_id")
 OF_VISIT = ("url", "first_seen", "changed_at", "content_hash", "text_hash", "model")
-# Copies that were not found in this many complete crawls are deleted.
-COPIES_KEPT = 3
+COPIES_KEPT = 3  # copies that were not found in this many complete crawls are deleted
 
 
 class Takeover:
-    """Writes what the *crawl* of that key found into a history, in one transaction until `commit`,
-    and again what it found since. Earlier crawls' unchanged pages go from the log.
-    """
+    """Writes what a *crawl* found into a history, in one transaction, until `commit`."""
 
     def __init__(self, database: Database, crawl: str, is_complete: bool, max_bytes: int) -> None:
         self._database = database
@@ -51,7 +42,7 @@ class Takeover:
 
     def take(self, seen: Seen) -> Visit:
         """Take over a visit, record how the page changed, and return it."""
-        visit, answer = seen.visit, seen.answer
+        visit, answer, count = seen.visit, seen.answer, self._database.count
         self._do("UPDATE crawls SET visits = ? WHERE number = ?", (seen.number, self._number))
         self._do(
             "INSERT OR IGNORE INTO pages (id, url, site, state, first_seen)"
@@ -70,23 +61,15 @@ class Takeover:
             if visit.change != UNCHANGED:
                 values["previous"] = before
         if seen.page is not None:
-            values["page"] = seen.page if self._has_room() else None
+            size = count("PRAGMA page_count") * count("PRAGMA page_size")
+            values["page"] = seen.page if size < self._max_bytes else None
         if not answer.is_unsent:
             values["last_fetched"] = visit.at
         if not answer.is_orphan:
             values["missing"] = 0
         self._set(visit.id, values)
-        seq = self._record(
-            visit,
-            at=visit.at,
-            change=visit.change,
-            change_ratio=visit.ratio,
-            change_cause=visit.cause,
-            previous_hash=visit.previous_hash,
-            content_hash=visit.content_hash,
-            reason=visit.reason,
-            previous_id=visit.previous_id,
-        )
+        said = {name: getattr(visit, name) for name in OF_RECORD}
+        seq = self._record(visit, **said, change_ratio=visit.ratio, change_cause=visit.cause)
         if visit.previous_id and visit.previous_id != visit.id:
             self._set(visit.previous_id, {"state": MOVED, "seq": seq})
         if seen.is_item_known:
@@ -107,9 +90,7 @@ class Takeover:
     def _take_item(
         self, page_id: str, item: dict[str, Any] | None, seq: int, is_changed: bool
     ) -> None:
-        """Write the item of a page with the number of its record. If the page is not *is_changed*,
-        its item is written only if fields other than the content differ: numbers in it may.
-        """
+        """Write a page's item, unless neither page nor item *is_changed* but for numbers."""
         new, packed = "", None
         if item is not None:
             new = item_hash(item)
@@ -129,10 +110,6 @@ class Takeover:
         columns = ", ".join(f"{name} = ?" for name in values)
         self._do(f"UPDATE pages SET {columns} WHERE id = ?", (*values.values(), page_id))  # noqa: S608
 
-    def _has_room(self) -> bool:
-        pages = self._database.count("PRAGMA page_count")
-        return pages * self._database.count("PRAGMA page_size") < self._max_bytes
-
     def move(self, known: KnownPage, new_id: str, new_url: str, reason: str) -> None:
         """Record that a known page has moved to another address."""
         content_hash, changed_at = self._values(new_id, "content_hash, changed_at")
@@ -149,22 +126,20 @@ class Takeover:
         self._set(known.id, {"state": MOVED, "seq": seq})
 
     def mark_gone(self, known: KnownPage, reason: str) -> None:
-        """Record that a page is gone, after all visits. If a new page has its text, it moved
-        without a redirect: the records of both say so.
-        """
+        """Record that a page is gone, after all visits. If a new page has its text, both say so."""
         at = now()
         if self._new_pages is None:
             self._new_pages = NewPages(self._database, self._number)
         if (successor := self._new_pages.successor(known.id)) is not None:
-            reason += f"; its text is at {successor.url}"
+            new_id, url = successor
+            reason += f"; its text is at {url}"
             self._do(  # not what an earlier take-over has recorded: that was read
                 "UPDATE changes SET reason = ?"
                 " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
-                (f"its text was at {known.url}", self._first, successor.id),
+                (f"its text was at {known.url}", self._first, new_id),
             )
-        seq = self._record(
-            known, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason
-        )
+        said = {"at": at, "changed_at": at, "reason": reason}
+        seq = self._record(known, change=GONE, change_ratio=1.0, **said)
         self._set(known.id, {"state": GONE, "changed_at": at, "seq": seq})
 
     def count_missing(self, page_id: str) -> None:
@@ -175,9 +150,7 @@ class Takeover:
             (self._number, page_id, self._number),
         )
 
-    def refilter(
-        self, known: KnownPage, model: str, fields: Mapping[str, Any], ratio: float
-    ) -> None:
+    def refilter(self, known: KnownPage, model: str, fields: dict[str, Any], ratio: float) -> None:
         """Write the item *fields* of another model; if the content differs, it is a change."""
         content_hash = fields["content_hash"]
         self._set(known.id, {"model": model})
@@ -186,13 +159,8 @@ class Takeover:
         before, packed = self._values(known.id, "content, item")
         content = _content(fields["content"])
         self._set(known.id, {"content_hash": content_hash, "previous": before, **content})
-        seq = self._record(
-            known,
-            change=CHANGED,
-            change_ratio=ratio,
-            change_cause=BY_MODEL,
-            content_hash=content_hash,
-        )
+        said = {"change": CHANGED, "change_ratio": ratio, "change_cause": BY_MODEL}
+        seq = self._record(known, **said, content_hash=content_hash)
         if packed is not None:
             item = refilled(json.loads(zlib.decompress(packed)), fields)
             self._take_item(known.id, item, seq, is_changed=True)
@@ -227,12 +195,9 @@ class Takeover:
             "changed_at": page.changed_at,
             **values,
         }
-        marks = ", ".join("?" * len(values))
-        added = self._do(
-            f"INSERT INTO changes ({', '.join(values)}) VALUES ({marks})",  # noqa: S608 - our own names
-            tuple(values.values()),
-        )
-        return added.lastrowid or 0
+        columns, marks = ", ".join(values), ", ".join("?" * len(values))
+        statement = f"INSERT INTO changes ({columns}) VALUES ({marks})"  # noqa: S608 - our own names
+        return self._do(statement, tuple(values.values())).lastrowid or 0
 
     def commit(self) -> None:
         """Keep all that was taken over."""

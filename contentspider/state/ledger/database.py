@@ -1,29 +1,20 @@
 """The SQLite file that a crawl's state is in: opened, locked, committed and closed here."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError, StateError
-from contentspider.state.schema import LEDGER
+from contentspider.state.schema import LEDGER, Schema
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from contentspider.state.schema import Schema
-
-# The suffixes of the files that SQLite keeps.
-PARTS = ("", "-wal", "-shm")
-# The write-ahead log is brought into the file by a thread when it is larger than this.
-CHECKPOINT_BYTES = 4_000_000
-# If that thread never finds a moment without a writer, a commit does it: pages of 4 kB.
-CHECKPOINT_PAGES = 8_192
+PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
+CHECKPOINT_BYTES = 4_000_000  # a larger write-ahead log is brought into the file by a thread
+CHECKPOINT_PAGES = 8_192  # of 4 kB: a commit does it if that thread finds no moment
 
 
 class LedgerFullError(ContentSpiderError):
@@ -66,10 +57,8 @@ def remove(path: Path) -> None:
 class Database:
     """The SQLite database in the file *path* (None: in memory), created if missing.
 
-    *durable*: changes are kept by `commit`, and survive a power loss after `sync`. Otherwise each
-    is kept at once, until the power is lost. *read_only* shows what a crawl has committed. Raises
-    `StateError` for a damaged file, `SchemaError` for one of another version of the *schema*,
-    `LedgerBusyError` if another process has it open, `LedgerFullError` if it cannot be written.
+    *durable*: changes are kept by `commit`, and survive a power loss after `sync`; else each is
+    kept at once. Raises `StateError` (damaged), `SchemaError` and other `ContentSpiderError`s.
     """
 
     def __init__(
@@ -151,8 +140,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
-            # SQLite has rolled back to the last commit. Python 3.10 raises InterfaceError for a
-            # value for which there is no memory.
+            # SQLite has rolled back. Python 3.10 raises InterfaceError for a value without memory.
             raise LedgerFullError(f"{self.name}: the process is out of memory") from error
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
@@ -177,10 +165,7 @@ class Database:
         return int(self.value(statement, values) or 0)
 
     def commit(self) -> None:
-        """Keep all changes since the last commit; raises `LedgerFullError` if the disk is full.
-
-        It survives a kill. Until `sync`, a power loss may lose the last commits, in order.
-        """
+        """Keep all changes; they survive a kill, and after `sync` a loss of power."""
         if not self.is_durable:
             return
         if not self._connection.in_transaction:
@@ -189,10 +174,7 @@ class Database:
         self.do("BEGIN")
 
     def sync(self) -> None:
-        """Write what is committed to the disk; raises OSError if that fails.
-
-        This waits for the disk and may be called in a thread while others use the database.
-        """
+        """Write what is committed to the disk, which may be done in a thread; raises OSError."""
         if self.path is None or not self.is_durable:
             return
         try:

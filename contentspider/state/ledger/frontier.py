@@ -1,30 +1,20 @@
 """The frontier of a crawl in SQLite: every address found, its state, and who claimed which page."""
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import host_of
+from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.queue import Queue
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from contentspider.state.ledger.database import Database
-
-# An address is set aside after this many runs died while it was in flight.
-MAX_DEATHS = 3
-# States of an address: waiting; handed out.
-QUEUED, TAKEN = "queued", "taken"
+MAX_DEATHS = 3  # an address is set aside after this many runs died while it was in flight
+QUEUED, TAKEN = "queued", "taken"  # states of an address: waiting; handed out
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What has become of an address: its row, state and reason, where it redirects, and which
-    address its page names canonical; *is_open*: it is to be asked again.
-    """
+    """What has become of an address; *is_open*: it is to be asked again."""
 
     row: int
     url: str
@@ -49,17 +39,11 @@ class Frontier:
     @property
     def unread(self) -> int:
         """Return how many addresses failed for temporary reasons: see `ask_again`."""
-        return self._database.count(
-            "SELECT count(*) FROM addresses WHERE state = 'failed' AND request IS NOT NULL"
-        )
+        which = "state = 'failed' AND request IS NOT NULL"
+        return self._database.count(f"SELECT count(*) FROM addresses WHERE {which}")  # noqa: S608
 
     def recover(self, died: bool) -> list[str]:
-        """Queue again the addresses that an ended process had taken; those whose requests were in
-        its memory are deleted and may be found again.
-
-        If it *died*, one of the addresses in flight may have killed it: those that were in flight
-        when `MAX_DEATHS` processes died are marked as failed and returned.
-        """
+        """Queue what an ended process had taken; if it *died*, return what may have killed it."""
         killers: list[str] = []
         if died:
             self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
@@ -67,10 +51,8 @@ class Frontier:
             found = self._do(f"SELECT url FROM addresses {which}", (MAX_DEATHS,))  # noqa: S608 - our own words
             killers = [url for (url,) in found]
             reason = f"{MAX_DEATHS} runs died with it in flight: it is set aside"
-            self._do(
-                f"UPDATE addresses SET state = 'failed', request = NULL, reason = ? {which}",  # noqa: S608
-                (reason, MAX_DEATHS),
-            )
+            failed = "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
+            self._do(f"{failed} {which}", (reason, MAX_DEATHS))
         self._requeue("state = 'taken'")
         lost = self._do("DELETE FROM addresses WHERE state = 'queued' AND request IS NULL").rowcount
         self.queue.refill(-lost)
@@ -97,15 +79,12 @@ class Frontier:
         again: bool = False,
         source_row: int | None = None,
     ) -> int:
-        """Queue an address and return its row; 0 if it is known, and not to be fetched *again*.
-        Without a *request* the caller keeps it in memory. *source_row* is where a retry comes from.
-        """
+        """Queue an address, and return its row; 0 if it is known, and not to be fetched *again*."""
         added = self._insert(fingerprint, url, priority, request)
         if added or not again:
             return added
-        row, before = self._database.row(
-            "SELECT number, state FROM addresses WHERE fingerprint = ?", (fingerprint,)
-        )
+        query = "SELECT number, state FROM addresses WHERE fingerprint = ?"
+        row, before = self._database.row(query, (fingerprint,))
         if row != source_row and before in (QUEUED, TAKEN):
             # Two requests for one address (with other cookies, or headers), both to be sent.
             return self._insert(fingerprint + os.urandom(8), url, priority, request)
@@ -189,10 +168,7 @@ class Frontier:
         )
 
     def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address, which may claim again after a kill. If another address has one
-        of them, it becomes the target, and the result is False. *canonical* is what the page names
-        so.
-        """
+        """Claim keys for an address; False if another one has one of them, its target then."""
         if canonical:
             self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
         wanted = list(claims)
@@ -211,7 +187,7 @@ class Frontier:
 
     def has_claims(self, claims: Iterable[bytes], row: int) -> bool:
         """Tell whether another address has one of some claims."""
-        query = "SELECT 1 FROM claims WHERE claim = ? AND address <> ?"
+        query = "SELECT 1 FROM claims WHERE claim = ? AND address != ?"
         return any(self._database.row(query, (claim, row)) for claim in claims)
 
     def states(self) -> dict[str, int]:

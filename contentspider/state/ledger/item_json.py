@@ -1,7 +1,5 @@
 """Items as JSON and back: no pickle, and nothing is imported because a file says so."""
 
-from __future__ import annotations
-
 import json
 import sys
 from datetime import date, datetime
@@ -78,11 +76,10 @@ def load_item(text: str) -> Any:
             " in the spider"
         )
     if hasattr(kind, "__dataclass_fields__"):
-        initial = {
-            key: value for key, value in values.items() if kind.__dataclass_fields__[key].init
-        }
-        item = kind(**initial)
-        for key in values.keys() - initial.keys():
-            setattr(item, key, values[key])
+        fields = kind.__dataclass_fields__
+        item = kind(**{key: value for key, value in values.items() if fields[key].init})
+        for key, value in values.items():
+            if not fields[key].init:
+                setattr(item, key, value)
         return item
     return kind(**values)

@@ -1,35 +1,26 @@
 """The items of a crawl in SQLite: those that are held, and those that are out or were dropped."""
 
-from __future__ import annotations
-
 import json
 import logging
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.item_json import dump_item, load_item
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from contentspider.state.ledger.database import Database
-    from contentspider.state.ledger.frontier import Frontier
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class PageInHand:
-    """The page that an item is about, from the answer to the item's end.
-
-    *page_row* is the row of the page's own address in the ledger, *address_row* that of the address
-    whose callback gave the item: another, if the item was bound. *key* is what the item is recorded
-    under, *held_row* its own row while it is held, *may_pass* whether it need not be held (any
-    more). *page_id* is the id of the page as the item has it, *names* maps our fields to the item's
-    own (None: they are the same). None: it has none, or is not there yet.
+    """The page that an item is about, the rows of its own address, and of that whose callback gave
+    the item; the item's *key*, its row while it is held, and whether it need not be (any more); its
+    *page_id*, and our fields' *names* in it, if others.
     """
 
     page: Page
@@ -43,11 +34,7 @@ class PageInHand:
 
 
 class Items:
-    """The items of a crawl: held until their site is learned, then out, or dropped.
-
-    Items that cannot be restored from data (with an open file, of a class without a name) stay in
-    memory, and their addresses open in the *frontier*: if the process dies, they are fetched again.
-    """
+    """A crawl's items: held, then out, or dropped. What is no data stays in memory."""
 
     def __init__(self, database: Database, frontier: Frontier) -> None:
         self._database = database
@@ -100,11 +87,9 @@ class Items:
 
     def release(self, site: str) -> Iterator[tuple[Any, PageInHand]]:
         """Yield the held items of a site with their pages, without damaged ones; they stay held."""
+        query = "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?"
         for row in self._held_rows(site):
-            text, page, key, address_row, page_row = self._database.row(
-                "SELECT item, page, key, address, page_address FROM held_items WHERE number = ?",
-                (row,),
-            )
+            text, page, key, address_row, page_row = self._database.row(query, (row,))
             try:
                 item = load_item(text) if text else self._unstorable[row]
                 hand = PageInHand(Page.load(page), page_row, address_row, key, row, may_pass=True)
@@ -122,18 +107,15 @@ class Items:
             yield last
 
     def _log_damaged(self, site: str, error: Exception) -> None:
-        message = (
-            "%s: a held item of %s cannot be restored (%s); it stays held, and a resumed crawl"
-            " tries again"
+        logger.error(
+            f"{self._database.name}: a held item of {site} cannot be restored ({error}); it stays"
+            " held, and a resumed crawl tries again"
         )
-        logger.error(message, self._database.name, site, error)
 
     def record(
         self, hand: PageInHand, line: bytes | None = None, reason: str | None = None
     ) -> bool:
-        """Record that an item is out (its *line*) or was dropped (the *reason*), and stop holding
-        it. False if that of its key was recorded before: this one must not go out again.
-        """
+        """Record an item's *line*, or why it was dropped; False if it had been recorded."""
         if hand.held_row is not None:
             self._do("DELETE FROM held_items WHERE number = ?", (hand.held_row,))
             was_kept = self._unstorable.pop(hand.held_row, None) is not None
@@ -156,9 +138,7 @@ class Items:
         return self._database.row(query, (key, key)) is not None
 
     def of_page(self, page_id: str, unless: str) -> tuple[bool, dict[str, Any] | None]:
-        """Return whether the outcome of a page's items is known, and the first that is out, by our
-        names of fields; those that were dropped for the reason *unless* do not count.
-        """
+        """Return whether a page's items are known, and the one that is out, by our names."""
         # Needed at the end of a crawl only.
         self._do("CREATE INDEX IF NOT EXISTS items_by_page ON items (page)")
         row = self._database.row(
@@ -171,8 +151,8 @@ class Items:
         try:
             return True, _by_our_names(row[0], row[1]) if row[0] is not None else None
         except (zlib.error, ValueError) as error:
-            message = "%s: the item of page %s is damaged (%s): the history keeps the one before"
-            logger.error(message, self._database.name, page_id, error)
+            where = f"{self._database.name}: the item of page {page_id}"
+            logger.error(f"{where} is damaged ({error}): the history keeps the one before")
             return False, None
 
     def lines(self) -> Iterator[bytes]:
@@ -188,23 +168,21 @@ class Items:
             try:
                 line = zlib.decompress(packed)
             except zlib.error as error:
-                message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl makes it"
-                logger.error(message, self._database.name, last, url, error)
+                where = f"{self._database.name}: item {last} (of {url})"
+                logger.error(f"{where} is damaged ({error}) and left out; a new crawl makes it")
                 continue
             yield line
 
     def count(self, reason: str | None = None) -> int:
         """Return how many items are out, or were dropped for a *reason*."""
-        if reason is not None:
-            return self._database.count("SELECT count(*) FROM items WHERE reason = ?", (reason,))
-        return self._database.count("SELECT count(*) FROM items WHERE line IS NOT NULL")
+        which = "line IS NOT NULL" if reason is None else "reason = ?"
+        values = () if reason is None else (reason,)
+        return self._database.count(f"SELECT count(*) FROM items WHERE {which}", values)  # noqa: S608
 
 
 def _by_our_names(line: bytes, names: str | None) -> dict[str, Any]:
     record: dict[str, Any] = json.loads(zlib.decompress(line))
-    if names is None:
-        return record
-    ours: dict[str, str] = json.loads(names)
+    ours: dict[str, str] = json.loads(names) if names else {}
     own = {name: record[theirs] for name, theirs in ours.items() if theirs in record}
     others = record.keys() - own.keys() - set(ours.values())
     return own | {name: value for name, value in record.items() if name in others}

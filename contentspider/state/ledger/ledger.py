@@ -1,17 +1,11 @@
-"""The ledger of a crawl: its addresses, items, kept pages and runs, committed together.
-
-If a crawl is killed, all that it did since the last commit is lost together, and those pages are
-fetched again. So a page that is marked as done has all its links in the queue and all its items
-held or released, and each item is released once, by its key.
-"""
-
-from __future__ import annotations
+"""The ledger of a crawl: its addresses, items, kept pages and runs, committed together."""
 
 import json
 import os
 import sqlite3
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from contentspider.ground.errors import StateError
 from contentspider.ground.times import now
@@ -21,9 +15,6 @@ from contentspider.state.ledger.items import Items
 from contentspider.state.ledger.own_texts import OwnTexts
 from contentspider.state.ledger.pages import PageSample
 from contentspider.state.ledger.visits import Visits
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +50,10 @@ class Runs:
         query = "SELECT number, started, pid, ended, reason FROM runs ORDER BY number"
         return [Run(*row) for row in self._database.do(query)]
 
+    def last(self) -> Run | None:
+        """Return the last run, None if there is none."""
+        return next(reversed(self.all()), None)
+
     def set_fact(self, name: str, value: object) -> None:
         """Keep a JSON value under a name."""
         self._database.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
@@ -92,9 +87,9 @@ class Ledger:
 
     def begin_run(self) -> list[str]:
         """Take over the work of the last run; return addresses that may have killed processes."""
-        earlier = self.runs.all()
+        last = self.runs.last()
         self.runs.begin()
-        killers = self.frontier.recover(died=bool(earlier) and earlier[-1].ended is None)
+        killers = self.frontier.recover(died=last is not None and last.ended is None)
         self.items.recover()
         self.frontier.ask_again()
         self.commit()

@@ -1,21 +1,16 @@
 """What sites publish of their own pages, and the answers it came from: of now and of earlier."""
 
-from __future__ import annotations
-
 import json
 import logging
 import zlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 from contentspider.ground.packed import pack_text
 from contentspider.site.own.matching import address_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.database import Database
 
 logger = logging.getLogger(__name__)
 
@@ -59,17 +54,14 @@ class OwnTexts:
 
     def note(self, answer: OwnAnswer) -> None:
         """Keep the address and the validators of an answer; its texts are kept with `add`."""
-        self._do(
-            "INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?)",
-            (answer.address, answer.site, answer.etag, answer.last_modified),
-        )
+        values = (answer.address, answer.site, answer.etag, answer.last_modified)
+        self._do("INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?)", values)
 
     def answers(self) -> Iterator[OwnAnswer]:
         """Yield the kept answers, each with its texts."""
         query = "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
-        for site, address, etag, last_modified in self._do(query).fetchall():
-            texts = tuple(self._texts("answer = ?", address))
-            yield OwnAnswer(site, address, etag, last_modified, texts)
+        for row in self._do(query).fetchall():
+            yield replace(OwnAnswer(*row), texts=tuple(self._texts("answer = ?", row[1])))
 
     def of_site(self, site: str) -> list[OwnText]:
         """Return the own texts of a site's pages, in the order in which they came."""
@@ -111,13 +103,10 @@ class OwnAnswers:
 
     def at(self, address: str) -> OwnAnswer | None:
         """Return the last answer of the source at an address, None if there is none."""
-        row = self._database.row(
-            "SELECT site, address, etag, last_modified, texts FROM own_answers WHERE address = ?",
-            (address,),
-        )
-        if row is None:
+        query = "SELECT site, etag, last_modified, texts FROM own_answers WHERE address = ?"
+        if (row := self._database.row(query, (address,))) is None:
             return None
-        site, address, etag, last_modified, packed = row
+        site, etag, last_modified, packed = row
         records = _unpack(packed)
         records = records if isinstance(records, list) else [records]
         texts = tuple(_read_texts(self._database.name, records))
@@ -130,10 +119,8 @@ class OwnAnswers:
             self._database.do("DELETE FROM own_answers WHERE site = ?", (site,))
         for answer in every:
             texts = _pack([own.to_record() for own in answer.texts])
-            self._database.do(
-                "INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?, ?)",
-                (answer.address, answer.site, answer.etag, answer.last_modified, texts),
-            )
+            values = (answer.address, answer.site, answer.etag, answer.last_modified, texts)
+            self._database.do("INSERT OR REPLACE INTO own_answers VALUES (?, ?, ?, ?, ?)", values)
 
 
 def _pack(value: object) -> bytes:

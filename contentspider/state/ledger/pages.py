@@ -1,36 +1,23 @@
 """A sample of each site's pages in SQLite, for learning and reports."""
 
-from __future__ import annotations
-
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.site.sample import ORDER_BYTES, sample_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.database import Database
 
 logger = logging.getLogger(__name__)
 
-# Pages kept of one site, and of all sites of a crawl.
-SITE_PAGES = 200
-ALL_PAGES = 2_000
-# Pages with an own text that come before the others of their site: the learner takes no more of
-# them.
-PAGES_WITH_TEXT = 40
+SITE_PAGES, ALL_PAGES = 200, 2_000  # kept of one site, and of all sites of a crawl
+PAGES_WITH_TEXT = 40  # that come first: the learner takes no more with an own text
 FRONT = bytes(ORDER_BYTES)
 AFTER_FRONT = FRONT[1:] + b"\1"
 
 
 class PageSample:
-    """A sample of each site's pages: the first *site_pages* in `sample_order`, whatever the order
-    in which they come; before them at most `PAGES_WITH_TEXT` pages with an own text. If there are
-    more than *all_pages* of all sites, the site with the most gives up its last.
-    """
+    """A sample of each site's pages, in `sample_order`, after those with an own text."""
 
     def __init__(
         self, database: Database, site_pages: int = SITE_PAGES, all_pages: int = ALL_PAGES
@@ -56,9 +43,8 @@ class PageSample:
         bound = self._bounds.get(site)
         if bound is not None and place >= bound:
             return
-        added = self._do(
-            "INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", (site, place, page.url, page.dump())
-        )
+        values = (site, place, page.url, page.dump())
+        added = self._do("INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", values)
         if not added.rowcount:
             return
         count = self._counts[site] = self._counts.get(site, 0) + 1
@@ -70,13 +56,10 @@ class PageSample:
             self._bounds[site] = self._last(site)
 
     def _front_place(self, site: str, order: bytes) -> bytes:
-        """Return the place of a page with an own text, by its *order*: before the other pages if it
-        is among the first `PAGES_WITH_TEXT`. That may move another one back to its own order.
-        """
+        """Return the place of a page with an own text: before the others, if it is of the first."""
         place = FRONT + order
-        query = (
-            "SELECT count(*), max(place), max(place = ?) FROM pages WHERE site = ? AND place < ?"
-        )
+        which = "FROM pages WHERE site = ? AND place < ?"
+        query = f"SELECT count(*), max(place), max(place = ?) {which}"
         count, last, is_known = self._database.row(query, (place, site, AFTER_FRONT))
         if is_known:
             return place
@@ -110,9 +93,7 @@ class PageSample:
             yield page
 
     def of_site(self, site: str) -> tuple[str, list[Page]]:
-        """Return a site's name ("": the only one) and its pages with text; raises
-        `ContentSpiderError` if there is no such site.
-        """
+        """Return a site's name ("": the only one) and its pages with text; `ContentSpiderError`."""
         sites = self.sites()
         chosen = site or (sites[0] if len(sites) == 1 else "")
         if chosen not in sites:

@@ -1,21 +1,15 @@
 """The queue of a crawl in SQLite: which of the addresses that wait is the next."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from contentspider.state.ledger.database import Database
 
-    from contentspider.state.ledger.database import Database
+# Row, address, request (None: it is in the caller's memory) and priority of an address that is
+# handed out, and how many processes died while it was in flight.
+Taken = tuple[int, str, str | None, int, int]
 
-    # Row, address, request (None: it is in the caller's memory) and priority of an address that is
-    # handed out, and how many processes died while it was in flight.
-    Taken = tuple[int, str, str | None, int, int]
-
-# SQLite's smallest number: no priority is below it.
-LOWEST = -(2**63)
+LOWEST = -(2**63)  # SQLite's smallest number: no priority is below it
 
 
 class Queue:
@@ -46,9 +40,7 @@ class Queue:
         return self._database.count(f"SELECT count(*) FROM ({some})", (host, most))  # noqa: S608 - our own words
 
     def answered(self, host: str, most: int) -> list[str]:
-        """Return a host's first answered addresses, those with items before others. No robots.txt:
-        a proxy often answers for it while the server is down.
-        """
+        """Return a host's answered addresses, with items first; no robots.txt: a proxy's answer."""
         # Needed in crawls with a failing host only.
         self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
         for states in ("'released', 'held', 'unchanged'", "'fetched'"):
@@ -62,9 +54,7 @@ class Queue:
         return []
 
     def take(self, without: Collection[str] = ()) -> Taken | None:
-        """Take the next address out of the queue (`Taken`); None if there is none. Addresses of the
-        hosts in *without* stay.
-        """
+        """Take the next address of a host that is not in *without* out of the queue, if any."""
         if not self.length:
             return None
         if without or self._left_out:

@@ -1,19 +1,14 @@
 """What a crawl saw of each page, in its ledger; the history takes it over at the end."""
 
-from __future__ import annotations
-
 import json
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.errors import StateError
 from contentspider.ground.packed import pack_text, unpack_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from contentspider.state.ledger.database import Database
+from contentspider.state.ledger.database import Database
 
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
 WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
@@ -21,12 +16,7 @@ WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a crawl found at a page, and how it differs from the page in the history.
-
-    *change*, *ratio* and *cause* are those of the change log, *previous_id* is that of the known
-    page that moved here. If the content differs in numbers only, *numbered* are their places
-    (`contentspider.recrawl.counters`); *is_recut*: the model also kept other blocks.
-    """
+    """What a crawl found at a page, once *previous_id*, and how it differs (`Difference`)."""
 
     id: str
     url: str
@@ -49,11 +39,8 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The validators and links of a fetched page.
-
-    *moved_from* are the addresses that redirected here permanently, each with its status (``HTTP
-    301``). *is_orphan*: no page linked here, it was known. *is_unsent*: the server answered "not
-    modified", and the page is that of the history; *is_check*: it was fetched all the same.
+    """What a fetched page's answer said, and from where it moved here, how. *is_orphan*: no page
+    linked here. *is_unsent*: "not modified"; *is_check*: fetched all the same.
     """
 
     etag: str = ""
@@ -67,9 +54,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A visit with its number and answer; *content* and *page* (as `Page.dump` writes it) are None
-    if unchanged. *item* is the item that is out, if *is_item_known* (else it is unchanged).
-    """
+    """A visit, its number and answer, and *content*, *page* and *item* unless unchanged."""
 
     number: int
     visit: Visit
@@ -103,15 +88,13 @@ class Visits:
         row = self._database.row(query, (address_row,))
         return _answer(*row) if row else Answer()
 
-    def note(
-        self, visit: Visit, address_row: int | None, content: str | None, page: bytes | None
-    ) -> None:
+    def note(self, visit: Visit, row: int | None, content: str | None, page: bytes | None) -> None:
         """Keep a visit; it replaces an earlier one of the same page."""
         packed = pack_text(content) if content is not None else None
         self._do(
             "INSERT OR REPLACE INTO visits (id, address, visit, content, page)"
             " VALUES (?, ?, ?, ?, ?)",
-            (visit.id, address_row, json.dumps(asdict(visit)), packed, page),
+            (visit.id, row, json.dumps(asdict(visit)), packed, page),
         )
 
     def has(self, page_id: str) -> bool:

@@ -19,8 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class ModelStore:
-    """Models below *folder*: ``SITE/manifest.json`` and what it names
-    (`contentspider.site.models.folder`), the last *keep* generations of each.
+    """Models below *folder*, ``SITE/manifest.json`` and what it names, *keep* generations of each.
 
     >>> from pathlib import Path
     >>> ModelStore(Path("nowhere")).load("example.org") is None
@@ -46,9 +45,7 @@ class ModelStore:
         return generations.folder
 
     def load(self, site: str) -> SiteModel | None:
-        """Return a site's model, if there is one that can be used; a broken one is set aside with a
-        warning as ``manifest.json.broken``, and the site is learned again.
-        """
+        """Return a site's model, if there is one that can be used; a broken one is set aside."""
         path = self.folder / site / MANIFEST
         try:
             return self.read(site)
@@ -65,9 +62,7 @@ class ModelStore:
             return None
 
     def read(self, site: str, generation: int = 0) -> SiteModel:
-        """Return the present or another *generation* of a site's model; raises FileNotFoundError
-        if it is not there, `StateError` if it cannot be read or is damaged.
-        """
+        """Return a *generation* (0: the present) of a model; FileNotFoundError or `StateError`."""
         from contentspider.site.models.model import SiteModel  # a list of sites needs no numpy
 
         generations = self.generations(site)
@@ -80,10 +75,7 @@ class ModelStore:
         generations = self.generations(site)
         wanted = generation or generations.before()
         if not wanted:
-            raise ContentSpiderError(
-                f"{site} has no generation before its present one; there are:"
-                f" {', '.join(map(str, generations.numbers())) or 'none'}"
-            )
+            raise ContentSpiderError(self.missing(site, "before its present one"))
         try:
             manifest, weights = read_model(generations.path(wanted))
             SiteModel.parse(manifest, weights)
@@ -95,7 +87,7 @@ class ModelStore:
         origin = origin if isinstance(origin, int) else wanted
         return generations.add(manifest, weights, ROLLBACK, self.keep, origin)
 
-    def missing(self, site: str, generation: int) -> str:
+    def missing(self, site: str, generation: int | str) -> str:
         """Return the message for a missing generation."""
         known = ", ".join(map(str, self.generations(site).numbers())) or "none"
         return f"{site} has no generation {generation}; there are: {known}"

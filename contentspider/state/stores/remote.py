@@ -1,8 +1,4 @@
-"""A store of whole objects on any fsspec URL (``s3://bucket/models``).
-
-fsspec and its S3 part are the extra ``remote``. The store's library takes credentials from the
-environment: they are in no URL and no message.
-"""
+"""A store of whole objects on any fsspec URL (``s3://bucket/models``): the extra ``remote``."""
 
 from __future__ import annotations
 
@@ -13,19 +9,16 @@ import re
 import socket
 import time
 import uuid
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from contentspider.ground.errors import ContentSpiderError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
 EXTRA = "pip install 'contentspider[remote]'"
-# Replacing a pointer takes a second; an older lock is of a dead process.
-LOCK_SECS = 600.0
+LOCK_SECS = 600.0  # replacing a pointer takes a second; an older lock is of a dead process
 # Their DEBUG logs hold signatures and session tokens.
 TALKATIVE = ("aiobotocore", "botocore", "s3fs", "gcsfs", "adlfs", "fsspec", "google", "azure")
 SECRET_NAMES = re.compile(r"KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL|CONNECTION_STRING", re.IGNORECASE)
@@ -70,8 +63,7 @@ def open_objects(url: str) -> Objects:
     except ImportError as error:
         raise RemoteError(f"{url} needs fsspec: {EXTRA}") from error
     try:
-        # Its instances live until the process ends: one of s3fs that is collected while Scrapy's
-        # event loop runs would end its connections in that, and fail.
+        # Instances live until the process ends: one that is collected within an event loop fails.
         files, root = url_to_fs(url, use_listings_cache=False)
     except (ImportError, ValueError) as error:
         raise RemoteError(f"{url} cannot be opened: {error}; for S3: {EXTRA}") from error
@@ -80,9 +72,7 @@ def open_objects(url: str) -> Objects:
 
 
 class Objects:
-    """The objects below *root* of an fsspec file system *files*. Lock objects, which are valid for
-    a time, keep writers apart; on S3 the server itself does (`S3Objects`).
-    """
+    """Objects below *root* of an fsspec file system; lock objects keep writers apart."""
 
     def __init__(self, url: str, files: Any, root: str) -> None:
         self.url = url.rstrip("/")
@@ -117,9 +107,7 @@ class Objects:
         return data, sha256(data).hexdigest()
 
     def replace(self, name: str, data: bytes, mark: str) -> str:
-        """Replace the version with that *mark* ("": create the object), and return the new mark;
-        raises `ReplacedError` if there is another version.
-        """
+        """Replace the version with a *mark* ("": none), and return the new one; `ReplacedError`."""
         lock = f"{name}.lock"
         with self._locked(lock, name) as until:
             found = self.read(name)

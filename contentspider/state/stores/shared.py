@@ -1,12 +1,6 @@
-"""Local files that several machines share by way of a store (`contentspider.state.stores.remote`).
-
-Each file is an object with a unique name. A small JSON object, the *pointer*, lists them with their
-hashes. Only it is replaced, and only if it has not changed since it was read: a reader sees the old
-files or the new ones, and of two writers the second gets an error. A local *note* keeps what was
-read.
+"""Local files that machines share by a store, as objects with unique names. A JSON object, the
+*pointer*, lists them, and is only replaced if nobody else has: readers see old or new files.
 """
-
-from __future__ import annotations
 
 import json
 import logging
@@ -14,31 +8,26 @@ import re
 import sqlite3
 import tempfile
 import uuid
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
 from fnmatch import fnmatch
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from contentspider.ground.atomic import write_atomically
 from contentspider.ground.times import now
 from contentspider.state.ledger.database import PARTS
-from contentspider.state.stores.remote import RemoteError, ReplacedError, writer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from contentspider.state.stores.remote import Objects
+from contentspider.state.stores.remote import Objects, RemoteError, ReplacedError, writer
 
 logger = logging.getLogger(__name__)
 
 SCHEMA = 1
 OBJECTS = "objects"
 OBJECT = re.compile(rf"{OBJECTS}/[\w.-]+")
-# If another writer was faster, the pointer is read again, so many times.
-ATTEMPTS = 5
+ATTEMPTS = 5  # if another writer was faster, the pointer is read again, so many times
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +41,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The pointer that was read last: the *mark* of its version ("": there was none), its *files*,
-    and whether the local files are newer (*unsent*).
-    """
+    """The pointer that was read last, and whether the local files are newer (*unsent*)."""
 
     url: str
     mark: str = ""
@@ -63,18 +50,10 @@ class Note:
 
 
 class SharedFiles:
-    """The files below *folder* that match *patterns* (in the order in which they are replaced; the
-    last is a name), shared by the object *pointer* of a store. Files beside them with the suffixes
-    *beside* are not.
-    """
+    """Files below *folder* that match *patterns* (replaced in their order), by a *pointer*."""
 
     def __init__(
-        self,
-        objects: Objects,
-        pointer: str,
-        folder: Path,
-        patterns: Sequence[str],
-        beside: Sequence[str] = (),
+        self, objects: Objects, pointer: str, folder: Path, patterns: Sequence[str], *beside: str
     ) -> None:
         self._objects = objects
         self._pointer = pointer
@@ -90,9 +69,7 @@ class SharedFiles:
         return f"{self._objects.url}/{self._pointer}"
 
     def pull(self) -> None:
-        """Download the store's files. If it has changed, unsent local ones are set aside with a
-        warning. Raises `RemoteError` if the store cannot be read or is damaged.
-        """
+        """Download the store's files; unsent ones are set aside if it has changed."""
         for _ in range(ATTEMPTS):
             note = self._note()
             found = self._objects.read(self._pointer)
@@ -106,8 +83,9 @@ class SharedFiles:
             is_here = note.unsent or all((self.folder / name).is_file() for name in files)
             if mark == note.mark and is_here:
                 return
-            with tempfile.TemporaryDirectory(dir=self._made_folder(), prefix=".pull-") as name:
-                partial = self.folder / PurePosixPath(name).name
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self.folder, prefix=".pull-") as name:
+                partial = Path(name)
                 if not self._fetch(files, partial):
                     continue  # another writer has replaced them
                 if note.unsent:
@@ -135,9 +113,7 @@ class SharedFiles:
         self._write_note(replace(self._note(), unsent=True))
 
     def push(self, files: Mapping[str, Path]) -> bool:
-        """Upload *files* if the local ones are unsent, and tell whether they were; raises
-        `RemoteError`, or `ReplacedError` if another writer was first: then they stay unsent.
-        """
+        """Upload *files* if they are unsent; raises `ReplacedError` if another was first."""
         note = self._note()
         if not note.unsent:
             return False
@@ -173,10 +149,6 @@ class SharedFiles:
     def _of_store(self, entry: Entry) -> str:
         return f"{self._prefix}/{entry.object}"
 
-    def _made_folder(self) -> Path:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        return self.folder
-
     def _fetch(self, files: Mapping[str, Entry], folder: Path) -> bool:
         """Download the files; False if one is missing."""
         for name, entry in files.items():
@@ -204,11 +176,10 @@ class SharedFiles:
                 if path.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
                     path.replace(target)
-        message = (
-            "%s: another writer was first: what was found here and never came into the store is set"
-            " aside in %s, and the store's is used"
+        logger.warning(
+            f"{self.name}: another writer was first: what was found here and never came into the"
+            f" store is set aside in {aside}, and the store's is used"
         )
-        logger.warning(message, self.name, aside)
 
     def _place(self, files: Mapping[str, Entry], partial: Path) -> None:
         for name in files:
@@ -248,19 +219,17 @@ class SharedFiles:
         return Note(self._objects.url, unsent=bool(self.files()))
 
     def _write_note(self, note: Note) -> None:
-        self._made_folder()
+        self.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(self._note_path, json.dumps(asdict(note)).encode())
 
 
 class SharedHistory:
-    """A crawl's history in the file *path*, in the store *objects* as ``NAME/history.json`` and
-    what that lists. Other processes may only read the file in the meantime.
-    """
+    """A crawl's history in the file *path*, in the store as what ``NAME/history.json`` lists."""
 
     def __init__(self, objects: Objects, path: Path) -> None:
         self.path = path
         pointer = f"{path.stem}/history.json"
-        self._shared = SharedFiles(objects, pointer, path.parent, (path.name,), PARTS[1:])
+        self._shared = SharedFiles(objects, pointer, path.parent, (path.name,), *PARTS[1:])
         self.begin_change = self._shared.begin_change
 
     def pull(self) -> None:
@@ -298,10 +267,10 @@ def _digest(path: Path) -> str:
 
 
 def _entries(record: Mapping[str, Any]) -> dict[str, Entry]:
-    return {
-        str(name): Entry(str(entry["object"]), str(entry["sha256"]), int(entry["size"]))
-        for name, entry in record.items()
-    }
+    def read(entry: Mapping[str, Any]) -> Entry:
+        return Entry(str(entry["object"]), str(entry["sha256"]), int(entry["size"]))
+
+    return {str(name): read(entry) for name, entry in record.items()}
 
 
 def _dump(entries: Mapping[str, Entry]) -> bytes:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Copies of what is in stores, a folder a store, in the folder of crawls' state.
-COPIES = "shared"
+COPIES = "shared"  # copies of stores, a folder each, in the folder of crawls' state
 POINTER = "model.json"
 # The manifest of the present generation last: a reader sees the old one or the new one.
 PATTERNS = (f"{GENERATIONS}/[0-9]*/*.json", MANIFEST)
@@ -39,11 +38,7 @@ def open_models(models: str, state_dir: str = "") -> ModelStore:
 
 
 class SharedModels(ModelStore):
-    """Models in the store *objects*: ``SITE/model.json``, what it lists, and people's corrections.
-    *folder* is this machine's copy.
-
-    A site is downloaded when it is first used; `send` uploads what was saved.
-    """
+    """Models in a store, downloaded when first used to *folder*; `send` uploads saved ones."""
 
     def __init__(self, objects: Objects, folder: Path) -> None:
         super().__init__(folder)
@@ -61,9 +56,7 @@ class SharedModels(ModelStore):
         return self._local.generations(site)
 
     def load(self, site: str) -> SiteModel | None:
-        """Return a model as `ModelStore.load` does, this machine's copy if the store cannot be
-        read.
-        """
+        """Return a model as `ModelStore.load` does, if need be from this machine's copy."""
         try:
             self._pull(site)
         except RemoteError as error:

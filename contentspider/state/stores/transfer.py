@@ -1,11 +1,9 @@
 """Models as one file: a zip archive of a manifest and its weights, both JSON, read in memory."""
 
-from __future__ import annotations
-
 import re
 import zlib
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from contentspider.ground.atomic import replacing
@@ -19,13 +17,8 @@ from contentspider.site.models.folder import (
 )
 from contentspider.site.models.model import SiteModel
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-# A model of 200 pages has some 1 MB of weights.
-MAX_BYTES = 100_000_000
-# The name of a site is also that of its folder.
-SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")
+MAX_BYTES = 100_000_000  # a model of 200 pages has some 1 MB of weights
+SITE = re.compile(r"(?!\.)[\w.-]{1,200}(?<!\.)")  # also the name of its folder
 
 
 def export_model(model: SiteModel, output: Path) -> None:
