@@ -17,6 +17,7 @@ from contentspider.crawl.options import DEFAULTS, CrawlOptions
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
@@ -31,6 +32,7 @@ PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
 COMPONENTS = (
     ("EXTENSIONS", Keeper, 400),
     ("EXTENSIONS", Holder, 410),
+    ("EXTENSIONS", MemoryWatch, 420),
     ("EXTENSIONS", Progress, 500),
     ("EXTENSIONS", WarcArchive, 510),
     # Nearer to the downloader than who makes new requests of one (redirects, 600): these are

@@ -33,7 +33,7 @@ def summary(
         f"contentspider: {address} could not be read: {reason}"
         for address, reason in failures.items()
     ]
-    if outcome is Outcome.ERROR:
+    if outcome in (Outcome.ERROR, Outcome.OUT_OF_MEMORY):
         lines += [f"contentspider: {reason}" for reason in reasons]
         if stats.get("contentspider/ledger/failed"):
             lines.append(f"contentspider: the crawl was stopped; once that is fixed, {GO_ON}")

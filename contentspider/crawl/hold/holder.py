@@ -16,6 +16,7 @@ from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.hold.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.memory import shortage
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
 
@@ -147,6 +148,9 @@ class Holder(Component):
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
+        except MemoryError:
+            self.keeper.fail(shortage())
+            state.failed = not self.keeper.is_durable
         except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
             logger.error(
                 "%s could not be learned from its %d pages: its items pass unfiltered, marked"

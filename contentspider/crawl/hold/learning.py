@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
+from contentspider.ground.memory import MB, limit, spare
 from contentspider.site.learn.options import LearningOptions
+from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -31,6 +34,11 @@ PR_SET_PDEATHSIG = 1
 # A learner takes one core: more threads are the crawl's, and where a memory limit leaves none for
 # them OpenBLAS spins for ever.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+# Of virtual memory: what a process takes that learns a small site, and what it takes beside Python
+# and its libraries.
+LEARNER, LEAST = 560 * MB, 100 * MB
 
 
 class LearningError(ContentSpiderError):
@@ -61,6 +69,8 @@ def learn_apart(
     """
     from contentspider.site.models.model import SiteModel
 
+    if limit() < LEARNER:
+        raise MemoryError("there is none to learn the site")
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["before"] = str(before or "")
     package = str(Path(__file__).resolve().parents[3])
@@ -80,6 +90,8 @@ def learn_apart(
     except OSError as error:
         raise LearningError(f"its process could not be run: {error}") from error
     said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+    if done.returncode == Outcome.OUT_OF_MEMORY or (done.returncode < 0 and limit() < math.inf):
+        raise MemoryError("there is none to learn the site")
     if done.returncode == NOT_ENOUGH_TEXT:
         raise NotEnoughTextError(said)
     if done.returncode:
@@ -151,6 +163,8 @@ def main() -> int:
 
     task = json.loads(sys.argv[1])
     try:
+        if spare() < LEAST:
+            raise MemoryError
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
         model = SiteLearner(task["site"], options).fit(
@@ -164,6 +178,8 @@ def main() -> int:
     except ContentSpiderError as error:
         sys.stderr.write(str(error))
         return 1
+    except MemoryError:
+        return Outcome.OUT_OF_MEMORY
     head = json.dumps([model.manifest(), *compared]).encode()
     output.write(head + b"\n" + model.dump_weights())
     return 0

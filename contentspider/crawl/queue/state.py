@@ -68,7 +68,7 @@ class CrawlState(Component):
         engine = self.crawler.engine
         if engine is not None and engine.spider is not None:
             self._closing = asyncio.get_running_loop().create_task(
-                engine.close_spider_async(reason="ledger_full")
+                engine.close_spider_async(reason=getattr(error, "ending", LedgerFullError.ending))
             )
 
 

@@ -15,6 +15,8 @@ FINISHED = "finished"
 INCOMPLETE = "incomplete"
 # Only pages of hosts that were down for longer than CONTENTSPIDER_OUTAGE_SECS are left.
 OUTAGE = "outage"
+# The process' own limit of memory leaves it none.
+OUT_OF_MEMORY = "out_of_memory"
 # Ends that the user asked for: by a signal, and by limits.
 SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
@@ -34,6 +36,7 @@ class Outcome(IntEnum):
     INCOMPLETE = 4
     INTERRUPTED = 5
     MONITOR_FAILED = 6
+    OUT_OF_MEMORY = 7
 
 
 MEANINGS = {
@@ -46,6 +49,7 @@ MEANINGS = {
     ),
     Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume goes on",
     Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, and a monitor is not content",
+    Outcome.OUT_OF_MEMORY: "out of memory: give the process more; --resume goes on",
 }
 # Why a page was not read, where the next attempt may read it: the network's troubles, and the
 # answers that Scrapy asks again after (RETRY_HTTP_CODES).
@@ -121,9 +125,9 @@ class Left:
 
 def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
     """Return how a crawl came out by Scrapy's *stats* and by what is *left*, and why, in words."""
-    if reasons := _errors(stats):
-        return Outcome.ERROR, reasons
     reason = stats.get("finish_reason")
+    if reasons := _errors(stats):
+        return Outcome.OUT_OF_MEMORY if reason == OUT_OF_MEMORY else Outcome.ERROR, reasons
     if reason in (SHUTDOWN, None):  # at a second signal there is no time for a reason
         return Outcome.INTERRUPTED, [
             f"{left.queued} addresses in the queue, {left.held} items held"
