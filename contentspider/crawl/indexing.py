@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.memory import MB, spare
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
 from contentspider.index.sync import Limits
 from contentspider.state.crawls.folder import index_url
+from contentspider.state.ledger.database import MemoryShortError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from contentspider.index.sync import Report
 
 logger = logging.getLogger(__name__)
+
+# Where it gets none, tantivy ends the process.
+LEAST = 100 * MB
 
 
 class Indexing:
@@ -49,6 +54,8 @@ class Indexing:
 
     async def _sync(self, history: Path, url: str) -> None:
         try:
+            if spare() < LEAST:
+                raise MemoryShortError(f"{shown(url)}: there is no memory to bring it up to date")
             report = await run_in_thread(sync, history, url, self._limits, self._teller(url))
         except ContentSpiderError as error:
             self._stats.inc_value("contentspider/index/failed")

@@ -201,6 +201,8 @@ class Holder(Component):
         try:
             with self.keeper.guarded:
                 for item, hand in self.keeper.ledger.items.release(state.key):
+                    if self.keeper.is_stopping:
+                        break
                     self.bindings.put(item, hand)
                     released += 1
                     self.stats.inc_value("contentspider/items/released")

@@ -9,7 +9,7 @@ import mmap
 import os
 import time
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Event, Thread, current_thread
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,8 +32,8 @@ WATCH_SECS = 0.25
 # Freed memory is given back when the process has grown by so much.
 GROWTH = 64 * MB
 # With less than this the crawl ends. What is done for the end may take the reserve, too.
-LEAST = 24 * MB
-RESERVE = 16 * MB
+LEAST = 64 * MB
+RESERVE = 32 * MB
 # What is not in order after so long is ended all the same.
 END_SECS = 10.0
 # Most that a page of so many bytes takes, measured (tests/bombs.py).
@@ -86,7 +86,7 @@ class MemoryWatch(Component, logging.Handler):
         if keeper is None:
             return
         self.keeper = keeper
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._thread_of_loop = asyncio.get_running_loop(), current_thread()
         self._reserve = mmap.mmap(-1, RESERVE)
         # Where OpenBLAS gets no buffer, it asks for ever.
         np.ones((64, 64)) @ np.ones((64, 64))
@@ -108,6 +108,8 @@ class MemoryWatch(Component, logging.Handler):
                 isinstance(error, RuntimeError) and str(error) == NO_THREAD
             ):
                 self._begin_end()
+                if current_thread() is self._thread_of_loop:  # which may be busy for long
+                    self._end()
 
     def _begin_end(self) -> None:
         if self._end_at == math.inf and self.keeper.is_durable:
@@ -116,7 +118,8 @@ class MemoryWatch(Component, logging.Handler):
             self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
-        self.keeper.fail(shortage())
+        if self.keeper.is_durable:
+            self.keeper.fail(shortage())
 
     def _watch(self) -> None:
         size = resident()

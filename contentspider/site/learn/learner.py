@@ -47,8 +47,9 @@ MAX_SAMPLE = 200
 # Pages with hundreds of blocks make smaller samples: learning takes about 1 s for 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
-# Bounds the memory that pages made to fill it take: characters of text; a block counts as many.
-MAX_SAMPLE_CHARS = 100_000_000
+# What pages that are made to fill the memory may take together, in characters of texts and paths; a
+# block counts as so many. 200 pages of a website have up to 69 million.
+MAX_SAMPLE_CHARS = 80_000_000
 BLOCK_CHARS = 500
 # Pages with an own text that come first into the sample: ten show most.
 MAX_WITH_TEXT = 40
@@ -266,7 +267,7 @@ class _First:
 
 
 def _chars(page: Page) -> int:
-    return sum(len(block.text) + BLOCK_CHARS for block in page.content.blocks)
+    return sum(len(block.text) + len(block.path) + BLOCK_CHARS for block in page.content.blocks)
 
 
 def _order(page: Page) -> tuple[bytes, str]:
