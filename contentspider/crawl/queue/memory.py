@@ -41,7 +41,7 @@ PAGE_MOST, TIMES, TIMES_LARGE = 300 * MB, 80, 20
 NO_THREAD = "can't start new thread"
 OUT_OF_MEMORY = (
     b"contentspider: the process ran out of memory and was ended; what was committed is whole: give"
-    b" it more memory, and run the same command with --resume\n"
+    b" it more memory, and run the same command with --resume to continue\n"
 )
 
 
