@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,9 @@ def words(size: int, alphabet: str = ALPHABET, gap: str = " ") -> str:
 def scripts(size: int) -> str:
     """Return words of as many scripts as have 20 letters in a row."""
     starts = [0x3B1, 0x430, 0x561, 0x5D0, 0x627, 0x905, 0xE01, 0x10D0, 0x1100, 0x3041, 0x4E00]
-    return "".join(words(size // len(starts), "".join(map(chr, range(at, at + 20)))) for at in starts)
+    return "".join(
+        words(size // len(starts), "".join(map(chr, range(at, at + 20)))) for at in starts
+    )
 
 
 def balanced(opening: str, closing: str, size: int, inside: str = "x") -> str:
@@ -74,11 +75,17 @@ KINDS: dict[str, Callable[[int], str]] = {
     "blocks of own classes": lambda size: count("<p class=c%d>x", size),
     "blocks of own ids": lambda size: count("<div id=n%d>x</div>", size),
     "containers of own classes": lambda size: count("<div class='a%d b'><p>x y</div>", size),
-    "blocks in long paths": lambda size: "".join(f"<div class='{'x' * 90}{n}'>" for n in range(150))
-    + count("<p class=c%d>x</p>", size),
+    "blocks in long paths": lambda size: (
+        "".join(f"<div class='{'x' * 90}{n}'>" for n in range(150))
+        + count("<p class=c%d>x</p>", size)
+    ),
     "blocks of long paths": lambda size: count(
-        "".join(f"<div class='{'x' * 90}{n} y%d'>" for n in range(150)).replace("%d", "%%d", 149).replace("%%d", "")
-        + "<p>x" + "</div>" * 150, size
+        "".join(f"<div class='{'x' * 90}{n} y%d'>" for n in range(150))
+        .replace("%d", "%%d", 149)
+        .replace("%%d", "")
+        + "<p>x"
+        + "</div>" * 150,
+        size,
     ),
     "breaks": lambda size: repeat("<br>", size),
     "breaks with text": lambda size: repeat("x<br><br>", size),
@@ -118,9 +125,12 @@ KINDS: dict[str, Callable[[int], str]] = {
     "giant address": lambda size: f"<a href='/{words(size, gap='/')}'>x</a>",
     "data address": lambda size: f"<p><img src='data:image/png;base64,{words(size, gap='')}'>x",
     "giant element name": lambda size: f"<{words(size, gap='')}>x",
-    "giant base": lambda size: f"<base href='http://x/{words(size, gap='')}'>"
-    + count("<a href=%d>x</a>", size // 2),
-    "large base": lambda size: f"<base href='http://x/{'y' * 1_900}/'>" + count("<a href=%d>x</a>", size),
+    "giant base": lambda size: (
+        f"<base href='http://x/{words(size, gap='')}'>" + count("<a href=%d>x</a>", size // 2)
+    ),
+    "large base": lambda size: (
+        f"<base href='http://x/{'y' * 1_900}/'>" + count("<a href=%d>x</a>", size)
+    ),
     # text
     "words": lambda size: f"<p>{words(size)}",
     "one word": lambda size: "<p>" + repeat("x", size),
@@ -131,15 +141,17 @@ KINDS: dict[str, Callable[[int], str]] = {
     "preformatted spaces": lambda size: "<pre>" + repeat(" \n", size) + "x</pre>",
     "code": lambda size: f"<pre><code>{repeat('if x: y()' + chr(10), size)}</code></pre>",
     "backticks": lambda size: "<code>" + repeat("`", size) + "</code>",
-    "different backticks": lambda size: "<code>"
-    + " ".join("`" * n for n in range(int((2 * size) ** 0.5)))
-    + "</code>",
+    "different backticks": lambda size: (
+        "<code>" + " ".join("`" * n for n in range(int((2 * size) ** 0.5))) + "</code>"
+    ),
     "marks of Markdown": lambda size: "<p>" + repeat("*_[]()#~`\\&lt;> ", size),
     "lines of Markdown": lambda size: "<p>" + repeat("1. # - > x<br>", size),
     "entities": lambda size: "<p>" + repeat("&amp;", size),
     "numeric entities": lambda size: "<p>" + repeat("&#x1F600;", size),
     "broken entities": lambda size: "<p>" + repeat("&x", size),
-    "unspaced Chinese": lambda size: "<p>" + words(size, "".join(map(chr, range(0x4E00, 0x5E00))), ""),
+    "unspaced Chinese": lambda size: (
+        "<p>" + words(size, "".join(map(chr, range(0x4E00, 0x5E00))), "")
+    ),
     "Thai": lambda size: "<p>" + words(size, "".join(map(chr, range(0xE01, 0xE2F))), ""),
     "all scripts": lambda size: "<p>" + scripts(size),
     "emoji": lambda size: "<p>" + repeat("\U0001f600", size),
@@ -157,7 +169,9 @@ KINDS: dict[str, Callable[[int], str]] = {
     "copyright lines": lambda size: count("<p>© 2024 x %d", size),
     # links
     "links": lambda size: count("<a href=/%d>x</a>", size),
-    "links in blocks": lambda size: count("<li><a href=/%d>Title of %d</a>".replace("%d</a>", "it</a>"), size),
+    "links in blocks": lambda size: count(
+        "<li><a href=/%d>Title of %d</a>".replace("%d</a>", "it</a>"), size
+    ),
     "links in one paragraph": lambda size: "<p>" + count("a <a href=/%d>b</a> ", size),
     "links to other hosts": lambda size: count("<a href=http://h%d.org>x</a>", size),
     "empty links": lambda size: count("<a href=/%d></a>", size),
@@ -203,7 +217,9 @@ KINDS: dict[str, Callable[[int], str]] = {
     "state in a script": lambda size: script(
         "application/json", '{"a":[' + repeat('{"text":"a b c d"},', size) + "{}]}"
     ),
-    "giant text in a script": lambda size: script("application/json", f'{{"text":"{words(size)}"}}'),
+    "giant text in a script": lambda size: script(
+        "application/json", f'{{"text":"{words(size)}"}}'
+    ),
     "state as a program": lambda size: (
         "<script>window.__INITIAL_STATE__={" + repeat('"a":[1],', size) + "}</script>"
     ),
@@ -218,9 +234,3 @@ KINDS: dict[str, Callable[[int], str]] = {
 def page(kind: str, size: int) -> bytes:
     """Return a page of a *kind*, of about *size* bytes."""
     return f"<!doctype html><meta charset=utf-8>{KINDS[kind](size)}".encode()
-
-
-def many(kind: str, size: int, each: int = 1_000) -> bytes:
-    """Return what blocks of *each* bytes repeat a kind."""
-    part = KINDS[kind](each)
-    return "<hr>".join(itertools.repeat(part, size // len(part.encode()))).encode()

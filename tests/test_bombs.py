@@ -10,16 +10,17 @@ import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.ground.memory import MB
+from contentspider.crawl.queue.process_memory import MB
 from contentspider.site.learn import learner
 from contentspider.state.crawls.outcome import Outcome
 from tests.bombs import KINDS, page
 from tests.conftest import read_jsonl, serve
-from tests.hostile import HostileSite, serve_hostile
+from tests.hostile import Exchange, HostileSite, serve_hostile
 from tests.sites import article, small_site
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ def start(url: str, folder: Path, *options: str) -> subprocess.Popen[bytes]:
         )
 
 
+def send(kind: str, size: int, exchange: Exchange) -> None:
+    exchange.send(page(kind, size))
+
+
 def peak(site: HostileSite, folder: Path, bombs: dict[str, int]) -> int:
     """Crawl good pages and *bombs*, kinds with their sizes; return the most bytes that the crawl,
     or a process that it started, had in memory.
@@ -64,9 +69,7 @@ def peak(site: HostileSite, folder: Path, bombs: dict[str, int]) -> int:
     for number in range(1, GOOD):
         site.add(f"/{number}", article(number))
     for number, kind in enumerate(kinds):
-        site.handlers[f"/bomb{number}"] = lambda exchange, kind=kind: exchange.send(
-            page(kind, bombs[kind])
-        )
+        site.handlers[f"/bomb{number}"] = partial(send, kind, bombs[kind])
     folder.mkdir(exist_ok=True)
     process = start(site.url, folder, "--max-depth", "1", "-s", "DOWNLOAD_TIMEOUT=180")
     _, status, used = os.wait4(process.pid, 0)
@@ -142,7 +145,12 @@ def test_a_crawl_that_is_left_no_memory_ends_in_seconds_and_goes_on(
     with serve() as site:
         small_site(site, PAGES)
         answer = site.answer
-        site.answer = lambda path: time.sleep(0.02) or answer(path)  # so that there is a "while"
+
+        def slowly(path: str) -> tuple[int, str, bytes]:
+            time.sleep(0.02)  # so that there is a "while"
+            return answer(path)
+
+        site.answer = slowly
         process = start(site.url, tmp_path)
         log = tmp_path / "log"
         while process.poll() is None and not MOMENTS[moment](site, log.read_text()):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from scrapy.utils.asyncio import run_in_thread
 
+from contentspider.crawl.queue.process_memory import MB, spare
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.memory import MB, spare
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
 from contentspider.index.sync import Limits

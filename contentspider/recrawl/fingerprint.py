@@ -22,8 +22,8 @@ MAX_CHARS = 1_000_000
 
 def fingerprint(text: str) -> str:
     """Return the fingerprint of a text, 16 hexadecimal digits: the simhash of its runs of three
-    words, whatever their case and what stands between them. Empty if it has no words. Only the first
-    `MAX_CHARS` characters are read.
+    words, whatever their case and what stands between them. Empty if it has no words. Only the
+    first `MAX_CHARS` characters are read.
     """
     words = WORD.findall(text[:MAX_CHARS].casefold())
     if not words:

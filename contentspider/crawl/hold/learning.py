@@ -15,8 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from contentspider.crawl.queue.process_memory import MB, limit, spare
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
-from contentspider.ground.memory import MB, limit, spare
 from contentspider.site.learn.options import LearningOptions
 from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.ledger import Ledger

@@ -60,7 +60,7 @@ MAX_LARGE = 2
 
 
 class BodiesMiddleware(Component):
-    """Replaces responses in odd encodings, and cuts those of more markup than any page needs."""
+    """Replaces responses in odd encodings, and cuts those with more markup than pages need."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -213,7 +213,7 @@ def _made_safe(response: TextResponse) -> TextResponse:
         limited = limit_markup(body)
         if limited is not body:
             logger.warning(
-                "%s is cut: it has more than %d tags, or 1,000 attributes in one, or 500,000 in all",
+                "%s is cut: it has more than %d tags, 1,000 attributes in one, or 500,000 in all",
                 response,
                 MAX_TAGS,
             )

@@ -18,7 +18,7 @@ from scrapy.exceptions import IgnoreRequest
 
 from contentspider.crawl.engine import Component
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.ground.memory import MB, give_back, limit, resident, spare
+from contentspider.crawl.queue.process_memory import MB, give_back, limit, resident, spare
 from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.database import MemoryShortError
 
@@ -56,8 +56,9 @@ def shortage() -> MemoryShortError:
 def room_for(response: Response, keeper: Keeper) -> Iterator[None]:
     """End the crawl, in place of the page, if there is no memory to read it."""
     size = len(response.body)
+    most = min(TIMES * size, max(PAGE_MOST, TIMES_LARGE * size))
     try:
-        if spare() < LEAST + min(TIMES * size, max(PAGE_MOST, TIMES_LARGE * size)):
+        if keeper.is_durable and spare() < LEAST + most:
             raise MemoryError
         yield
     except MemoryError as error:
@@ -68,8 +69,8 @@ def room_for(response: Response, keeper: Keeper) -> Iterator[None]:
 
 
 class MemoryWatch(Component, logging.Handler):
-    """A thread that gives memory back, and ends the crawl if hardly any is left, or if the log has
-    a MemoryError (what is not durable goes on). No thread and no buffer can be had then: what is needed is made before.
+    """A thread that gives memory back, and ends a durable crawl if hardly any is left, or if the
+    log has a MemoryError. No thread and no buffer can be had then: what is needed is made before.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -83,7 +84,7 @@ class MemoryWatch(Component, logging.Handler):
     def opened(self) -> None:
         """Begin to watch."""
         keeper = self.crawler.get_extension(Keeper)
-        if keeper is None:
+        if keeper is None or keeper.is_broken:
             return
         self.keeper = keeper
         self._loop, self._thread_of_loop = asyncio.get_running_loop(), current_thread()

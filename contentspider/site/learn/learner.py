@@ -30,7 +30,7 @@ from contentspider.site.vote.teasers import teaser_slots
 from contentspider.site.vote.votes import VOTERS, vote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools, Floats
