@@ -65,13 +65,12 @@ class BodiesMiddleware(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.large = asyncio.Semaphore(1)
-        self.keeper = Holder.of(crawler).keeper
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """Return the response, or one that is safe to read in its place."""
         if not isinstance(response, TextResponse) or is_binary(response.body):
             return response
-        with room_for(response, self.keeper):
+        with room_for(response, self.crawler):
             safe = await _off_the_loop(_made_safe, response, self.large)
         if safe.body is not response.body:
             self.stats.inc_value("contentspider/pages/cut")
@@ -111,7 +110,7 @@ class BlocksMiddleware(Component):
         return response
 
     async def _read_html(self, response: HtmlResponse) -> Page:
-        with room_for(response, self.holder.keeper):
+        with room_for(response, self.crawler):
             page = await _off_the_loop(self._read, response, self.large)
         self.stats.inc_value("contentspider/pages/tagged")
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))

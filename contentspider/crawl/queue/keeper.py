@@ -208,7 +208,6 @@ class Keeper(CrawlState):
             if self.revisits:
                 self.revisits.close()
             self.ledger.close(delete=not self.is_durable)
-            self.is_broken = True
         await self.sharing.send()
         if self._is_history_written and self.ledger.path:
             await self.indexing.run(history_of(self.ledger.path))

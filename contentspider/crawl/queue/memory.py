@@ -19,7 +19,7 @@ from scrapy.exceptions import IgnoreRequest
 from contentspider.crawl.engine import Component
 from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.process_memory import MB, give_back, limit, resident, spare
-from contentspider.state.crawls.outcome import Outcome
+from contentspider.state.crawls.outcome import OUT_OF_MEMORY, Outcome
 from contentspider.state.ledger.database import MemoryShortError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ END_SECS = 10.0
 # Most that a page of so many bytes takes, measured (tests/bombs.py).
 PAGE_MOST, TIMES, TIMES_LARGE = 300 * MB, 80, 20
 NO_THREAD = "can't start new thread"
-OUT_OF_MEMORY = (
+LAST_WORDS = (
     b"contentspider: the process ran out of memory and was ended; what was committed is whole: give"
     b" it more memory, and run the same command with --resume to continue\n"
 )
@@ -53,16 +53,17 @@ def shortage() -> MemoryShortError:
 
 
 @contextmanager
-def room_for(response: Response, keeper: Keeper) -> Iterator[None]:
+def room_for(response: Response, crawler: Crawler) -> Iterator[None]:
     """End the crawl, in place of the page, if there is no memory to read it."""
     size = len(response.body)
     most = min(TIMES * size, max(PAGE_MOST, TIMES_LARGE * size))
     try:
-        if keeper.is_durable and spare() < LEAST + most:
+        if spare() < LEAST + most:
             raise MemoryError
         yield
     except MemoryError as error:
-        if not keeper.is_durable:
+        keeper = crawler.get_extension(Keeper)
+        if keeper is None or not keeper.is_durable:
             raise
         keeper.fail(shortage())
         raise IgnoreRequest("there is no memory to read it") from error
@@ -78,7 +79,9 @@ class MemoryWatch(Component, logging.Handler):
         Component.__init__(self, crawler)
         self._is_over = Event()
         self._end_at = math.inf
+        self._is_closing = False
         crawler.signals.connect(self.opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.closing, signal=signals.spider_closed)
         crawler.signals.connect(self.closed, signal=signals.engine_stopped)
 
     def opened(self) -> None:
@@ -93,6 +96,10 @@ class MemoryWatch(Component, logging.Handler):
         np.ones((64, 64)) @ np.ones((64, 64))
         logging.getLogger().addHandler(self)
         Thread(target=self._watch, daemon=True).start()
+
+    def closing(self) -> None:
+        """Leave what the crawl has to its end."""
+        self._is_closing = True
 
     def closed(self) -> None:
         """End the watch."""
@@ -111,6 +118,9 @@ class MemoryWatch(Component, logging.Handler):
                 self._begin_end()
                 if current_thread() is self._thread_of_loop:  # which may be busy for long
                     self._end()
+                if self._is_closing:
+                    self.stats.set_value("contentspider/ledger/failed", str(shortage()))
+                    self.stats.set_value("finish_reason", OUT_OF_MEMORY)
 
     def _begin_end(self) -> None:
         if self._end_at == math.inf and self.keeper.is_durable:
@@ -119,7 +129,7 @@ class MemoryWatch(Component, logging.Handler):
             self._loop.call_soon_threadsafe(self._end)
 
     def _end(self) -> None:
-        if self.keeper.is_durable:
+        if self.keeper.is_durable and not self._is_closing:
             self.keeper.fail(shortage())
 
     def _watch(self) -> None:
@@ -134,5 +144,5 @@ class MemoryWatch(Component, logging.Handler):
             except MemoryError:
                 self._end_at = min(self._end_at, time.monotonic() + END_SECS)
             if time.monotonic() > self._end_at:
-                os.write(2, OUT_OF_MEMORY)
+                os.write(2, LAST_WORDS)
                 os._exit(Outcome.OUT_OF_MEMORY)
