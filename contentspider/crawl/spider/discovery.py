@@ -39,6 +39,8 @@ logger = logging.getLogger(__name__)
 
 # A sitemap may unpack to this many bytes (the protocol allows 50 MB); a larger one is a bomb.
 MAX_SITEMAP_BYTES = 60_000_000
+# Those of 50,000 pages with 20 links each; a tag takes 110 bytes.
+MAX_SITEMAP_TAGS = 2_500_000
 SITEMAP_DEPTH = 3
 # An index may name 50,000 sitemaps, each of them another index: more than this is a trap.
 MAX_SITEMAPS = 10_000
@@ -216,6 +218,8 @@ def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
     try:
         if gzip_magic_number(response):
             body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
+        if body.count(b"<") > MAX_SITEMAP_TAGS:
+            raise ValueError(f"it has more than {MAX_SITEMAP_TAGS:,} tags")
         entries = Sitemap(body) if body.strip() else None
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
         logger.warning(
