@@ -16,7 +16,7 @@ from contentspider.page.input.body import (
     EMPTY_HTML,
     as_utf8,
     decode,
-    limit_attributes,
+    limit_markup,
     page_encoding,
 )
 from contentspider.page.input.page import Page
@@ -132,14 +132,14 @@ def attributes(pattern: str, number: int = 20_000) -> str:
 def test_attributes_take_linear_time(markup: str, pattern: str) -> None:
     body = (markup % attributes(pattern, 40_000)).encode()
     started = time.process_time()
-    etree.fromstring(limit_attributes(body), etree.HTMLParser(huge_tree=True, encoding="utf-8"))
+    etree.fromstring(limit_markup(body), etree.HTMLParser(huge_tree=True, encoding="utf-8"))
     assert time.process_time() - started < 0.5  # uncut they take seconds
 
 
 def test_attributes_within_bounds_stay() -> None:
     body = b"<p " + b" ".join(b"a%d=1" % number for number in range(999)) + b">x<p class=y>z"
-    assert limit_attributes(body * 3) == body * 3
-    cut = limit_attributes(body.replace(b">x", b" b=2 c=3>x"))
+    assert limit_markup(body * 3) == body * 3
+    cut = limit_markup(body.replace(b">x", b" b=2 c=3>x"))
     assert cut == body.replace(b">x", b" b=2 >x")
 
 
@@ -151,7 +151,7 @@ def test_scripts_and_comments_that_look_like_tags_stay() -> None:
         f'<script type=\'application/ld+json\'>{{"headline": "a <b {words}"}}</script><p>x',
     ):
         body = html.encode()
-        assert limit_attributes(body) is body
+        assert limit_markup(body) is body
 
 
 def text_of(page: Page) -> str:

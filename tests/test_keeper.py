@@ -304,6 +304,7 @@ def test_each_part_hears_what_it_is_to_know(tmp_path: Path) -> None:
             "GuardMiddleware._opened",
             "Holder._on_opened",
             "Progress.opened",
+            "MemoryWatch.opened",
         },
         signals.spider_idle: {
             "Keeper.idle",

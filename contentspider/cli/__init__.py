@@ -16,6 +16,7 @@ import contentspider
 from contentspider.cli import crawl, evaluate, extract, index, models
 from contentspider.ground.errors import ContentSpiderError, UsageError
 from contentspider.ground.terminal import SafeFormatter, printable
+from contentspider.state.crawls.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +78,9 @@ def execute(options: argparse.Namespace) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         print(printable(f"contentspider: {where}{error.strerror or error}"), file=sys.stderr)
+    except MemoryError:
+        os.write(2, b"contentspider: the process is out of memory: give it more\n")
+        return Outcome.OUT_OF_MEMORY
     except KeyboardInterrupt:
         print("contentspider: stopped", file=sys.stderr)
     return EXIT_FAILED

@@ -30,8 +30,8 @@ RUN_MEANINGS = {
     Outcome.COMPLETE: "complete: every crawl is, or no site was due",
     Outcome.ERROR: "error in the file of sites or in an option: nothing was crawled; or the"
     " summary could not be written",
-    Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, killed):"
-    " the summary says which; the next run resumes what is unfinished",
+    Outcome.INCOMPLETE: "some crawls are not complete (incomplete, nothing read, an error, out of"
+    " memory, killed): the summary says which; the next run resumes what is unfinished",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
 }

@@ -16,6 +16,7 @@ from contentspider.crawl.options import DEFAULTS, CrawlOptions
 from contentspider.crawl.progress import Progress
 from contentspider.crawl.queue.answers import AnswersMiddleware
 from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.memory import MemoryWatch
 from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.crawl.spider.headers import HeadersMiddleware
@@ -28,6 +29,7 @@ PARQUET_EXPORTER = "contentspider.crawl.parquet_feed.ParquetItemExporter"
 COMPONENTS = (
     ("EXTENSIONS", Keeper, 400),
     ("EXTENSIONS", Holder, 410),
+    ("EXTENSIONS", MemoryWatch, 420),
     ("EXTENSIONS", Progress, 500),
     ("EXTENSIONS", WarcArchive, 510),
     # Below redirects (600): new requests that are made of one are without.

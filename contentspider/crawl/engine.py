@@ -64,6 +64,11 @@ def asked_address(response: Response) -> str:
     return str(response.meta.get("redirect_urls", [response.url])[0])
 
 
+def forget_tree(response: HtmlResponse) -> None:
+    """Let the tree of a page go, which takes much more memory than the response."""
+    response._cached_selector = None
+
+
 def in_progress(crawler: Crawler) -> Collection[Request]:
     """Return the requests that are being sent, or whose callbacks and items are not done."""
     slot = crawler.engine._slot if crawler.engine else None

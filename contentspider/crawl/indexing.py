@@ -9,12 +9,17 @@ from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.options import CrawlOptions
+from contentspider.crawl.queue.process_memory import MB, spare
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
 from contentspider.state.crawls.folder import index_url
+from contentspider.state.ledger.database import MemoryShortError
 
 logger = logging.getLogger(__name__)
+
+# Where it gets none, tantivy ends the process.
+LEAST = 100 * MB
 
 
 class Indexing:
@@ -36,6 +41,8 @@ class Indexing:
         count = self._stats.inc_value
         for url in self._urls:
             try:
+                if spare() < LEAST:
+                    raise MemoryShortError(f"{shown(url)}: there is no memory to bring it in")
                 report = await run_in_thread(sync, history, url, self._force, self._teller(url))
             except ContentSpiderError as error:
                 count("contentspider/index/failed")

@@ -11,7 +11,7 @@ TOKEN = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 WORD = re.compile(r"\w+")
 SENTENCE_END = frozenset(".!?…。！？؟।\"”»'’)")
 # Four characters of spaced scripts carry about as much as one of Chinese.
-WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 # Soft hyphen, zero-width space, word joiner, byte order mark; Persian needs ZWNJ and ZWJ.
 INVISIBLE = "\xad\u200b\u2060\ufeff"
 
@@ -43,7 +43,9 @@ def clean_preformatted(text: str) -> str:
 
 def text_weight(text: str) -> int:
     """Return the length of *text* in characters of a spaced script (wide ones count as three)."""
-    return len(text) if text.isascii() else len(text) + 2 * len(WIDE.findall(text))
+    if text.isascii():
+        return len(text)
+    return len(text) + 2 * sum(run.end() - run.start() for run in WIDE.finditer(text))
 
 
 def tokens(text: str) -> list[str]:

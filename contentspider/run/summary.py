@@ -30,7 +30,7 @@ def summary(
     *unread* says which start addresses could not be read, and why.
     """
     lines = [f"contentspider: {what}" for what in unread]
-    if outcome is Outcome.ERROR:
+    if outcome in (Outcome.ERROR, Outcome.OUT_OF_MEMORY):
         lines += [f"contentspider: {reason}" for reason in reasons]
         if stats.get("contentspider/ledger/failed"):
             lines.append(f"contentspider: the crawl was stopped; once that is fixed, {GO_ON}")

@@ -15,6 +15,7 @@ from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.hold.models import CrawlModels, SiteState, learned_sites
 from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.keeper import Keeper
+from contentspider.crawl.queue.memory import shortage
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
 from contentspider.site.models.model import SiteModel
@@ -123,6 +124,9 @@ class Holder(Component):
         except NotEnoughTextError as error:
             logger.warning("%s; its items pass unfiltered", error)
             state.failed = True
+        except MemoryError:
+            self.keeper.fail(shortage())
+            state.failed = not self.keeper.is_durable
         except Exception as error:  # noqa: BLE001 - whatever it is (no thread, no memory), the crawl goes on
             logger.error(
                 "%s could not be learned from its %d pages: its items pass unfiltered, marked"
@@ -173,6 +177,8 @@ class Holder(Component):
         try:
             with self.keeper.guarded:
                 for item, hand in self.keeper.ledger.items.release(state.key):
+                    if self.keeper.is_stopping:
+                        break
                     self.bindings.put(item, hand)
                     released += 1
                     self.stats.inc_value("contentspider/items/released")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contentspider.crawl.queue.process_memory import MB, limit, spare
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
 from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
+from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -31,6 +34,11 @@ ERROR_CHARS = 2_000
 PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" (prctl(2))
 # One core for a learner; where a memory limit leaves no more threads, OpenBLAS would spin for ever.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+# Of virtual memory: what a process takes that learns a small site, and what it takes beside Python
+# and its libraries.
+LEARNER, LEAST = 560 * MB, 100 * MB
 
 
 class LearningError(ContentSpiderError):
@@ -54,6 +62,8 @@ def learn_apart(
     ledger: Path, site: str, options: LearningOptions, seconds: float, before: Path | None = None
 ) -> Learned:
     """Return what another process learned in *seconds*; raises `LearningError` and others."""
+    if limit() < LEARNER:
+        raise MemoryError("there is none to learn the site")
     task = {"ledger": str(ledger), "site": site, "options": asdict(options)}
     task["before"] = str(before or "")
     package = str(Path(__file__).resolve().parents[3])
@@ -73,6 +83,8 @@ def learn_apart(
     except OSError as error:
         raise LearningError(f"its process could not be run: {error}") from error
     said = done.stderr.decode(errors="replace").strip()[-ERROR_CHARS:]
+    if done.returncode == Outcome.OUT_OF_MEMORY or (done.returncode < 0 and limit() < math.inf):
+        raise MemoryError("there is none to learn the site")
     if done.returncode == NOT_ENOUGH_TEXT:
         raise NotEnoughTextError(said)
     if done.returncode:
@@ -127,6 +139,8 @@ def main() -> int:
 
     task = json.loads(sys.argv[1])
     try:
+        if spare() < LEAST:
+            raise MemoryError
         options = LearningOptions(**task["options"])
         ledger = Ledger(Path(task["ledger"]), read_only=True)
         own_texts = ledger.own_texts.of_site(task["site"])
@@ -138,6 +152,8 @@ def main() -> int:
     except ContentSpiderError as error:
         sys.stderr.write(str(error))
         return 1
+    except MemoryError:
+        return Outcome.OUT_OF_MEMORY
     compared = _compare(learned, Path(task["before"])) if task["before"] else []
     head = json.dumps([learned.model.manifest(), *compared]).encode()
     output.write(head + b"\n" + learned.model.dump_weights())

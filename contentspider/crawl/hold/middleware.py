@@ -14,6 +14,7 @@ from contentspider.crawl.collector import no_collection
 from contentspider.crawl.engine import Component, extension, tree_of
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
+from contentspider.crawl.queue.memory import room_for
 from contentspider.crawl.revisits.answers import (
     CHECK_META_KEY,
     CONDITIONAL_META_KEY,
@@ -21,10 +22,11 @@ from contentspider.crawl.revisits.answers import (
 )
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import (
+    MAX_TAGS,
     NOT_ASCII,
     declared_encoding,
     is_binary,
-    limit_attributes,
+    limit_markup,
     named_encoding,
     page_encoding,
 )
@@ -46,7 +48,7 @@ MAX_LARGE = 2  # a tree takes about 20 times the memory of its page
 
 
 class BodiesMiddleware(Component):
-    """Replaces responses in odd encodings, or with tags of thousands of attributes."""
+    """Replaces responses in odd encodings, and cuts those with more markup than pages need."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -56,7 +58,11 @@ class BodiesMiddleware(Component):
         """Return the response, or one that is safe to read in its place."""
         if not isinstance(response, TextResponse) or is_binary(response.body):
             return response
-        return await _off_the_loop(_made_safe, response, self.large)
+        with room_for(response, self.crawler):
+            safe = await _off_the_loop(_made_safe, response, self.large)
+        if safe.body is not response.body:
+            self.stats.inc_value("contentspider/pages/cut")
+        return safe
 
 
 class BlocksMiddleware(Component):
@@ -90,7 +96,8 @@ class BlocksMiddleware(Component):
         return response
 
     async def _read_html(self, response: HtmlResponse) -> Page:
-        page = await _off_the_loop(self._read, response, self.large)
+        with room_for(response, self.crawler):
+            page = await _off_the_loop(self._read, response, self.large)
         self.stats.inc_value("contentspider/pages/tagged")
         self.stats.inc_value("contentspider/blocks/seen", len(page.content.blocks))
         if page.content.truncated:
@@ -182,9 +189,13 @@ def _made_safe(response: TextResponse) -> TextResponse:
     if isinstance(response, HtmlResponse):
         if encoding in NOT_ASCII:
             body = response.text.encode("utf-8", "replace")
-        limited = limit_attributes(body)
+        limited = limit_markup(body)
         if limited is not body:
-            logger.warning("%s has tags with more than 1,000 attributes; these are cut", response)
+            logger.warning(
+                "%s is cut: it has more than %d tags, 1,000 attributes in one, or 500,000 in all",
+                response,
+                MAX_TAGS,
+            )
             encoding = "utf-8" if encoding in NOT_ASCII else response.encoding
             return response.replace(body=limited, encoding=encoding)
     return response

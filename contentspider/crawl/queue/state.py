@@ -54,7 +54,8 @@ class CrawlState(Component):
         )
         engine = self.crawler.engine
         if engine is not None and engine.spider is not None:
-            closing = engine.close_spider_async(reason="ledger_full")
+            ending = getattr(error, "ending", LedgerFullError.ending)
+            closing = engine.close_spider_async(reason=ending)
             self._closing = asyncio.get_running_loop().create_task(closing)
 
 

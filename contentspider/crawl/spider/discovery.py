@@ -30,6 +30,7 @@ from contentspider.site.own.readers.feeds import read_entries
 logger = logging.getLogger(__name__)
 
 MAX_SITEMAP_BYTES = 60_000_000  # unpacked (the protocol allows 50 MB); a larger one is a bomb
+MAX_SITEMAP_TAGS = 2_500_000  # of 50,000 pages with 20 links each; a tag takes 110 bytes
 SITEMAP_DEPTH = 3
 MAX_SITEMAPS = 10_000  # an index may name 50,000, each of them another index: a trap
 FEED_START = re.compile(rb"<(?:rdf:RDF|rss|feed)[\s>]")
@@ -181,6 +182,8 @@ def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
     try:
         if gzip_magic_number(response):
             body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
+        if body.count(b"<") > MAX_SITEMAP_TAGS:
+            raise ValueError(f"it has more than {MAX_SITEMAP_TAGS:,} tags")
         entries = Sitemap(body) if body.strip() else None
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
         said = "its pages are found by links only"

@@ -14,7 +14,13 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.settings import BaseSettings
 from twisted.python.failure import Failure
 
-from contentspider.crawl.engine import asked_address, end_at_start, extension, tree_of
+from contentspider.crawl.engine import (
+    asked_address,
+    end_at_start,
+    extension,
+    forget_tree,
+    tree_of,
+)
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
@@ -206,6 +212,8 @@ class SiteSpider(DiscoverySpider):
     def _parse_html(self, response: HtmlResponse, page: Page) -> Iterator[Any]:
         root = tree_of(response)
         head = read_head(root, response.url) if root is not None else None
+        del root
+        forget_tree(response)
         robots = self._directives(response, head)
         depth = response.meta.get("depth", 0) + 1
         follows = "nofollow" not in robots and (not self.max_depth or depth <= self.max_depth)

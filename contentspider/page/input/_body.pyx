@@ -1,10 +1,12 @@
 # cython: language_level=3, wraparound=False, boundscheck=False
-"""Cuts tags with more attributes than any page needs: libxml2 compares each with all before it."""
+"""Cuts attributes that no page needs: libxml2 compares each of a tag with all before it."""
 
 from libc.string cimport memchr
 
 # 30,000 in one tag take seconds, and four times as long if they are twice as many.
 cdef int MAX_ATTRIBUTES = 1_000
+# Of all tags: each takes 200 bytes in a tree.
+cdef Py_ssize_t MAX_ALL = 500_000
 
 # Where in a tag a byte stands. A page can hide where its tags begin (in scripts, comments, values
 # with quotes), so that each "<" with a letter after it is followed as if it began one, all at once:
@@ -27,7 +29,8 @@ KINDS[c">"], KINDS[0] = END, NUL
 
 def cut_attributes(bytes body not None, bytes probe not None):
     """Return *body*, HTML in an encoding that extends ASCII, with *probe* in place of the
-    attributes after the first 1,000 of a tag; nearly always it is the same object.
+    attributes after the first 1,000 of a tag, or 500,000 of all; nearly always it is the same
+    object.
 
     Takes time proportional to its length. Parts of scripts and comments that look like such a tag
     are cut, too, but never across their end.
@@ -37,6 +40,7 @@ def cut_attributes(bytes body not None, bytes probe not None):
     cdef const unsigned char* kept = at
     cdef int counts[STATES]
     cdef int i
+    cdef Py_ssize_t total = 0
     cdef bint alive = False, after_less = False
     cdef unsigned char byte
     cdef list parts = []
@@ -52,7 +56,8 @@ def cut_attributes(bytes body not None, bytes probe not None):
             at += 1
             continue
         if alive:
-            if exceeds(counts, byte) and not is_end(at, end):
+            total += begins(counts, byte, 0)
+            if begins(counts, byte, MAX_ATTRIBUTES if total <= MAX_ALL else 0) and not is_end(at, end):
                 parts += [kept[:at - kept], probe]
                 at += 1
                 while at < end and at[0] != c"<" and at[0] != c">" and not is_end(at, end):
@@ -77,12 +82,12 @@ def cut_attributes(bytes body not None, bytes probe not None):
     return b"".join(parts)
 
 
-cdef inline bint exceeds(int* counts, unsigned char byte) noexcept:
-    """Tell whether an attribute too many begins with *byte*."""
+cdef inline bint begins(int* counts, unsigned char byte, int most) noexcept:
+    """Tell whether an attribute begins with *byte*, in a tag that has *most* already."""
     cdef int kind = KINDS[byte]
     if kind == SPACE or kind == SLASH or kind == END:
         return False
-    return counts[BEFORE] >= MAX_ATTRIBUTES or (counts[AFTER] >= MAX_ATTRIBUTES and kind != EQUALS)
+    return counts[BEFORE] >= most or (counts[AFTER] >= most and kind != EQUALS)
 
 
 cdef inline bint is_end(const unsigned char* at, const unsigned char* end) noexcept:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import logging
+from bisect import insort
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +29,7 @@ from contentspider.site.vote.teasers import teaser_slots
 from contentspider.site.vote.votes import VOTERS, vote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools, Floats
@@ -46,6 +46,10 @@ MAX_SAMPLE = 200
 # Pages with hundreds of blocks make smaller samples: learning takes about 1 s for 12,000 blocks.
 MAX_SAMPLE_BLOCKS = 25_000
 MIN_SAMPLE = 40
+# What pages that are made to fill the memory may take together, in characters of texts and paths; a
+# block counts as so many. 200 pages of a website have up to 69 million.
+MAX_SAMPLE_CHARS = 80_000_000
+BLOCK_CHARS = 500
 # Pages with an own text that come first into the sample: ten show most.
 MAX_WITH_TEXT = 40
 # Blocks that the SVM is trained on: about 1.5 s of liblinear.
@@ -131,25 +135,16 @@ class SiteLearner:
         """Return the pages with text that `fit` learns from, in the order of samples
         (`contentspider.site.sample`): at most `MAX_SAMPLE`, and of as many blocks as are allowed.
 
-        Up to `MAX_WITH_TEXT` pages with *own_texts* come first. No more than `MAX_SAMPLE` and those
-        with own texts are kept in memory.
+        Up to `MAX_WITH_TEXT` pages with *own_texts* come first.
         """
         text_keys = {address_key(own.url) for own in own_texts}
-        with_text: list[Page] = []
-
-        def others() -> Iterator[Page]:
-            for page in pages:
-                if not page.content.blocks:
-                    continue
-                if text_keys and address_key(page.url) in text_keys:
-                    with_text.append(page)
-                else:
-                    yield page
-
-        sample = heapq.nsmallest(MAX_SAMPLE, others(), key=_order)
-        with_text.sort(key=_order)
-        sample = with_text[:MAX_WITH_TEXT] + sorted(sample + with_text[MAX_WITH_TEXT:], key=_order)
-        sample = sample[:MAX_SAMPLE]
+        with_text, others = _First(MAX_SAMPLE + MAX_WITH_TEXT), _First(MAX_SAMPLE)
+        for page in pages:
+            if page.content.blocks:
+                has_text = bool(text_keys) and address_key(page.url) in text_keys
+                (with_text if has_text else others).add(page)
+        first, more = with_text.pages[:MAX_WITH_TEXT], with_text.pages[MAX_WITH_TEXT:]
+        sample = (first + sorted(others.pages + more, key=_order))[:MAX_SAMPLE]
         blocks = sum(len(page.content.blocks) for page in sample)
         size = max(MIN_SAMPLE, len(sample) * MAX_SAMPLE_BLOCKS // max(blocks, 1))
         if blocks > MAX_SAMPLE_BLOCKS:
@@ -250,6 +245,41 @@ def label_by_own_texts(sample: list[Page], site: SiteBlocks) -> Floats:
     """Return how probably each block is content by what the pages state, without any prior."""
     own_vote = OwnVote(sample, site, None, by_page(sample, stated_by(sample)), VOTERS, OBJECTIONS)
     return own_vote.probabilities(own_vote.evidence)
+
+
+class _First:
+    """The first *most* pages in the order of samples of those that are added, and no more than have
+    `MAX_SAMPLE_CHARS` together.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._chars = self._added = 0
+        self._end: tuple[bytes, list[str]] | None = None
+        self._kept: list[tuple[tuple[bytes, list[str]], int, Page]] = []
+
+    @property
+    def pages(self) -> list[Page]:
+        """Return the pages in their order."""
+        return [page for _, _, page in self._kept]
+
+    def add(self, page: Page) -> None:
+        """Keep a page, and let those go that it leaves no room for."""
+        key = _order(page)
+        if self._end is not None and key >= self._end:
+            return
+        self._added += 1
+        self._chars += _chars(page)
+        insort(self._kept, (key, self._added, page))
+        is_long = self._chars > MAX_SAMPLE_CHARS
+        while len(self._kept) > self._most or (is_long and len(self._kept) > 1):
+            self._end, _, last = self._kept.pop()
+            self._chars -= _chars(last)
+            is_long = self._chars > MAX_SAMPLE_CHARS
+
+
+def _chars(page: Page) -> int:
+    return sum(len(block.text) + len(block.path) + BLOCK_CHARS for block in page.content.blocks)
 
 
 def _order(page: Page) -> tuple[bytes, list[str]]:

@@ -11,6 +11,7 @@ from typing import Any
 FINISHED = "finished"
 INCOMPLETE = "incomplete"
 OUTAGE = "outage"  # only pages of hosts that were down for too long are left
+OUT_OF_MEMORY = "out_of_memory"  # the process' own limit of memory leaves it none
 SHUTDOWN, MAX_PAGES, LIMIT_PREFIX = "shutdown", "max_pages", "closespider_"  # the user's ends
 LIMITS = (MAX_PAGES, *(LIMIT_PREFIX + what for what in ("timeout", "itemcount", "pagecount")))
 MAX_LOST_SHARE = 0.1  # at most, for an output to be replaced: some sites always lose a page
@@ -27,6 +28,7 @@ class Outcome(IntEnum):
     INCOMPLETE = 4
     INTERRUPTED = 5
     MONITOR_FAILED = 6
+    OUT_OF_MEMORY = 7
 
 
 MEANINGS = {
@@ -39,6 +41,7 @@ MEANINGS = {
     ),
     Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume goes on",
     Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, and a monitor is not content",
+    Outcome.OUT_OF_MEMORY: "out of memory: give the process more; --resume goes on",
 }
 # Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
@@ -104,9 +107,10 @@ class Left:
 
 def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
     """Return how a crawl came out by Scrapy's *stats* and by what is *left*, and why, in words."""
+    reason = stats.get("finish_reason")
     if reasons := _errors(stats):
-        return Outcome.ERROR, reasons
-    if stats.get("finish_reason") in (SHUTDOWN, None):  # at a second signal there is no time
+        return Outcome.OUT_OF_MEMORY if reason == OUT_OF_MEMORY else Outcome.ERROR, reasons
+    if reason in (SHUTDOWN, None):  # at a second signal there is no time for a reason
         return Outcome.INTERRUPTED, [
             f"{left.queued} addresses in the queue, {left.held} items held"
         ]

@@ -94,8 +94,9 @@ class Takeover:
         new, packed = "", None
         if item is not None:
             new = item_hash(item)
-            text = json.dumps(item, ensure_ascii=False)
-            packed = zlib.compress(text.encode("utf-8", "replace"), COMPRESSION)
+            line = json.dumps(item, ensure_ascii=False).encode("utf-8", "replace")
+            packed = zlib.compress(line, COMPRESSION)
+            del item, line  # each may have 100 MB
         (old,) = self._values(page_id, "item_hash")
         if is_changed or new[:HASH_PART] != old[:HASH_PART]:
             self._set(page_id, {"item": packed, "item_hash": new, "seq": seq})

@@ -10,6 +10,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.state.crawls.outcome import OUT_OF_MEMORY
 from contentspider.state.schema import LEDGER, Schema
 
 PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
@@ -18,7 +19,18 @@ CHECKPOINT_PAGES = 8_192  # of 4 kB: a commit does it if that thread finds no mo
 
 
 class LedgerFullError(ContentSpiderError):
-    """The ledger cannot be written (no disk, no memory, no file); earlier commits are intact."""
+    """The ledger cannot be written (no disk, no memory, no file); earlier commits are intact.
+
+    *ending* is the reason that the crawl ends for.
+    """
+
+    ending = "ledger_full"
+
+
+class MemoryShortError(LedgerFullError):
+    """The process is out of memory; earlier commits are intact."""
+
+    ending = OUT_OF_MEMORY
 
 
 class LedgerBusyError(ContentSpiderError):
@@ -141,15 +153,17 @@ class Database:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
             # SQLite has rolled back. Python 3.10 raises InterfaceError for a value without memory.
-            raise LedgerFullError(f"{self.name}: the process is out of memory") from error
+            raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> Iterator[Any]:
         """Yield the rows of a statement, tuples; raises as `do` does."""
         cursor = self.do(statement, values)
         try:
             yield from cursor
-        except (sqlite3.DatabaseError, MemoryError) as error:
+        except sqlite3.DatabaseError as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
+        except MemoryError as error:
+            raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
     def row(self, statement: str, values: Sequence[object] = ()) -> Any:
         """Return the first row that a statement finds, a tuple; None if there is none."""
