@@ -75,9 +75,14 @@ def test_a_language_is_told_from_the_text_but_not_from_code() -> None:
     assert _sample(page.content.blocks) == "a" * 400 + "\n" + "b" * 400
 
 
+def test_ids_tell_the_orders_of_parameters_apart() -> None:
+    ids = [page_id(f"https://e.org/?{query}") for query in ("a=1&b=2", "b=2&a=1", "b=%32&a=1")]
+    assert ids[0] != ids[1] == ids[2]
+
+
 @pytest.mark.parametrize("start", ["https://harbour.example", "HTTP://Harbour.example:80"])
 def test_an_id_is_of_the_canonical_address(start: str) -> None:
-    pieces = "/ /a /A-b_c. .. ~u %7Eu %e9 é ; : @ + ?b=2&a=1 ?x= ? #f #!f //".split()
+    pieces = "/ /a /A-b_c. .. ~u %7Eu %e9 é ; : @ + ?a=1&b=2 ?x= ? #f #!f //".split()
     for parts in itertools.product(pieces, repeat=2):
         url = f"{start}/p{''.join(parts)}"
         digest = sha256(canonicalize_url(url).encode()).hexdigest()
