@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lxml.etree import _Element
 from parsel import Selector
 from scrapy import Request, signals
-from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import HtmlResponse, Response
 
 if TYPE_CHECKING:
+    from lxml.etree import _Element
+    from scrapy.crawler import Crawler
+    from scrapy.http import HtmlResponse, Response
     from typing_extensions import Self
 
 Extension = TypeVar("Extension")

@@ -2,15 +2,18 @@
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.options import CrawlOptions
-from contentspider.state.stores.models import ModelStore
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
 from contentspider.state.stores.shared import SharedHistory
 from contentspider.state.stores.shared_models import SharedModels
+
+if TYPE_CHECKING:
+    from contentspider.state.stores.models import ModelStore
 
 logger = logging.getLogger(__name__)
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from itemadapter import ItemAdapter
-from scrapy.http import Response
 
 from contentspider.crawl.hold.binding import Bindable, bind
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
 
 
 @dataclass

@@ -20,13 +20,13 @@ import numpy as np
 
 from contentspider.crawl.queue.process_memory import MB, limit, spare
 from contentspider.ground.errors import ContentSpiderError, NotEnoughTextError
-from contentspider.page.input.page import Page
 from contentspider.site.learn.options import LearningOptions
 from contentspider.site.models.model import SiteModel
 from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
     from contentspider.site.learn.learner import LearnedSite
 
 NOT_ENOUGH_TEXT = 3

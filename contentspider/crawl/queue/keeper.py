@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrapy import Spider, signals
 from scrapy.crawler import Crawler
@@ -13,7 +14,6 @@ from scrapy.utils.asyncio import (
     is_asyncio_available,
     run_in_thread,
 )
-from twisted.internet.task import LoopingCall
 
 from contentspider.crawl.engine import end_at_start, queue_length, wake
 from contentspider.crawl.indexing import Indexing
@@ -29,6 +29,9 @@ from contentspider.state.crawls.outcome import OUTAGE, Ending
 from contentspider.state.files.output import JsonLinesWriter
 from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from twisted.internet.task import LoopingCall
 
 logger = logging.getLogger(__name__)
 

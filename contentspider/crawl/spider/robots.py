@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider, signals
-from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
@@ -17,6 +16,9 @@ from scrapy.utils.httpobj import urlparse_cached
 from contentspider.crawl.queue.failures import why
 from contentspider.crawl.spider.guard import RefusedError
 from contentspider.crawl.spider.links import ROBOT_NAMES
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

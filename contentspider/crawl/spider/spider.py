@@ -5,14 +5,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, signals
-from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider
 from scrapy.http import HtmlResponse, Response
-from scrapy.settings import BaseSettings
-from twisted.python.failure import Failure
 
 from contentspider.crawl.engine import (
     asked_address,
@@ -48,9 +45,15 @@ from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import Scope, crawl_name, several, with_scheme
 from contentspider.ground.sites import SiteKeys
 from contentspider.ground.terminal import printable
-from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import can_read, is_pdf
 from contentspider.site.models.record import page_id
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
+
+    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 
