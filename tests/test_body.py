@@ -136,6 +136,18 @@ def test_attributes_take_linear_time(markup: str, pattern: str) -> None:
     assert time.process_time() - started < 0.5  # uncut they take seconds
 
 
+@pytest.mark.parametrize("letter", ["x", "é", "水", "🙂"])
+def test_a_page_is_cut_between_two_characters(letter: str, monkeypatch) -> None:
+    size = len(letter.encode())
+    for most in range(100, 100 + size):
+        monkeypatch.setattr("contentspider.page.input.body.MAX_BYTES", most)
+        cut = limit_markup(f"<p>{letter * 200}".encode())
+        assert most - size < len(cut) <= most
+        assert cut.decode() == f"<p>{letter * ((most - 3) // size)}"
+    monkeypatch.setattr("contentspider.page.input.body.MAX_BYTES", 3 + 200 * size)
+    assert limit_markup(whole := f"<p>{letter * 200}".encode()) is whole
+
+
 def test_attributes_within_bounds_stay() -> None:
     body = b"<p " + b" ".join(b"a%d=1" % number for number in range(999)) + b">x<p class=y>z"
     assert limit_markup(body * 3) == body * 3

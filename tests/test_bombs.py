@@ -36,7 +36,7 @@ SMALL, LARGE = 2_000_000, 28_000_000
 # The worst of trees, attributes, links, text and tables.
 SAMPLE = ("short blocks", "nested links", "attributes each", "unspaced Chinese", "table of one row")
 # What a page may take over a crawl without it.
-MOST, TIMES = 300 * MB, 24
+MOST, TIMES = 300 * MB, 20
 PAGES = 40
 
 

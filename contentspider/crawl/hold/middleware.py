@@ -22,6 +22,7 @@ from contentspider.crawl.revisits.answers import (
 )
 from contentspider.page.blocks import MAX_BLOCKS, new_walker
 from contentspider.page.input.body import (
+    MAX_BYTES,
     MAX_TAGS,
     NOT_ASCII,
     declared_encoding,
@@ -192,8 +193,10 @@ def _made_safe(response: TextResponse) -> TextResponse:
         limited = limit_markup(body)
         if limited is not body:
             logger.warning(
-                "%s is cut: it has more than %d tags, 1,000 attributes in one, or 500,000 in all",
+                "%s is cut: it has more than %d bytes, %d tags, 1,000 attributes in one, or 500,000"
+                " in all",
                 response,
+                MAX_BYTES,
                 MAX_TAGS,
             )
             encoding = "utf-8" if encoding in NOT_ASCII else response.encoding

@@ -34,6 +34,8 @@ PROBE = "contentspider-cut"
 # A tag takes up to 1 kB in a tree, with what we keep of it. Five times as many as on the largest of
 # 5,000 large pages.
 MAX_TAGS = 250_000
+# A byte of text takes up to 24 bytes until it is in the history.
+MAX_BYTES = 12_000_000
 
 # What a page without any markup is parsed from: an empty document has no tree at all.
 EMPTY_HTML = b"<html></html>"
@@ -148,13 +150,18 @@ def parse(body: bytes) -> _Element:
 
 
 def limit_markup(body: bytes) -> bytes:
-    """Return *body*, HTML in an encoding that extends ASCII, up to its `MAX_TAGS`th tag, without
-    the attributes after the first 1,000 of a tag, or 500,000 of all.
+    """Return *body*, HTML in an encoding that extends ASCII, up to `MAX_BYTES` and its `MAX_TAGS`th
+    tag, without the attributes after the first 1,000 of a tag, or 500,000 of all.
 
     Nearly always it is the same object, at the cost of a look at each byte. Where there may be more
     attributes, the page is parsed without these, and only cut if they were in a tag, not in a
     script.
     """
+    if len(body) > MAX_BYTES:
+        end = MAX_BYTES
+        while MAX_BYTES - end < 3 and 0x80 <= body[end] < 0xC0:  # within a character in UTF-8
+            end -= 1
+        body = body[:end]
     if body.count(b"<") > MAX_TAGS:
         body = body[: -1 - len(body.split(b"<", MAX_TAGS)[-1])]
     cut: bytes = cut_attributes(body, b"")
