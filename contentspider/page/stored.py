@@ -24,6 +24,7 @@ FIELDS = {
     "cells": "cell",
 }
 # And those of the page.
+MAX_PLACE = 2**31 - 1
 PAGE_FIELDS = ("parents", "positions", "base", "truncated", "attributes", "visuals", "around")
 
 
@@ -72,6 +73,30 @@ def _shorten(content: PageBlocks) -> tuple[list[tuple[int, str]], list[int]]:
     return paths, path_of
 
 
+def _check(content: PageBlocks) -> None:
+    """Raise ValueError or TypeError unless the elements are a tree that the blocks stand in, and
+    texts are texts.
+    """
+    count = len(content.parents)
+    sizes = {len(each) for each in (content.tags, content.paths, content.positions)}
+    marks = [span[2] for block in content.blocks for span in block.spans]
+    shown = [text for block in content.blocks for image in block.images for text in image[1:]]
+    "".join([content.base, *content.tags, *content.paths, *marks, *shown])
+    if (
+        sizes != {count}
+        or not all(type(at) is int for at in content.parents + content.positions)
+        or not all(min(0, at - 1) <= above < at for at, above in enumerate(content.parents))
+        or not all(0 <= at <= MAX_PLACE for at in content.positions)
+        or not all(block.text and 0 <= block.container < count for block in content.blocks)
+        or not all(
+            0 <= start <= end <= len(block.text)
+            for block in content.blocks
+            for start, end, _ in block.spans
+        )
+    ):
+        raise ValueError("its blocks stand where nothing is")
+
+
 def from_record(record: dict[str, Any]) -> PageBlocks:
     """Return what `to_record` was given.
 
@@ -101,4 +126,5 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
         marked, shown = tuple(spans.get(number, ())), tuple(images.get(number, ()))
         place = (text, path_of[at], tag_of[at], at)
         add(Block(*place, chars, links, bold, row, item, marked, cell, shown))
+    _check(content)
     return content

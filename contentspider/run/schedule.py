@@ -55,5 +55,5 @@ def last_crawl(path: Path) -> LastCrawl:
                 return LastCrawl()
             is_over = runs[-1].reason in (FINISHED, *LIMITS) or is_hopeless(ledger)
             return LastCrawl(datetime.fromisoformat(runs[0].started), not is_over)
-    except ContentSpiderError:
+    except (ContentSpiderError, ValueError, TypeError):
         return LastCrawl()

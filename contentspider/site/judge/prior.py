@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.site.guess import best_guess
 from contentspider.site.judge.trees import Trees
@@ -129,7 +129,7 @@ class Prior:
                 site = {n.removeprefix(SITE): tables[n] for n in tables if n.startswith(SITE)}
                 site_trees = Trees.from_arrays(site) if site else None
                 return cls(Trees.from_arrays(tables), head["card"], site_trees)
-        except (ValueError, LookupError, EOFError, OSError, BadZipFile, TypeError) as error:
+        except (*DAMAGE, OSError, BadZipFile, RuntimeError, MemoryError) as error:
             raise StateError(
                 f"{source} cannot be used: {error}; train one with"
                 " 'contentspider-research train-prior', or reinstall contentspider"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.guess import mean_of_odds
 from contentspider.site.judge.classifier import CLASSIFIERS
@@ -274,7 +274,7 @@ class SiteModel:
                 features=parse_feature_sets(record["features"]),
                 teasers=frozenset(record["teasers"]),
             )
-        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+        except DAMAGE as error:
             raise StateError(f"the model cannot be used: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:

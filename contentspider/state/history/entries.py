@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.errors import DAMAGE
+from contentspider.ground.packed import unpack
 from contentspider.recrawl.changes import LIVE
 from contentspider.state.ledger.database import Database
 from contentspider.state.schema import HISTORY
@@ -87,8 +88,8 @@ class Entries:
         if state != LIVE or packed is None:
             return Entry(page_id, seq, "", None)
         try:
-            item = json.loads(zlib.decompress(packed))
-        except (zlib.error, ValueError) as error:
+            item = json.loads(unpack(packed))
+        except DAMAGE as error:
             message = (
                 "%s: the item of page %s is damaged (%s) and left out; a crawl that finds the page"
                 " changed writes it anew"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.packed import unpack_text
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Spell, kind_of
@@ -87,9 +87,15 @@ class History:
         return self._database.count("SELECT count(*) FROM pages WHERE state = 'live'")
 
     def content(self, page_id: str, before: bool = False) -> str | None:
-        """Return the last main content of a page, or the one *before* its last change."""
+        """Return the last main content of a page, or the one *before* its last change; None if that
+        is not kept, or damaged.
+        """
         packed = self._value("previous" if before else "content", page_id)
-        return unpack_text(packed) if packed is not None else None
+        try:
+            return unpack_text(packed) if packed is not None else None
+        except DAMAGE as error:
+            logger.error("%s: the content of %s is damaged (%s)", self._database.name, page_id, error)
+            return None
 
     def stored(self, page_id: str) -> Page | None:
         """Return the last version of a page, if all of it is kept."""

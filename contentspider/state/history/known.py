@@ -52,13 +52,13 @@ class NewPages:
 
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
-        found = database.do(
+        found = list(database.rows(
             "SELECT pages.id, pages.url, pages.site, pages.fingerprint"
             " FROM changes JOIN pages ON pages.id = changes.id"
             " WHERE changes.crawl = ? AND change = 'new' AND state = 'live' AND fingerprint != ''"
             " ORDER BY pages.url",
             (number,),
-        ).fetchall()
+        ))
         self._pages = [(Successor(page_id, url), site) for page_id, url, site, _ in found]
         self._fingerprints = Fingerprints([one for *_, one in found])
 

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.packed import COMPRESSION, pack_text
+from contentspider.ground.packed import COMPRESSION, pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.recrawl.fingerprint import fingerprint
@@ -194,7 +194,7 @@ class Takeover:
             content_hash=content_hash,
         )
         if packed is not None:
-            item = refilled(json.loads(zlib.decompress(packed)), fields)
+            item = refilled(json.loads(unpack(packed)), fields)
             self._take_item(known.id, item, seq, is_changed=True)
 
     def add_counter(self, site: str, place: str) -> None:

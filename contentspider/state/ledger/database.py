@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import ExitStack, closing, suppress
+from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +27,18 @@ PARTS = ("", "-wal", "-shm")
 CHECKPOINT_BYTES = 4_000_000
 # If that thread never finds a moment without a writer, a commit does it: pages of 4 kB.
 CHECKPOINT_PAGES = 8_192
+# What reading raises if texts, or SQLite's own messages, are no UTF-8, or a number is too large.
+READING = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
+# What a file has: tables with the columns of each, and whatever else than tables and indexes.
+TABLES = (
+    "SELECT tables.name, columns.name, columns.type, hidden FROM sqlite_master AS tables,"
+    " pragma_table_xinfo(tables.name) AS columns WHERE tables.type = 'table'"
+    " AND tables.name NOT LIKE 'sqlite_stat%' ORDER BY tables.name, cid"
+)
+FOREIGN = (
+    "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+    " OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1"
+)
 
 
 class LedgerFullError(ContentSpiderError):
@@ -36,6 +51,13 @@ class LedgerBusyError(ContentSpiderError):
 
 class SchemaError(ContentSpiderError):
     """The file was written by another version of contentspider; it is left as it is."""
+
+
+@cache
+def _tables(schema: Schema) -> list[tuple[str, str, str, int]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema.tables)
+        return connection.execute(TABLES).fetchall()
 
 
 def lock_of(path: Path) -> FileLock:
@@ -102,7 +124,7 @@ class Database:
                 f"{path} cannot be opened: {reason}; CONTENTSPIDER_STATE_DIR names another folder"
                 " for the state of crawls"
             ) from error
-        except sqlite3.DatabaseError as error:
+        except READING as error:
             raise StateError(
                 f"{path} is not a {schema.name}, or is damaged ({error}); delete it to start over"
             ) from error
@@ -127,6 +149,12 @@ class Database:
                 f" this one knows {schema.version}): use that one, or give this crawl another name"
                 " (--name)"
             )
+        if version and (
+            connection.execute(TABLES).fetchall() != _tables(schema)
+            or connection.execute(FOREIGN).fetchone()
+        ):
+            connection.close()
+            raise StateError(f"{self.path} has other tables, or more; delete it to start over")
         if not read_only:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
@@ -148,7 +176,7 @@ class Database:
         """Run a statement; raises `LedgerFullError` if the file cannot be read or written."""
         try:
             return self._connection.execute(statement, values)
-        except sqlite3.DatabaseError as error:
+        except READING as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
             # SQLite has rolled back to the last commit. Python 3.10 raises InterfaceError for a
@@ -160,12 +188,12 @@ class Database:
         cursor = self.do(statement, values)
         try:
             yield from cursor
-        except (sqlite3.DatabaseError, MemoryError) as error:
+        except (*READING, MemoryError) as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
 
     def row(self, statement: str, values: Sequence[object] = ()) -> Any:
         """Return the first row that a statement finds, a tuple; None if there is none."""
-        return self.do(statement, values).fetchone()
+        return next(self.rows(statement, values), None)
 
     def value(self, statement: str, values: Sequence[object] = ()) -> Any:
         """Return the first value of the first row that a statement finds; None if there is none."""
@@ -174,7 +202,10 @@ class Database:
 
     def count(self, statement: str, values: Sequence[object] = ()) -> int:
         """Return the number that a statement finds, 0 if there is none."""
-        return int(self.value(statement, values) or 0)
+        found = self.value(statement, values) or 0
+        if not isinstance(found, int):
+            raise StateError(f"{self.name} is damaged: {found!r} is no number")
+        return found
 
     def commit(self) -> None:
         """Keep all changes since the last commit; raises `LedgerFullError` if the disk is full.
@@ -217,7 +248,15 @@ class Database:
         """Read the whole file; raises `StateError` if it is damaged."""
         try:
             found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        except sqlite3.DatabaseError as error:
+            for table, columns in groupby(_tables(self._schema), itemgetter(0)):
+                odd = " OR ".join(
+                    f"typeof({column}) NOT IN ('null', '{kind.lower()}')"
+                    for _, column, kind, _ in columns
+                    if kind
+                )
+                if odd and self._connection.execute(f"SELECT 1 FROM {table} WHERE {odd}").fetchone():  # noqa: S608 - our own names
+                    found = f"{table} has values of other types"
+        except READING as error:
             found = str(error)
         if found != "ok":
             raise StateError(f"{self.path} is damaged ({found}); delete it to start over")

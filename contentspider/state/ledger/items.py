@@ -8,7 +8,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
+from contentspider.ground.packed import unpack
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import dump_item, load_item
 
@@ -82,7 +83,7 @@ class Items:
 
     def held_counts(self) -> dict[str, int]:
         """Return how many items of each site are held."""
-        return dict(self._do("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site"))
+        return dict(self._database.rows("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site"))
 
     def held_pages(self, site: str) -> Iterator[Page]:
         """Yield the pages of a site's held items in order, each once, without damaged ones."""
@@ -108,7 +109,7 @@ class Items:
             try:
                 item = load_item(text) if text else self._unstorable[row]
                 hand = PageInHand(Page.load(page), page_row, address_row, key, row, may_pass=True)
-            except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
+            except (ContentSpiderError, KeyError) as error:
                 self._log_damaged(site, error)
                 continue
             yield item, hand
@@ -170,7 +171,7 @@ class Items:
             return False, None
         try:
             return True, _by_our_names(row[0], row[1]) if row[0] is not None else None
-        except (zlib.error, ValueError) as error:
+        except DAMAGE as error:
             message = "%s: the item of page %s is damaged (%s): the history keeps the one before"
             logger.error(message, self._database.name, page_id, error)
             return False, None
@@ -186,8 +187,8 @@ class Items:
         while row := self._database.row(query, (last,)):
             last, packed, url = row
             try:
-                line = zlib.decompress(packed)
-            except zlib.error as error:
+                line = unpack(packed)
+            except DAMAGE as error:
                 message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl makes it"
                 logger.error(message, self._database.name, last, url, error)
                 continue
@@ -201,7 +202,7 @@ class Items:
 
 
 def _by_our_names(line: bytes, names: str | None) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(zlib.decompress(line))
+    record: dict[str, Any] = json.loads(unpack(line))
     if names is None:
         return record
     ours: dict[str, str] = json.loads(names)

@@ -13,7 +13,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
 from contentspider.state.ledger.database import Database, LedgerFullError
 from contentspider.state.ledger.frontier import Frontier
@@ -57,16 +57,21 @@ class Runs:
     def all(self) -> list[Run]:
         """Return the runs of the crawl, first to last."""
         query = "SELECT number, started, pid, ended, reason FROM runs ORDER BY number"
-        return [Run(*row) for row in self._database.do(query)]
+        return [Run(*row) for row in self._database.rows(query)]
 
     def set_fact(self, name: str, value: object) -> None:
         """Keep a JSON value under a name."""
         self._database.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
 
     def fact(self, name: str) -> Any:
-        """Return the value under a name, None if there is none."""
+        """Return the value under a name, None if there is none; raises `StateError`."""
         found = self._database.value("SELECT value FROM facts WHERE name = ?", (name,))
-        return json.loads(found) if found else None
+        try:
+            return json.loads(found) if found else None
+        except DAMAGE as error:
+            raise StateError(
+                f"{self._database.name} is damaged ({name}: {error}); delete it to start over"
+            ) from error
 
 
 class Ledger:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.packed import pack_text, unpack_text
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ class Visits:
                 record = json.loads(visit)
                 found = Visit(**{**record, "numbered": tuple(record["numbered"])})
                 yield Seen(number, found, _answer(*answer), _text(content), page)
-            except (zlib.error, ValueError, TypeError, KeyError) as error:
+            except DAMAGE as error:
                 raise StateError(
                     f"{self._database.name}: visit {number} is damaged: {error}"
                 ) from error
