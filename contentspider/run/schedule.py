@@ -30,12 +30,13 @@ class LastCrawl:
     is_unfinished: bool = False
 
     def due(self, interval: timedelta | None) -> datetime:
-        """Return when the site is to be crawled: an unfinished crawl was due when it began.
+        """Return when the site is to be crawled: an unfinished crawl was due when it began, and one
+        of which that is in the future at once: the clock was wrong.
 
         The *interval* (None: at once) is counted from the beginning of the last crawl, so that a
         daily one does not come later each day by the time that it takes.
         """
-        if self.began is None:
+        if self.began is None or self.began > datetime.now(timezone.utc):
             return AT_ONCE
         if self.is_unfinished or not interval:
             return self.began

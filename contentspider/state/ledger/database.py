@@ -149,10 +149,8 @@ class Database:
                 f" this one knows {schema.version}): use that one, or give this crawl another name"
                 " (--name)"
             )
-        if version and (
-            connection.execute(TABLES).fetchall() != _tables(schema)
-            or connection.execute(FOREIGN).fetchone()
-        ):
+        is_ours = connection.execute(TABLES).fetchall() == (_tables(schema) if version else [])
+        if not is_ours or connection.execute(FOREIGN).fetchone():
             connection.close()
             raise StateError(f"{self.path} has other tables, or more; delete it to start over")
         if not read_only:
