@@ -10,6 +10,7 @@ import gzip
 import json
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Spider
@@ -45,43 +46,20 @@ from tests.sites import article, prose
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.fuzzed_state import One
 
 URL = "https://e.org/docs/x.md"
-RICH = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Tea &amp; water – Site</title>
-<base href="/docs/"><link rel="canonical" href="https://e.org/tea"><link rel=alternate
-type=application/rss+xml href=/feed><meta name="description" content="On tea"><meta name=robots
-content="noarchive"><meta property="article:published_time" content="2024-03-01T08:00:00Z"><meta
-property="og:title" content="Tea"><meta property="og:image" content="/a.png"><meta http-equiv="refresh"
-content="5;url=/b"><script type="application/ld+json">{"@context":"https://schema.org","@graph":[{"@type":
-["NewsArticle"],"headline":"Tea","author":[{"@type":"Person","name":"Ada Byron"}],"datePublished":"2024-03-01",
-"articleBody":"Tea is made of leaves and water, and of patience.","keywords":"a, b","articleSection":["X"]},
-{"@type":"BreadcrumbList","itemListElement":[{"@type":"ListItem","position":1,"name":"Home","item":"/"}]}]}
-</script><style>p{}</style></head><body class="post-1234 single"><nav class=menu id=n1><ul><li><a href=/>Home</a>
-<li><a href=/x rel=nofollow>X</a></ul></nav><main role=main itemscope itemtype="http://schema.org/Article"><h1
-itemprop=headline>Tea</h1><p class="byline">By <a rel=author href=/ada>Ada Byron</a> on <time datetime="2024-03-01"
->1 March 2024</time><div itemprop="articleBody" class="entry e-content"><p>Tea is made of <b>leaves</b>, <i>water
-</i> and <a href="/p?a=1&amp;b=2">patience</a>, <code>x</code>.<br>A second line.<img src="data:x" data-src=/t.png
-alt="A cup"><table><caption>T</caption><tr><th>a<th>b<tr><td rowspan=2>1<td>2<tr><td><table><tr><td>n</table></table>
-<pre><code class="language-py">def f():\n\treturn "&lt;"</code></pre><blockquote><p>Said.</p></blockquote><ol start=3>
-<li>one<ul><li>two</ul><li><p>three</ol><dl><dt>t<dd>d</dl><figure><picture><source srcset="/a 1x, /b 2x"><img src=/c
-width=1></picture><figcaption>Cap</figcaption></figure><h2 id=s>Second</h2><details><summary>s</summary>d</details>
-<div hidden>no</div><div style="display:none">no</div><svg><title>t</title><text>x</text></svg><math><mi>x</mi></math>
-<noscript><p>A text of some length that is shown when there are no scripts, as in the old days of the web.</p></noscript>
-<template id="B:1"></template><my-a><template shadowrootmode=open><p>In the shadow.</p></template></my-a><ruby>漢<rt>k
-</ruby><select><option>o</select><textarea>t</textarea><iframe src=/i></iframe></div></main><section id=comments><h3>
-Comments</h3><article class=comment><p>First!</article></section><footer>© 2024</footer><div hidden id="S:1"><p>Came
-later.</p></div><script>$RC("B:1","S:1")</script></body></html>"""
+# A page with all that the compiled code has a mind of its own about.
+RICH = Path(__file__).with_name("rich.html").read_text(encoding="utf-8")
 WIDE = f"<title>T</title>{'<div class=a>' * 60}<p>{prose(1)}{'</div>' * 30}<p>{prose(2)}"
 PAGES = [RICH.encode(), RICH.encode("utf-16"), WIDE.encode(), article(1).encode()]
 TAGS = (
-    "<p> </p> <div> </div> <table> <tr> <td> </table> <li> </ul> <pre> </pre> <template> </template>"
-    " <noscript> </noscript> <svg> </svg> <form> <body> </body> </html> <br> <img> <base href=//x>"
-    " <a href=x> </a> <script> </script> <plaintext> <title> <math> <select> <option> <frameset>"
-    " hidden class=a-1 id=B:1 itemprop=text style=display:none colspan=999999 rowspan=-1 &nbsp;"
-).encode()
+    b"<p> </p> <div> </div> <table> <tr> <td> </table> <li> </ul> <pre> </pre> <template>"
+    b" <noscript> </noscript> <svg> </svg> <form> <body> </body> </html> <br> <img> <base href=//x>"
+    b" <a href=x> </a> <script> </script> <plaintext> <title> <math> <select> <option> <frameset>"
+    b" hidden class=a-1 id=B:1 itemprop=text style=display:none colspan=999999 rowspan=-1 &nbsp;"
+)
 OVERRIDES = b"""drop = [".menu", "#comments"]  # everywhere
 keep = ["main"]
 title = "h1"
@@ -94,7 +72,9 @@ drop = ["a[href^='/x']"]
 pattern = "re:^https?://e[.]org/"
 title = "h2"
 """
-SELECTORS = b"* > + ~ :not( :has( :is( ) :nth-child(2n+1) :root :hover ::text [a=b] .a #b , re: (a+)+$ ( \\"
+SELECTORS = (
+    b"* > + ~ :not( :has( :is( ) :nth-child(2n+1) :root :hover ::text [a=b] .a #b , re: (a+)+$ ( \\"
+)
 SITES = b"""[defaults]
 interval = "1d"
 output = ["{site}.jsonl"]
@@ -190,11 +170,26 @@ def pages(_: Path) -> One:
 def links_of_pages(_: Path) -> One:
     def one(draw: random.Random) -> None:
         body = garbled(draw, PAGES, TAGS.split())
-        response = HtmlResponse(URL, body=body, headers={"Content-Type": "text/html; charset=utf-8"})
+        response = HtmlResponse(
+            URL, body=body, headers={"Content-Type": "text/html; charset=utf-8"}
+        )
         list(links(response))
         is_feed(response)
 
     return one
+
+
+def read_own_texts(body: bytes, content_type: str) -> None:
+    read_entries(body, URL, texts=0)
+    for source in SOURCE_OBJECTS:
+        texts = source.read(body, URL, content_type)
+        assert len(texts) <= MAX_TEXTS
+        for text in texts:
+            assert 0 < len(text.text) <= MAX_CHARS
+            assert len(text.title) <= MAX_TITLE_CHARS
+            assert text.url.startswith(("http://", "https://"))
+            json.dumps(text.to_record(), ensure_ascii=False).encode()
+            assert "\0" not in text.text + text.title
 
 
 def own_texts(_: Path) -> One:
@@ -202,22 +197,15 @@ def own_texts(_: Path) -> One:
         body = garbled(draw, FEEDS)
         if draw.random() < 0.2:
             body = as_json(with_odd_values(draw, draw.choice(RECORDS), 0.15))
-        read_entries(body, URL, texts=0)
-        for source in SOURCE_OBJECTS:
-            texts = source.read(body, URL, draw.choice(TYPES))
-            assert len(texts) <= MAX_TEXTS
-            for text in texts:
-                assert 0 < len(text.text) <= MAX_CHARS
-                assert len(text.title) <= MAX_TITLE_CHARS
-                assert text.url.startswith(("http://", "https://"))
-                json.dumps(text.to_record(), ensure_ascii=False).encode()
-                assert "\0" not in text.text + text.title
+        read_own_texts(body, draw.choice(TYPES))
 
     return one
 
 
 def robots(_: Path) -> One:
-    words = b"User-agent: Disallow: Allow: Sitemap: * $ % %2 Crawl-delay: 1e999 inf nan \r \x00".split()
+    words = (
+        b"User-agent: Disallow: Allow: Sitemap: * $ % %2 Crawl-delay: 1e999 inf nan \r \x00".split()
+    )
 
     def one(draw: random.Random) -> None:
         body = garbled(draw, [ROBOTS], words)
@@ -308,10 +296,10 @@ def warcs(folder: Path) -> One:
 
 def site_files(folder: Path) -> One:
     path = folder / "sites.toml"
-    words = b'[site.a] [[site]] = """ \'\'\' 1979-05-27T07:32:00Z inf nan 0x {a=1} {site} "s3://x" settings'.split()
+    words = b'[site.a] [[site]] = """ 1979-05-27T07:32:00Z inf 0x {a=1} {site} "s3://x" settings'
 
     def one(draw: random.Random) -> None:
-        path.write_bytes(garbled(draw, [SITES], words))
+        path.write_bytes(garbled(draw, [SITES], words.split()))
         read_sites(path)
 
     return one
@@ -337,7 +325,10 @@ def records(folder: Path) -> One:
     """What a ledger has as JSON: pages, items, requests; and the lines of a corpus."""
     page = json.loads(unpack_text(Page.from_html(RICH, URL).dump()))
     item = json.loads(dump_item({"url": "u", "tags": ["a"], "when": 1.5, "more": {"a": (1, b"x")}}))
-    request = {"callback": "parse", "meta": {"dict": {"depth": 1, "item": {"item": [json.dumps(item), None, 1]}}}}
+    request = {
+        "callback": "parse",
+        "meta": {"dict": {"depth": 1, "item": {"item": [json.dumps(item), None, 1]}}},
+    }
     request |= {"headers": {"dict": {"A": {"list": [{"bytes": "61"}]}}}}
     gold = {"path": "a.html", "text": "x", "optional_text": "y", "host": "e.org"}
     spider, corpus = _Spider(), Corpus(folder, {})

@@ -48,10 +48,10 @@ ODD_CELLS: list[Any] = [
     *(pack_text(text) for text in ("null", "[]", "{}", '{"url": 1}', "[[1]]", "\ud800")),
     pack_text("[" * 5_000),
 ]
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT * FROM n"
 # What a table may be replaced with, and what may hang on one.
 TRICKS = [
-    "DROP TABLE {0}; CREATE VIEW {0} AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n)"
-    " SELECT * FROM n",
+    f"DROP TABLE {{0}}; CREATE VIEW {{0}} AS {ENDLESS}",
     "CREATE TRIGGER t AFTER INSERT ON {0} BEGIN DELETE FROM {0}; END",
     "CREATE TRIGGER t AFTER UPDATE ON {0} BEGIN INSERT INTO {0} SELECT * FROM {0}; END",
     "DROP TABLE {0}; CREATE VIRTUAL TABLE {0} USING fts5(a)",
@@ -59,12 +59,23 @@ TRICKS = [
     "ALTER TABLE {0} ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(100000))) VIRTUAL",
     "DROP TABLE {0}",
     "PRAGMA user_version = 0",
-    "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE TABLE x(' WHERE name = '{0}'",
+    "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE TABLE x(' WHERE name='{0}'",
 ]
 
 
 def visit(name: str, change: str = "new", day: int = 1) -> Visit:
-    about = (name, f"http://{SITE}/{name}", SITE, DAY.format(day), change, 0.5, "page", "c", f"t{name}", "m")
+    about = (
+        name,
+        f"http://{SITE}/{name}",
+        SITE,
+        DAY.format(day),
+        change,
+        0.5,
+        "page",
+        "c",
+        f"t{name}",
+        "m",
+    )
     return Visit(*about, DAY.format(1), DAY.format(day), numbered=("p 1",))
 
 
@@ -78,7 +89,9 @@ def made_ledger(path: Path) -> Path:
             if state != "queued":
                 ledger.frontier.queue.take()
             if state not in ("queued", "taken"):
-                ledger.frontier.finish(row, state, "duplicate", f"http://{SITE}/0", state == "failed")
+                ledger.frontier.finish(
+                    row, state, "duplicate", f"http://{SITE}/0", state == "failed"
+                )
             ledger.frontier.claim([b"claim %d" % number], row, url)
             page = Page.from_html(article(number), url)
             hand = PageInHand(page, row, row, f"key {number}", page_id=str(number))
@@ -101,7 +114,10 @@ def made_ledger(path: Path) -> Path:
 def read_ledger(path: Path, folder: Path) -> None:
     """Read all of a ledger, as commands and a crawl that is resumed do it."""
     last_crawl(path)
-    for command in (crawl_status, lambda path: export_items(path, [Output.parse(str(folder / "x.jsonl"))])):
+    for command in (
+        crawl_status,
+        lambda path: export_items(path, [Output.parse(str(folder / "x.jsonl"))]),
+    ):
         with suppress(ContentSpiderError):
             command(path)
     ledger, _ = open_crawl(path, resume=True)
@@ -205,9 +221,10 @@ def odd_rows(made: Path) -> Change:
                 column = draw.choice(tables[table])
                 value, text = draw.choice(ODD_CELLS), "CAST(? AS TEXT)"
                 mark = text if isinstance(value, bytes) and draw.random() < 0.5 else "?"
-                which = draw.choice(["", f" WHERE {column} = (SELECT max({column}) FROM {table})"])
+                which = f"(SELECT max({column}) FROM {table})" if draw.random() < 0.5 else column  # noqa: S608
+                update = f"UPDATE OR IGNORE {table} SET {column} = {mark} WHERE {column} IS {which}"  # noqa: S608
                 with suppress(sqlite3.Error):
-                    connection.execute(f"UPDATE OR IGNORE {table} SET {column} = {mark}{which}", (value,))  # noqa: S608
+                    connection.execute(update, (value,))
             if draw.random() < 0.1:
                 with suppress(sqlite3.Error):
                     connection.executescript(draw.choice(TRICKS).format(table))

@@ -1,5 +1,5 @@
-"""contentspider's command line by a clock that is wrong: by as many seconds as the file ``clock`` in
-the current folder says, at any time.
+"""contentspider's command line by a clock that is wrong, by as many seconds as the file ``clock``
+in the current folder says at that time.
 """
 
 from __future__ import annotations

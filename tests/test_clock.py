@@ -52,7 +52,14 @@ def clock(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OddClo
 
 
 def test_a_clock_that_is_set_costs_no_page_and_no_change(clock: OddClock) -> None:
-    slowly = ("--delay", str(DELAY), "-s", "RANDOMIZE_DOWNLOAD_DELAY=False", "-s", "AUTOTHROTTLE_ENABLED=False")
+    slowly = (
+        "--delay",
+        str(DELAY),
+        "-s",
+        "RANDOMIZE_DOWNLOAD_DELAY=False",
+        "-s",
+        "AUTOTHROTTLE_ENABLED=False",
+    )
     clock.jumps = {"/3": HOUR, "/5": TO_1970, "/8": TO_2039, "/10": HOUR}
     started = time.monotonic()
     assert len(clock.crawl(*slowly)) == COUNT
@@ -63,7 +70,9 @@ def test_a_clock_that_is_set_costs_no_page_and_no_change(clock: OddClock) -> Non
     for number, seconds in enumerate((HOUR, TO_1970, TO_2039, 0.0)):
         clock.set_clock(seconds)
         edited = f"/{number + 1}"
-        clock.articles[edited] = clock.articles[edited].replace(prose(number + 1, 1), prose(seconds))
+        clock.articles[edited] = clock.articles[edited].replace(
+            prose(number + 1, 1), prose(seconds)
+        )
         items = clock.crawl(*slowly)
         records = clock.records()
         assert {path for path in items if items[path]["change"] != "unchanged"} == {edited}

@@ -8,8 +8,8 @@ import logging
 import random
 import signal
 import traceback
-import warnings
 from collections import Counter
+from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,7 +19,7 @@ from contentspider.ground.errors import ContentSpiderError
 from tests.fuzzed import KINDS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 # Inputs of a test; CI gives each kind so many of its first.
 PART, FIRST = 2_500, 60
@@ -33,14 +33,11 @@ def hang(*_: object) -> NoReturn:
 
 
 def resident() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
 def give(name: str, folder: Path, first: int, count: int) -> Counter[str]:
-    """Give a reader its inputs with these numbers, and return how many were read, and how many ended
-    with which error.
-    """
+    """Give a reader its inputs with these numbers, and return how many ended how."""
     one = KINDS[name][0](folder)
     ends: Counter[str] = Counter()
     faults: dict[str, str] = {}
@@ -67,6 +64,10 @@ def give(name: str, folder: Path, first: int, count: int) -> Counter[str]:
     return ends
 
 
+# Patterns of users may look like sets of a future Python.
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
+
+
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.root, "disabled", True)
@@ -76,3 +77,14 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_first_inputs(name: str, tmp_path: Path) -> None:
     give(name, tmp_path, 0, FIRST)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [(name, first) for name, (_, count) in KINDS.items() for first in range(0, count, PART)],
+)
+def test_all_inputs(
+    name: str, first: int, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("fuzzed", [name, give(name, tmp_path, first, PART)])

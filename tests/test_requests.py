@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from scrapy import Request, Spider
 
-from contentspider.ground.errors import StateError
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.queue.requests import dump_request, load_request
+from contentspider.ground.errors import StateError
 
 
 class MySpider(Spider):

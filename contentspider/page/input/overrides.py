@@ -170,7 +170,7 @@ class _Reader:
         try:
             return Selector(text, CSSSelector(text, translator="html"))
         except (SelectorError, ValueError, RuntimeError) as error:
-            # ValueError: characters that XPath lacks; RuntimeError: cssselect cannot read its own end
+            # ValueError: characters that XPath lacks; RuntimeError: it ends where it may not
             why = f"{text!r} is not a valid CSS selector ({error})"
             raise self.error(why, number, key, text) from error
 

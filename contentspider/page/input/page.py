@@ -170,7 +170,9 @@ def _fields(record: Hints | Metadata) -> dict[str, Any]:
 
 def _read(kind: type[Said], record: dict[str, Any]) -> Said:
     """Return what `_fields` made a record of; raises TypeError if its texts are none."""
-    values = {each: tuple(value) if isinstance(value, list) else value for each, value in record.items()}
+    values = {
+        each: tuple(value) if isinstance(value, list) else value for each, value in record.items()
+    }
     for each in fields(kind):
         value = values.get(each.name, each.default)
         if type(value) is not type(each.default) or not all(isinstance(one, str) for one in value):

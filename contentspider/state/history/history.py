@@ -14,7 +14,6 @@ from contentspider.state.history.known import KnownPage
 from contentspider.state.history.takeover import Takeover
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
-from contentspider.state.ledger.visits import unpack_lines
 from contentspider.state.schema import HISTORY
 
 if TYPE_CHECKING:
@@ -90,12 +89,7 @@ class History:
         """Return the last main content of a page, or the one *before* its last change; None if that
         is not kept, or damaged.
         """
-        packed = self._value("previous" if before else "content", page_id)
-        try:
-            return unpack_text(packed) if packed is not None else None
-        except DAMAGE as error:
-            logger.error("%s: the content of %s is damaged (%s)", self._database.name, page_id, error)
-            return None
+        return self._text("previous" if before else "content", page_id)
 
     def stored(self, page_id: str) -> Page | None:
         """Return the last version of a page, if all of it is kept."""
@@ -112,7 +106,17 @@ class History:
 
     def links(self, page_id: str) -> tuple[str, ...]:
         """Return the links of the last version of a page."""
-        return unpack_lines(self._value("links", page_id))
+        text = self._text("links", page_id)
+        return tuple(text.split("\n")) if text else ()
+
+    def _text(self, column: str, page_id: str) -> str | None:
+        packed = self._value(column, page_id)
+        try:
+            return unpack_text(packed) if packed is not None else None
+        except DAMAGE as error:
+            message = "%s: the %s of page %s is damaged: %s"
+            logger.error(message, self._database.name, column, page_id, error)
+            return None
 
     def _value(self, column: str, page_id: str) -> Any:
         return self._database.value(f"SELECT {column} FROM pages WHERE id = ?", (page_id,))  # noqa: S608

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints
@@ -52,13 +53,13 @@ class NewPages:
 
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
-        found = list(database.rows(
+        query = (
             "SELECT pages.id, pages.url, pages.site, pages.fingerprint"
             " FROM changes JOIN pages ON pages.id = changes.id"
             " WHERE changes.crawl = ? AND change = 'new' AND state = 'live' AND fingerprint != ''"
-            " ORDER BY pages.url",
-            (number,),
-        ))
+            " ORDER BY pages.url"
+        )
+        found = list(database.rows(query, (number,)))
         self._pages = [(Successor(page_id, url), site) for page_id, url, site, _ in found]
         self._fingerprints = Fingerprints([one for *_, one in found])
 
@@ -80,4 +81,7 @@ class NewPages:
 
     def _content(self, page_id: str) -> str:
         packed = self._database.value("SELECT content FROM pages WHERE id = ?", (page_id,))
-        return unpack_text(packed) if packed else ""
+        try:
+            return unpack_text(packed) if packed else ""
+        except DAMAGE:
+            return ""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import zlib
+from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
+from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import COMPRESSION, pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
@@ -193,9 +195,11 @@ class Takeover:
             change_cause=BY_MODEL,
             content_hash=content_hash,
         )
-        if packed is not None:
-            item = refilled(json.loads(unpack(packed)), fields)
-            self._take_item(known.id, item, seq, is_changed=True)
+        item = None
+        with suppress(*DAMAGE):  # indexes leave a damaged item out
+            item = json.loads(unpack(packed)) if packed is not None else None
+        if item is not None:
+            self._take_item(known.id, refilled(item, fields), seq, is_changed=True)
 
     def add_counter(self, site: str, place: str) -> None:
         """Record a place of a site that holds a counter."""

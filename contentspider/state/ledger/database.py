@@ -247,12 +247,13 @@ class Database:
         try:
             found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             for table, columns in groupby(_tables(self._schema), itemgetter(0)):
-                odd = " OR ".join(
+                others = " OR ".join(
                     f"typeof({column}) NOT IN ('null', '{kind.lower()}')"
                     for _, column, kind, _ in columns
                     if kind
                 )
-                if odd and self._connection.execute(f"SELECT 1 FROM {table} WHERE {odd}").fetchone():  # noqa: S608 - our own names
+                query = f"SELECT 1 FROM {table} WHERE {others or 'FALSE'}"  # noqa: S608 - our own names
+                if self._connection.execute(query).fetchone():
                     found = f"{table} has values of other types"
         except READING as error:
             found = str(error)

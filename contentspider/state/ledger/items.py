@@ -83,7 +83,9 @@ class Items:
 
     def held_counts(self) -> dict[str, int]:
         """Return how many items of each site are held."""
-        return dict(self._database.rows("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site"))
+        return dict(
+            self._database.rows("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site")
+        )
 
     def held_pages(self, site: str) -> Iterator[Page]:
         """Yield the pages of a site's held items in order, each once, without damaged ones."""
