@@ -170,11 +170,12 @@ def _fields(record: Hints | Metadata) -> dict[str, Any]:
 
 def _read(kind: type[Said], record: dict[str, Any]) -> Said:
     """Return what `_fields` made a record of; raises TypeError if its texts are none."""
-    values = {
-        each: tuple(value) if isinstance(value, list) else value for each, value in record.items()
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
     }
+    found = kind(**values)
     for each in fields(kind):
-        value = values.get(each.name, each.default)
+        value = getattr(found, each.name)
         if type(value) is not type(each.default) or not all(isinstance(one, str) for one in value):
             raise TypeError(f"{each.name} is no text")
-    return kind(**values)
+    return found

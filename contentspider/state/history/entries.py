@@ -89,6 +89,8 @@ class Entries:
             return Entry(page_id, seq, "", None)
         try:
             item = json.loads(unpack(packed))
+            # The item has the values from before its crawl ended.
+            item |= {"first_seen": first_seen, "changed_at": changed_at}
         except DAMAGE as error:
             message = (
                 "%s: the item of page %s is damaged (%s) and left out; a crawl that finds the page"
@@ -96,8 +98,6 @@ class Entries:
             )
             logger.error(message, self.path, page_id, error)
             return None
-        # The item has the values from before its crawl ended.
-        item |= {"first_seen": first_seen, "changed_at": changed_at}
         return Entry(page_id, seq, item_hash, item)
 
 
