@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -176,3 +177,19 @@ def test_a_page_whose_content_is_damaged_is_read_anew(
     assert second.revisits._history.links(page_id) == ()
     assert second.end()["changed"] == 1
     assert f"the content of page {page_id} is damaged" in caplog.text
+
+
+def test_a_damaged_text_is_no_end_of_a_history(path: Path) -> None:
+    first = OneCrawl(path)
+    for number in range(3):
+        first.see(f"/{number}", article(number))
+    first.end()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE pages SET last_modified = CAST(x'61ff' AS TEXT)")
+        connection.execute(
+            "UPDATE pages SET url = CAST(x'61ff' AS TEXT) WHERE url LIKE '%/1'",
+        )
+    second = OneCrawl(path)
+    found = [second.see(f"/{number}", article(number))["change"] for number in range(3)]
+    assert found == ["unchanged"] * 3
+    assert second.end() == {"unchanged": 3}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import ExitStack, closing, suppress
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -27,7 +27,7 @@ PARTS = ("", "-wal", "-shm")
 CHECKPOINT_BYTES = 4_000_000
 # If that thread never finds a moment without a writer, a commit does it: pages of 4 kB.
 CHECKPOINT_PAGES = 8_192
-# What reading raises if texts, or SQLite's own messages, are no UTF-8, or a number is too large.
+# What SQLite raises; its messages may be no UTF-8, and numbers too large for it.
 READING = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
 # What a file has: tables with the columns of each, and whatever else than tables and indexes.
 TABLES = (
@@ -141,6 +141,8 @@ class Database:
             return connection
         address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
         connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
+        # A damaged text is no reason to refuse all others.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, schema.version):
             connection.close()
