@@ -1,4 +1,6 @@
-"""Environments in which the tests run: ``nox -s minimum``, ``newest``, ``unreleased``, ``docs``."""
+"""Environments in which the tests run: ``nox -s minimum``, ``newest``, ``unreleased``, ``docs``,
+``sanitized``.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ def sanitized(session: nox.Session) -> None:
     session.install(*needs, *extras["warc"], "pytest")
     copy = Path(session.create_tmp()) / "copy"
     shutil.rmtree(copy, ignore_errors=True)
-    skipped = shutil.ignore_patterns(".*", "build", "docs", "*.so", "node_modules")
+    skipped = shutil.ignore_patterns(".*", "build", "docs", "*.so")
     shutil.copytree(ROOT, copy, ignore=skipped)
     session.chdir(copy)
     flags = "-fsanitize=address -fno-omit-frame-pointer -g -O1"

@@ -16,7 +16,7 @@ from scrapy.http import XmlResponse
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.queue.requests import load_request
 from contentspider.crawl.spider.discovery import read_sitemap
-from contentspider.ground.errors import OverridesError, StateError
+from contentspider.ground.errors import ContentSpiderError, OverridesError, StateError
 from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
@@ -24,9 +24,13 @@ from contentspider.run.schedule import LastCrawl, last_crawl
 from contentspider.run.sitesfile import SitesFileError, read_sites
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.model import SiteModel
+from contentspider.state.crawls.export import export_items
+from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.item_json import load_item
+from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
+from tests.conftest import read_jsonl
 from tests.fuzzed import RICH, model
 from tests.recrawled import OneCrawl
 from tests.sites import article
@@ -193,3 +197,19 @@ def test_a_damaged_text_is_no_end_of_a_history(path: Path) -> None:
     found = [second.see(f"/{number}", article(number))["change"] for number in range(3)]
     assert found == ["unchanged"] * 3
     assert second.end() == {"unchanged": 3}
+
+
+def test_an_item_that_is_no_json_is_left_out(path: Path, tmp_path: Path) -> None:
+    with closing(Ledger(path)) as ledger:
+        for number, line in enumerate((b'{"url": "a"}', b"[1]", b"{", b'{"url": "b"}')):
+            page = Page.from_html(article(number), PLACE.format(number))
+            ledger.items.record(PageInHand(page, key=str(number)), line)
+        ledger.commit()
+    export_items(path, [Output.parse(str(tmp_path / "x.jsonl"))])
+    assert [item["url"] for item in read_jsonl(tmp_path / "x.jsonl")] == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".jsonl", "x" * 300 + "/", "a\0.jsonl"])
+def test_an_output_that_cannot_be_is_said(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ContentSpiderError, match="cannot be written"):
+        Output.parse(f"{tmp_path}/{name}")

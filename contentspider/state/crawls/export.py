@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import closing
 from pathlib import Path
@@ -73,5 +72,5 @@ def export_items(crawl: Path, outputs: list[Output]) -> int:
         written = ledger.items.count()
         if written or ledger.items.count(UNCHANGED):
             for output in outputs:
-                output.write(lambda: map(json.loads, ledger.items.lines()))
+                output.write(ledger.items.records)
         return written

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -55,6 +56,12 @@ class Output:
         slash, or a file whose ending says its kind; raises `ContentSpiderError` if it cannot be.
         """
         path = Path(text)
+        try:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                path.stat()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ContentSpiderError(f"-o {text[:300]!r} cannot be written: {why}") from error
         kind = KINDS.get(path.suffix.lower(), "")
         is_folder = text.endswith(("/", os.sep)) or (not kind and path.is_dir())
         if not is_folder and not kind:

@@ -196,6 +196,16 @@ class Items:
                 continue
             yield line
 
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield every released item, as `lines` does."""
+        for line in self.lines():
+            try:
+                record = dict(json.loads(line))
+            except DAMAGE as error:
+                logger.error("%s: an item is damaged (%s): left out", self._database.name, error)
+                continue
+            yield record
+
     def count(self, reason: str | None = None) -> int:
         """Return how many items are out, or were dropped for a *reason*."""
         if reason is not None:
