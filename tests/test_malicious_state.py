@@ -20,6 +20,7 @@ from contentspider.site.learn.learner import SiteLearner
 from contentspider.state.crawls.ledgers import crawl_status, open_crawl, open_history
 from contentspider.state.history.entries import Entries
 from contentspider.state.history.history import History
+from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.stores.models import ModelStore
 from tests.conftest import read_jsonl, run
@@ -142,3 +143,18 @@ def test_no_module_reads_pickles() -> None:
     code = "".join(path.read_text() for path in root.rglob("*.py*") if path.suffix != ".pyc")
     for name in ("import pickle", "import marshal", "import shelve", "joblib", "allow_pickle=True"):
         assert name not in code
+
+
+def test_locks_that_are_links_are_not_followed(path: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("precious")
+    path.with_name("crawl.sqlite.lock").symlink_to(outside)
+    with pytest.raises(LedgerFullError, match="cannot be opened"):
+        Ledger(path)
+    store = ModelStore(tmp_path / "models")
+    lock = store.place("e.org") / "generations" / ".lock"
+    lock.parent.mkdir(parents=True)
+    lock.symlink_to(outside)
+    with pytest.raises(OSError, match="symbolic links"):
+        store.save(SiteLearner("e.org").fit([Page.from_html(article(1))]))
+    assert outside.read_text() == "precious"
