@@ -175,7 +175,8 @@ def _read(kind: type[Said], record: dict[str, Any]) -> Said:
     }
     found = kind(**values)
     for each in fields(kind):
-        value = getattr(found, each.name)
-        if type(value) is not type(each.default) or not all(isinstance(one, str) for one in value):
+        value: Any = getattr(found, each.name)
+        default: Any = each.default
+        if type(value) is not type(default) or not all(isinstance(one, str) for one in value):
             raise TypeError(f"{each.name} is no text")
     return found
