@@ -87,4 +87,4 @@ def test_first_inputs(name: str, tmp_path: Path) -> None:
 def test_all_inputs(
     name: str, first: int, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("fuzzed", [name, give(name, tmp_path, first, PART)])
+    record_property("fuzzed", [name, dict(give(name, tmp_path, first, PART))])
