@@ -25,6 +25,7 @@ from contentspider.run.sitesfile import SitesFileError, read_sites
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.model import SiteModel
 from contentspider.state.crawls.export import export_items
+from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.files.formats import Output
 from contentspider.state.history.history import History
 from contentspider.state.ledger.item_json import load_item
@@ -32,6 +33,7 @@ from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
 from tests.conftest import read_jsonl
 from tests.fuzzed import RICH, model
+from tests.fuzzed_state import made_history
 from tests.recrawled import OneCrawl
 from tests.sites import article
 
@@ -213,3 +215,18 @@ def test_an_item_that_is_no_json_is_left_out(path: Path, tmp_path: Path) -> None
 def test_an_output_that_cannot_be_is_said(name: str, tmp_path: Path) -> None:
     with pytest.raises(ContentSpiderError, match="cannot be written"):
         Output.parse(f"{tmp_path}/{name}")
+
+
+def test_a_history_whose_first_table_is_damaged_is_set_aside(path: Path) -> None:
+    made_history(path)
+    with closing(sqlite3.connect(path)) as connection:
+        root, size = connection.execute(
+            "SELECT rootpage, page_size FROM sqlite_master, pragma_page_size WHERE name='lastmods'"
+        ).fetchone()
+    data = bytearray(path.read_bytes())
+    data[(root - 1) * size : root * size] = b"\xff" * size
+    path.write_bytes(data)
+    with pytest.raises(StateError, match="malformed: it is damaged"):
+        History(path)
+    open_history(path, 10**9).close()
+    assert path.with_name("crawl.sqlite.broken").exists()

@@ -36,10 +36,11 @@ class History:
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
         # How often the sitemaps of each site were right.
-        self.lastmods: dict[str, LastmodCounts] = {
-            site: LastmodCounts(*counts)
-            for site, *counts in database.rows("SELECT * FROM lastmods")
-        }
+        with database.first_reading():
+            self.lastmods: dict[str, LastmodCounts] = {
+                site: LastmodCounts(*counts)
+                for site, *counts in database.rows("SELECT * FROM lastmods")
+            }
         self.own_answers = OwnAnswers(database)
         self.check, self.close = database.check, database.close
 

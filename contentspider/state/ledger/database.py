@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
@@ -166,6 +166,17 @@ class Database:
             if self.is_durable:
                 connection.execute("BEGIN")
         return connection
+
+    @contextmanager
+    def first_reading(self) -> Iterator[None]:
+        """Close the file, and raise `StateError`, if what is read of it at first is damaged."""
+        try:
+            yield
+        except LedgerFullError as error:
+            self.close()
+            if isinstance(error.__cause__, sqlite3.OperationalError):
+                raise
+            raise StateError(f"{error}: it is damaged; delete it to start over") from error
 
     @property
     def name(self) -> str:

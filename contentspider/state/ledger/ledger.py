@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
-from contentspider.state.ledger.database import Database, LedgerFullError
+from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.items import Items
 from contentspider.state.ledger.own_texts import OwnTexts
@@ -82,18 +81,13 @@ class Ledger:
         self._database = database = Database(path, durable, read_only)
         self.check, self.detach, self.close = database.check, database.detach, database.close
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
-        try:
+        with database.first_reading():
             self.frontier = Frontier(database)
             self.items = Items(database, self.frontier)
             self.pages = PageSample(database)
             self.own_texts = OwnTexts(database)
             self.runs = Runs(database)
             self.visits = Visits(database)
-        except LedgerFullError as error:
-            database.close()
-            if isinstance(error.__cause__, sqlite3.OperationalError):
-                raise
-            raise StateError(f"{error}: it is damaged; delete it to start over") from error
 
     def begin_run(self) -> list[str]:
         """Take over the work of the last run; return addresses that may have killed processes."""
