@@ -20,6 +20,7 @@ from contentspider.ground.errors import ContentSpiderError, OverridesError, Stat
 from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.page.input.overrides import Overrides
 from contentspider.page.input.page import Page
+from contentspider.recrawl.intervals import Bounds, Spell, intervals
 from contentspider.run.schedule import LastCrawl, last_crawl
 from contentspider.run.sitesfile import SitesFileError, read_sites
 from contentspider.site.judge.prior import Prior
@@ -103,7 +104,8 @@ def changed(record: dict[str, Any], name: str, value: object) -> dict[str, Any]:
         *(("url", 1), ("hints titles", [1]), ("hints language", None), ("metadata author", "a")),
         *(("content parents", [0, 1]), ("content positions", ["x"] * 99), ("content base", 1)),
         *(("content containers", [-1]), ("content tags", [None] * 99), ("content texts", [""])),
-        *(("content spans", [0, 0, 10**6, 0]), ("content images", [[0, 0, 1, 2]])),
+        *(("content spans", [0, 0, 10**6, 0]), ("content spans", [0, 0, 1.5, 0])),
+        *(("content images", [[0, 0, 1, 2]]), ("content images", [[0, [], "a", "b"]])),
     ],
 )
 def test_a_page_with_other_values_is_said(name: str, value: object) -> None:
@@ -230,3 +232,9 @@ def test_a_history_whose_first_table_is_damaged_is_set_aside(path: Path) -> None
         History(path)
     open_history(path, 10**9).close()
     assert path.with_name("crawl.sqlite.broken").exists()
+
+
+def test_days_without_bounds_spoil_no_other_interval() -> None:
+    odd = Spell("a", float("inf"), 2**62, float("inf"))
+    bounds = Bounds(0.04, 30.0, 7.0)
+    assert np.isfinite(intervals([odd, Spell("a", 5.0, 1, 2.0)], bounds)).all()

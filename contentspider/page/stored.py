@@ -108,6 +108,7 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
     )
     _check(content, record["containers"])
     shown = [text for image in record["images"] for text in image[2:]]
+    array("q", [*record["spans"], *(image[1] for image in record["images"])])
     "".join([content.base, *tags, *marks, *paths, *shown])
     content.attributes = [[(name, value) for name, value in each] for each in content.attributes]
     content.around = [Surroundings(*each) for each in content.around]
