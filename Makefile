@@ -30,6 +30,7 @@ kills: $(VENV)/.installed-dev
 # The whole of the tests, with all that CI takes a sample of.
 nightly: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal --all-folds --all-kills --durations 15
+	$(BIN)/nox -r -s sanitized
 
 # The oldest Python that is supported, if one with headers is here, and the lowest version of every
 # dependency. With ONLY=versions those tests of which a library's version decides: CI's share.

@@ -1,8 +1,11 @@
-"""Environments in which the tests run: ``nox -s minimum``, ``newest``, ``unreleased``, ``docs``."""
+"""Environments in which the tests run: ``nox -s minimum``, ``newest``, ``unreleased``, ``docs``,
+``sanitized``.
+"""
 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import nox
@@ -74,6 +77,40 @@ def docs(session: nox.Session) -> None:
     """Build the documentation; a broken link within it is an error."""
     session.install("-e", ".[docs]")
     session.run("sphinx-build", "-W", "-q", "-b", "html", "docs", "docs/_build")
+
+
+@nox.session
+def sanitized(session: nox.Session) -> None:
+    """Read hostile pages, models and records with compiled modules that AddressSanitizer watches:
+    20,000 pages, and 2,500 of each other kind that compiled code reads.
+    """
+    pyproject = nox.project.load_toml("pyproject.toml")
+    extras = pyproject["project"]["optional-dependencies"]
+    needs = [*pyproject["build-system"]["requires"], *pyproject["project"]["dependencies"]]
+    session.install(*needs, *extras["warc"], "pytest")
+    copy = Path(session.create_tmp()) / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    skipped = shutil.ignore_patterns(".*", "build", "docs", "*.so")
+    shutil.copytree(ROOT, copy, ignore=skipped)
+    session.chdir(copy)
+    flags = "-fsanitize=address -fno-omit-frame-pointer -g -O1"
+    compiled = {"CFLAGS": flags, "CXXFLAGS": flags, "LDFLAGS": "-fsanitize=address"}
+    session.run("python", "setup.py", "-q", "build_ext", "--inplace", env=compiled)
+    named = ("libasan.so", "libstdc++.so")
+    found = [
+        str(session.run("gcc", f"-print-file-name={name}", external=True, silent=True)).strip()
+        for name in named
+    ]
+    watched = {
+        "LD_PRELOAD": " ".join(found),
+        "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=50",
+        "PYTHONMALLOC": "malloc",  # else it cannot see the borders of objects
+        "PYTHONPATH": str(copy),
+    }
+    kinds = ["links", "own texts", "models", "priors", "corrections", "records"]
+    parts = [f"pages-{first}" for first in range(0, 20_000, 2_500)] + [f"{one}-0" for one in kinds]
+    tests = [f"tests/test_fuzz.py::test_all_inputs[{part}]" for part in parts]
+    session.run("python", "-m", "pytest", "-q", "--all-kills", *tests, env=watched)
 
 
 @nox.session

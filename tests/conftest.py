@@ -66,6 +66,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many inputs the readers were given (`test_fuzz.py`), and how they ended."""
+    ends: dict[str, Counter[str]] = {}
+    for report in terminalreporter.getreports("passed"):
+        for kind, value in getattr(report, "user_properties", ()) if report.when == "call" else ():
+            if kind == "fuzzed":
+                ends.setdefault(value[0], Counter()).update(value[1])
+    for name, counts in ends.items():
+        how = ", ".join(f"{count:,} {end}" for end, count in counts.most_common())
+        terminalreporter.line(f"{name}: {counts.total():,} inputs: {how}")
+
+
 @pytest.fixture(scope="session")
 def example_corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from example_site import ExampleSite

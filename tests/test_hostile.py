@@ -88,6 +88,18 @@ def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Pa
     handlers["/half"] = lambda exchange: exchange.send("<p>half", length=1000)
     chunks = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
     handlers["/cut-chunks"] = lambda exchange: exchange.raw(chunks + b"5\r\n<p>ab\r\n5000\r\nabc")
+    handlers["/stall-in-chunks"] = lambda exchange: (
+        exchange.raw(chunks + b"5\r\n<p>ab\r\n"),
+        exchange.stall(),
+    )
+    handlers["/stall-in-gzip"] = lambda exchange: (
+        exchange.send(b"\x1f\x8b\x08\0", "Content-Encoding: gzip", length=1000),
+        exchange.stall(),
+    )
+    handlers["/drip-in-header"] = lambda exchange: (
+        exchange.raw(b"HTTP/1.1 200 OK\r\nContent-Type: te"),
+        exchange.drip(),
+    )
     handlers["/no-chunks"] = lambda exchange: exchange.raw(chunks + b"ZZ\r\n<p>ab\r\n")
     handlers["/bomb"] = lambda exchange: exchange.send(bomb(40), "Content-Encoding: gzip")
     handlers["/self"] = lambda exchange: exchange.redirect("/self")
@@ -133,14 +145,14 @@ def test_broken_answers_are_counted_by_reason(hostile: HostileSite, tmp_path: Pa
     said, others = crawl(hostile, tmp_path, "-s", "DOWNLOAD_TIMEOUT=6")
     assert set(others) == {"/large", "/reload", "/busy"}
     count, reasons = re.search(r"(\d+) failed \((.*)\)", said).groups()
-    assert int(count) == len(failed) == 18
+    assert int(count) == len(failed) == 21
     assert sorted(reasons.split(", ")) == [
         "1 status 999",
         "1 too large",
-        "3 timeout",
         "4 cut short",
         "4 redirects",
         "5 broken",
+        "6 timeout",
     ]
     assert next(maps) == 3
     # Before it knew RETRY_GIVE_UP_LOG_LEVEL, Scrapy said this as an error.

@@ -9,6 +9,7 @@ from scrapy import Request, Spider
 
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.crawl.queue.requests import dump_request, load_request
+from contentspider.ground.errors import StateError
 
 
 class MySpider(Spider):
@@ -52,5 +53,5 @@ def test_requests_survive_the_disk() -> None:
 
 def test_a_request_calls_only_the_spiders_methods() -> None:
     for text in ('{"callback": "nothing"}', '{"callback": "__init__"}', '{"errback": "name"}'):
-        with pytest.raises(ValueError, match="no method"):
+        with pytest.raises(StateError, match="no method"):
             load_request(text, "http://x", 0, MySpider(), Bindings())

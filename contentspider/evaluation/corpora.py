@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.jsonlines import json_lines
 from contentspider.page.input.files import read_pages
 from contentspider.site.own.readers.reading import text_of, title_of
@@ -92,7 +92,7 @@ def _gold_page(file: Path, number: int, line: bytes) -> GoldPage:
         row = json.loads(line)
         optional, host = row.get("optional_text") or "", str(row.get("host") or "")
         return GoldPage(row["path"].lstrip("/"), row["text"], optional, host)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except DAMAGE as error:
         raise CorpusError(
             f"{file}:{number}: not a gold page ({error!r}); a line is an object with path and text"
         ) from error

@@ -1,5 +1,13 @@
 """Errors that contentspider raises."""
 
+import zlib
+
+# What reading a record may raise that is damaged, or made by somebody else.
+DAMAGE = (
+    *(zlib.error, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
+    *(RecursionError, EOFError),
+)
+
 
 class ContentSpiderError(Exception):
     """Base of all errors of contentspider; the message says what happened and what to do."""

@@ -44,5 +44,10 @@ class SiteKeys:
             name += "-" + port
         with suppress(UnicodeError):  # as in requests: müller.de is xn--mller-kva.de
             name = name.encode("idna").decode()
-        safe = "".join(char if char.isalnum() or char in ".-" else "_" for char in name)
-        return safe.strip(".") or "site"
+        return folder_name(name)
+
+
+def folder_name(site: str) -> str:
+    """Return the name of a site's folder, which leads nowhere else, whatever the site is called."""
+    safe = "".join(char if char.isalnum() or char in ".-" else "_" for char in site)
+    return safe.strip(".") or "site"

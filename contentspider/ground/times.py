@@ -9,6 +9,9 @@ def now() -> str:
 
 
 def days_between(earlier: str, later: str) -> float:
-    """Return how many days are between two times, as `now` gives them."""
-    between = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
+    """Return how many days are between two times, as `now` gives them; -1 if one is no time."""
+    try:
+        between = datetime.fromisoformat(later) - datetime.fromisoformat(earlier)
+    except (ValueError, TypeError):
+        return -1.0
     return between.total_seconds() / 86_400

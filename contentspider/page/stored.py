@@ -7,7 +7,8 @@ its own, which is smaller than a list a block, and faster to read.
 
 from __future__ import annotations
 
-from operator import attrgetter
+from array import array
+from operator import attrgetter, ge
 from typing import Any
 
 from contentspider.page.blocks import Block, PageBlocks, Surroundings
@@ -72,25 +73,50 @@ def _shorten(content: PageBlocks) -> tuple[list[tuple[int, str]], list[int]]:
     return paths, path_of
 
 
+def _check(content: PageBlocks, containers: list[int]) -> None:
+    """Raise ValueError, or TypeError or OverflowError, unless the elements are a tree and the
+    blocks stand in its *containers*.
+    """
+    parents, positions, count = content.parents, content.positions, len(content.parents)
+    array("i", parents + positions)
+    if (
+        not len(content.tags) == len(content.paths) == len(positions) == count
+        or parents[:1] not in ([], [-1])
+        or min(parents[1:], default=0) < 0
+        or any(map(ge, parents, range(count)))
+        or min(positions, default=0) < 0
+        or not 0 <= min(containers, default=0) <= max(containers, default=0) < max(count, 1)
+    ):
+        raise ValueError("its blocks stand where nothing is")
+
+
 def from_record(record: dict[str, Any]) -> PageBlocks:
     """Return what `to_record` was given.
 
-    Raises KeyError, ValueError, TypeError or IndexError if the record is damaged.
+    Raises one of `contentspider.ground.errors.DAMAGE` if the record is damaged.
     """
     paths: list[str] = []
     for above, rest in record["paths"]:
         paths.append(paths[above] + rest if above >= 0 else rest)
-    tags, marks = record["tags"], record["marks"]
+    tags, marks, texts = record["tags"], record["marks"], record["texts"]
+    if not all(texts):
+        raise ValueError("a block is empty")
     content = PageBlocks(
         tags=[tags[number] for number in record["tag_of"]],
         paths=[paths[number] for number in record["path_of"]],
         **{name: record[name] for name in PAGE_FIELDS},
     )
+    _check(content, record["containers"])
+    shown = [text for image in record["images"] for text in image[2:]]
+    array("q", [*record["spans"], *(image[1] for image in record["images"])])
+    "".join([content.base, *tags, *marks, *paths, *shown])
     content.attributes = [[(name, value) for name, value in each] for each in content.attributes]
     content.around = [Surroundings(*each) for each in content.around]
     spans: dict[int, list[tuple[int, int, str]]] = {}
     flat = iter(record["spans"])
     for number, start, end, mark in zip(flat, flat, flat, flat, strict=True):
+        if not 0 <= start <= end <= len(texts[number]):
+            raise ValueError("a mark is outside of its text")
         spans.setdefault(number, []).append((start, end, marks[mark]))
     images: dict[int, list[tuple[int, str, str]]] = {}
     for number, place, address, description in record["images"]:
@@ -98,7 +124,7 @@ def from_record(record: dict[str, Any]) -> PageBlocks:
     columns = zip(*[record[name] for name in FIELDS], strict=True)
     path_of, tag_of, add = content.paths, content.tags, content.blocks.append
     for number, (text, at, chars, links, bold, row, item, cell) in enumerate(columns):
-        marked, shown = tuple(spans.get(number, ())), tuple(images.get(number, ()))
+        marked, pictures = tuple(spans.get(number, ())), tuple(images.get(number, ()))
         place = (text, path_of[at], tag_of[at], at)
-        add(Block(*place, chars, links, bold, row, item, marked, cell, shown))
+        add(Block(*place, chars, links, bold, row, item, marked, cell, pictures))
     return content

@@ -16,6 +16,7 @@ RATES = np.geomspace(1 / 1826, 48, 32)  # changes a day: one in five years to on
 # Weights, in pages, of flat rates in a site, and of the site's rates in a kind of pages.
 SITE_WEIGHT, KIND_WEIGHT = 1.0, 5.0
 ROUNDS = 20
+MAX_DAYS = 36_525  # and changes: what a history says beyond them is not true
 STEPS = 64  # intervals that are tried between the shortest and the longest
 BATCH = 16_384  # pages that are computed at a time: 8 MB
 
@@ -84,10 +85,10 @@ def _due(chances: Floats, gains: Floats, days: Floats, threshold: float) -> Floa
 
 def _chances(spells: Sequence[Spell]) -> Floats:
     """Return how probable each of the `RATES` is for each page."""
-    still = np.array([spell.still_days for spell in spells])
-    changes = np.array([spell.changes for spell in spells])
+    still = np.clip([spell.still_days for spell in spells], 0, MAX_DAYS)
+    changes = np.clip([spell.changes for spell in spells], 0, MAX_DAYS)
     # Unequal spells with a change count as that many of their mean: only the sum is kept.
-    each = np.array([spell.changed_days / max(spell.changes, 1) for spell in spells])
+    each = np.clip([spell.changed_days for spell in spells], 0, MAX_DAYS) / np.maximum(changes, 1)
     moved = np.log(-np.expm1(-np.maximum(each[:, None] * RATES, 1e-9)))
     logs = changes[:, None] * moved - still[:, None] * RATES
     likely = np.exp(logs - logs.max(axis=1, keepdims=True))

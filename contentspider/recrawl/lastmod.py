@@ -78,9 +78,9 @@ def has_changed_since(lastmod: str, visited: str) -> bool | None:
         at = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone or '+00:00'}")
         first = at if zone else at + EARLIEST
         last = at if zone else at + LATEST + (timedelta(0) if clock else DAY)
+        then = datetime.fromisoformat(visited).astimezone(timezone.utc)
     except (ValueError, OverflowError):
         return None
-    then = datetime.fromisoformat(visited).astimezone(timezone.utc)
     if first > then:
         return True
     return False if last <= then - MARGIN else None

@@ -55,13 +55,16 @@ class LastCrawl:
     is_unfinished: bool = False
 
     def due(self, interval: timedelta | None) -> datetime:
-        """Return when the site is to be crawled: an unfinished crawl was due when it began.
+        """Return when the site is to be crawled: an unfinished crawl was due when it began, and one
+        of which that is in the future at once: the clock was wrong.
 
         The *interval* (None: at once) is counted from the beginning of the last crawl, so that a
         daily one does not come later each day by the time that it takes.
         """
-        if self.began is None or self.is_unfinished or not interval:
-            return self.began or AT_ONCE
+        if self.began is None or self.began > datetime.now(timezone.utc):
+            return AT_ONCE
+        if self.is_unfinished or not interval:
+            return self.began
         return self.began + interval * (1 - SLACK)
 
 
@@ -70,7 +73,8 @@ def last_crawl(path: Path) -> LastCrawl:
     next crawl says what is wrong with it.
     """
     if path.is_file():
-        with suppress(ContentSpiderError), closing(Ledger(path, read_only=True)) as ledger:
+        broken = (ContentSpiderError, ValueError, TypeError)
+        with suppress(*broken), closing(Ledger(path, read_only=True)) as ledger:
             if runs := ledger.runs.all():
                 is_over = runs[-1].reason in (FINISHED, *LIMITS) or is_hopeless(ledger)
                 return LastCrawl(datetime.fromisoformat(runs[0].started), not is_over)

@@ -154,7 +154,7 @@ def _load(path: Path) -> dict[str, Any]:
         raise SitesFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise SitesFileError(f"{path} is not UTF-8 text ({error.reason})") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SitesFileError(f"{path} is not TOML: {error}") from error
 
 

@@ -161,7 +161,7 @@ class CrawlModels:
 
     async def _learn(self, crawl: CrawlState, state: SiteState, compare: bool) -> Learned:
         started = time.monotonic()
-        before = self.store.folder / state.key if compare else None
+        before = self.store.place(state.key) if compare else None
         path, options = crawl.ledger.path, self._options.learning
         assert path  # in memory nothing is held
         async with self._free:

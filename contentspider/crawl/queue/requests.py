@@ -12,7 +12,7 @@ from w3lib.http import basic_auth_header
 
 from contentspider.crawl.hold.binding import Bindings
 from contentspider.ground.addresses import clean_address, parameter_order, split_address
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
 
@@ -99,9 +99,16 @@ def with_password_apart(request: Request) -> Request:
 
 
 def load_request(text: str, url: str, priority: int, spider: Spider, bindings: Bindings) -> Request:
-    """Return the request that `dump_request` wrote; raises ValueError or `ContentSpiderError`."""
+    """Return the request that `dump_request` wrote; raises `ContentSpiderError`."""
+    try:
+        return _load(json.loads(text), url, priority, spider, bindings)
+    except DAMAGE as error:
+        raise StateError(f"the request cannot be read ({error!r})") from error
+
+
+def _load(record: Any, url: str, priority: int, spider: Spider, bindings: Bindings) -> Request:
     fields: dict[str, Any] = {}
-    for name, value in json.loads(text).items():
+    for name, value in record.items():
         if name in CARRIERS:
             carried = value["dict"].items()
             fields[name] = {key: _decode_item(entry, bindings) for key, entry in carried}
@@ -118,5 +125,5 @@ def _method(spider: Spider, name: object) -> Any:
     is_name = isinstance(name, str) and not name.startswith("__")
     found = getattr(spider, str(name), None) if is_name else None
     if getattr(found, "__self__", None) is not spider:
-        raise ValueError(f"the spider has no method {name!r}")
+        raise StateError(f"the spider has no method {name!r}")
     return found

@@ -146,7 +146,7 @@ class LedgerScheduler(Component, BaseScheduler):
                     request = self._in_memory.pop(row)
                 else:
                     request = load_request(text, address, priority, self.spider, self._bindings)
-            except (ContentSpiderError, ValueError, TypeError) as error:
+            except ContentSpiderError as error:
                 logger.error("%s cannot be requested: %s", address, error)
                 self._frontier.finish(row, "failed", f"its request cannot be read: {error}")
                 continue

@@ -45,7 +45,8 @@ class Lastmods:
     def note(self, url: str, lastmod: str) -> None:
         """Note the date of an address, if it is that of a known page, and says something."""
         known = self._history.page(page_id(url))
-        if known is not None and known.state == LIVE:
+        # A visit in the future is of a clock that was wrong.
+        if known is not None and known.state == LIVE and known.last_seen <= now():
             has_changed = has_changed_since(lastmod, known.last_seen)
             if has_changed is not None:
                 self._visits.note_lastmod(known.id, has_changed)

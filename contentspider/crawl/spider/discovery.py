@@ -177,23 +177,26 @@ class DiscoverySpider(Spider):
 
 
 def read_sitemap(response: Response) -> tuple[list[tuple[str, str]], bool]:
-    """Return the addresses and ``lastmod`` that a sitemap names, and whether they are sitemaps'."""
+    """Return the addresses and ``lastmod`` that a sitemap names, and whether they are sitemaps'; of
+    one that is broken those before its fault.
+    """
     body = response.body
+    addresses, is_index = [], False
     try:
         if gzip_magic_number(response):
             body = gunzip(body, max_size=MAX_SITEMAP_BYTES)
         if body.count(b"<") > MAX_SITEMAP_TAGS:
             raise ValueError(f"it has more than {MAX_SITEMAP_TAGS:,} tags")
         entries = Sitemap(body) if body.strip() else None
+        if entries is not None and entries.type in ("urlset", "sitemapindex"):
+            is_index = entries.type == "sitemapindex"
+            for entry in entries:
+                place = absolute(response.url, entry.get("loc", ""))
+                addresses.append((place, entry.get("lastmod") or ""))
     except Exception as error:  # noqa: BLE001 - lxml, zlib and Scrapy raise a dozen kinds for a broken sitemap
         said = "its pages are found by links only"
         logger.warning("%s: the sitemap cannot be read (%s); %s", response.url, error, said)
-        return [], False
-    if entries is None or entries.type not in ("urlset", "sitemapindex"):
-        return [], False
-    named = ((entry.get("loc", ""), entry.get("lastmod") or "") for entry in entries)
-    addresses = [(absolute(response.url, address), lastmod) for address, lastmod in named]
-    return [one for one in addresses if one[0]], entries.type == "sitemapindex"
+    return [one for one in addresses if one[0]], is_index
 
 
 def is_feed(response: Response) -> bool:

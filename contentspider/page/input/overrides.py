@@ -91,7 +91,7 @@ class Overrides:
         """Return the corrections in *text*, the content of the file *name*."""
         try:
             record = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             said = str(error)
             # At the end of the document there is no number.
             place = ERROR_LINE.search(said)
@@ -169,7 +169,8 @@ class _Reader:
             raise self.error(f"{key} has {text!r}, which is not a string", number, key)
         try:
             return Selector(text, CSSSelector(text, translator="html"))
-        except (SelectorError, ValueError) as error:  # ValueError: characters that XPath lacks
+        except (SelectorError, ValueError, RuntimeError) as error:
+            # ValueError: characters that XPath lacks; RuntimeError: it ends where it may not
             why = f"{text!r} is not a valid CSS selector ({error})"
             raise self.error(why, number, key, text) from error
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from contentspider.ground.addresses import is_web_address, join
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.page.about.hints import Hints, read_head
 from contentspider.page.about.metadata import Metadata, Statements
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
 
+Said = TypeVar("Said", Hints, Metadata)
+
 # Every link of a page is written with its base.
 MAX_BASE_CHARS = 500
-# What a record that is cut short, or another's, may raise.
-DAMAGE = (zlib.error, ValueError, LookupError, TypeError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -145,20 +144,13 @@ class Page:
         """Return the page that `dump` wrote; a damaged one raises `StateError`."""
         try:
             record = json.loads(unpack_text(data))
-            hints = record["hints"]
-            for name in ("titles", "descriptions", "stated"):
-                hints[name] = tuple(hints[name])
-            said = record.get("metadata", {})
-            for name in ("author", "section", "keywords"):
-                if name in said:
-                    said[name] = tuple(said[name])
             content = from_record(record["content"])
             noted = record.get("corrections")
             return cls(
-                record["url"],
+                "".join(record["url"]),
                 content,
-                Hints(**hints),
-                Statements.of(Metadata(**said)),
+                _read(Hints, record["hints"]),
+                Statements.of(_read(Metadata, record.get("metadata", {}))),
                 corrections=Corrections.load(noted, len(content.blocks)) if noted else None,
                 stated_texts=tuple(
                     StatedText(*map(str, each)) for each in record.get("stated_texts", ())
@@ -174,3 +166,17 @@ class Page:
 def _fields(record: Hints | Metadata) -> dict[str, Any]:
     """Return what `asdict` does for records of texts; it copies them, which takes long."""
     return {each.name: getattr(record, each.name) for each in fields(record)}
+
+
+def _read(kind: type[Said], record: dict[str, Any]) -> Said:
+    """Return what `_fields` made a record of; raises TypeError if its texts are none."""
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in record.items()
+    }
+    found = kind(**values)
+    for each in fields(kind):
+        value: Any = getattr(found, each.name)
+        default: Any = each.default
+        if type(value) is not type(default) or not all(isinstance(one, str) for one in value):
+            raise TypeError(f"{each.name} is no text")
+    return found

@@ -13,12 +13,13 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
 from contentspider.site.guess import best_guess
 from contentspider.site.judge.trees import Trees
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from contentspider.page.input.page import Page
 
+# What NumPy raises of files that hold no arrays, beside `DAMAGE`.
+ODD_ARRAYS = (OSError, BadZipFile, SyntaxError, TokenError, RuntimeError, MemoryError)
 SCHEMA = 1
 # Features of comments; in a forum what a page is about has them, too.
 COMMENT_COLUMNS = [
@@ -130,7 +133,7 @@ class Prior:
                 site = {n.removeprefix(SITE): tables[n] for n in tables if n.startswith(SITE)}
                 site_trees = Trees.from_arrays(site) if site else None
                 return cls(Trees.from_arrays(tables), head["card"], site_trees)
-        except (ValueError, LookupError, EOFError, OSError, BadZipFile, TypeError) as error:
+        except (*DAMAGE, *ODD_ARRAYS) as error:
             raise StateError(
                 f"{source} cannot be used: {error}; train one with"
                 " 'contentspider-research train-prior', or reinstall contentspider"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Less than 1 smooths labels that differ within a slot; measured flat between 0.1 and 3.
 PENALTY = 0.3
+MAX_WEIGHT = 1e6  # those of real sites are below 10
 STEEPNESS = 3.0  # of the probability over the margin: at a margin of 1 it is 0.95
 
 
@@ -88,8 +89,12 @@ class LinearSVM:
 
     @classmethod
     def load(cls, record: Mapping[str, Any]) -> LinearSVM:
-        """Return the SVM that `dump` described."""
+        """Return the SVM that `dump` described; damage raises ValueError and its like."""
         weights = {
             tuple(map(str, feature)): float(weight) for *feature, weight in record["weights"]
         }
-        return cls(weights, float(record["intercept"]))
+        intercept = float(record["intercept"])
+        # Sums of larger ones are no numbers.
+        if not all(abs(weight) < MAX_WEIGHT for weight in (intercept, *weights.values())):
+            raise ValueError("it has weights without bounds")
+        return cls(weights, intercept)

@@ -11,7 +11,7 @@ import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def parse_manifest(text: bytes) -> dict[str, object]:
             raise ValueError(f"it names weights {name!r} outside its folder")
         if not isinstance(digest, str):
             raise TypeError("its digest is no text")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except DAMAGE as error:
         raise StateError(f"the manifest cannot be read ({error})") from error
     return manifest
 

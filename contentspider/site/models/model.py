@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.guess import mean_of_odds
 from contentspider.site.judge.classifier import CLASSIFIERS
@@ -261,9 +261,9 @@ class SiteModel:
                 site=str(manifest["site"]),
                 labels=str(manifest["labels"]),
                 pages=pages,
-                names=frozenset(record["names"]),
-                slots=frozenset(record["slots"]),
-                noise_texts=frozenset(record["noise_texts"]),
+                names=_texts(record["names"]),
+                slots=_texts(record["slots"]),
+                noise_texts=_texts(record["noise_texts"]),
                 classifier=CLASSIFIERS.load(name).load(record["classifier"]),
                 classifier_name=name,
                 summary=[SlotSummary.parse(slot) for slot in summary],
@@ -272,9 +272,9 @@ class SiteModel:
                 baseline=Baseline.parse(manifest["baseline"]) if manifest["baseline"] else None,
                 quality=Quality.parse(manifest["quality"]) if manifest["quality"] else None,
                 features=parse_feature_sets(record["features"]),
-                teasers=frozenset(record["teasers"]),
+                teasers=_texts(record["teasers"]),
             )
-        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as error:
+        except DAMAGE as error:
             raise StateError(f"the model cannot be used: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -289,3 +289,8 @@ class SiteModel:
     def load(cls, path: str | os.PathLike[str]) -> SiteModel:
         """Return a saved model; raises FileNotFoundError, or `StateError` if it is unusable."""
         return cls.parse(*read_model(Path(path)))
+
+
+def _texts(values: list[str]) -> frozenset[str]:
+    "".join(values)  # it raises TypeError unless all are texts
+    return frozenset(values)

@@ -1,6 +1,5 @@
 """Crawls by name, and the items of a crawl, from its ledger to files."""
 
-import json
 import re
 from collections.abc import Iterable
 from contextlib import closing
@@ -63,5 +62,5 @@ def export_items(crawl: Path, outputs: list[Output]) -> int:
         written = ledger.items.count()
         if written or ledger.items.count(UNCHANGED):
             for output in outputs:
-                output.write(lambda: map(json.loads, ledger.items.lines()))
+                output.write(ledger.items.records)
         return written

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -50,6 +51,12 @@ class Output:
     def parse(cls, text: str, page_kind: str = "md") -> Output:
         """Return the output that a command line names; raises `ContentSpiderError`."""
         path = Path(text)
+        try:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                path.stat()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ContentSpiderError(f"-o {text[:300]!r} cannot be written: {why}") from error
         kind = KINDS.get(path.suffix.lower(), "")
         is_folder = text.endswith(("/", os.sep)) or (not kind and path.is_dir())
         if not is_folder and not kind:

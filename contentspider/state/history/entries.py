@@ -2,12 +2,13 @@
 
 import json
 import logging
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contentspider.ground.errors import DAMAGE
+from contentspider.ground.packed import unpack
 from contentspider.recrawl.changes import LIVE
 from contentspider.state.ledger.database import Database
 from contentspider.state.schema import HISTORY
@@ -73,21 +74,25 @@ class Entries:
         return self._database.rows(f"SELECT id, seq, item_hash {INDEXED}")
 
     def _read(self, which: str, value: object) -> Iterator[Entry]:
-        for row in self._database.rows(f"{ENTRIES} WHERE {which}", (value,)):
-            page_id, seq, item_hash, state, packed, first_seen, changed_at = row
-            if state != LIVE or packed is None:
-                yield Entry(page_id, seq, "", None)
-                continue
-            try:
-                item = json.loads(zlib.decompress(packed))
-            except (zlib.error, ValueError) as error:
-                where = f"{self.path}: the item of page {page_id} is damaged ({error})"
-                said = "left out; a crawl that finds the page changed writes it anew"
-                logger.error("%s and %s", where, said)
-                continue
+        rows = self._database.rows(f"{ENTRIES} WHERE {which}", (value,))
+        yield from filter(None, map(self._entry, rows))
+
+    def _entry(self, row: Sequence[Any]) -> Entry | None:
+        page_id, seq, item_hash, state, packed, first_seen, changed_at = row
+        if state != LIVE or packed is None:
+            return Entry(page_id, seq, "", None)
+        try:
+            item = json.loads(unpack(packed))
             # The item has the values from before its crawl ended.
             item |= {"first_seen": first_seen, "changed_at": changed_at}
-            yield Entry(page_id, seq, item_hash, item)
+        except DAMAGE as error:
+            message = (
+                "%s: the item of page %s is damaged (%s) and left out; a crawl that finds the page"
+                " changed writes it anew"
+            )
+            logger.error(message, self.path, page_id, error)
+            return None
+        return Entry(page_id, seq, item_hash, item)
 
 
 INDEXED = "FROM pages WHERE state = 'live' AND item IS NOT NULL"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.packed import unpack_text
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Spell, kind_of
@@ -14,7 +14,6 @@ from contentspider.state.history.known import KnownPage
 from contentspider.state.history.takeover import Takeover
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.own_texts import OwnAnswers
-from contentspider.state.ledger.visits import unpack_lines
 from contentspider.state.schema import HISTORY
 
 logger = logging.getLogger(__name__)
@@ -28,10 +27,11 @@ class History:
         self._database = database = Database(path, True, read_only, HISTORY)
         self._max_bytes = max_bytes
         # How often the sitemaps of each site were right.
-        self.lastmods: dict[str, LastmodCounts] = {
-            site: LastmodCounts(*counts)
-            for site, *counts in database.rows("SELECT * FROM lastmods")
-        }
+        with database.first_reading():
+            self.lastmods: dict[str, LastmodCounts] = {
+                site: LastmodCounts(*counts)
+                for site, *counts in database.rows("SELECT * FROM lastmods")
+            }
         self.own_answers = OwnAnswers(database)
         self.check, self.close = database.check, database.close
 
@@ -77,9 +77,10 @@ class History:
         return self._database.count("SELECT count(*) FROM pages WHERE state = 'live'")
 
     def content(self, page_id: str, before: bool = False) -> str | None:
-        """Return the last main content of a page, or the one *before* its last change."""
-        packed = self._value("previous" if before else "content", page_id)
-        return unpack_text(packed) if packed is not None else None
+        """Return the last main content of a page, or the one *before* its last change; None if that
+        is not kept, or damaged.
+        """
+        return self._text("previous" if before else "content", page_id)
 
     def stored(self, page_id: str) -> Page | None:
         """Return the last version of a page, if all of it is kept."""
@@ -96,7 +97,17 @@ class History:
 
     def links(self, page_id: str) -> tuple[str, ...]:
         """Return the links of the last version of a page."""
-        return unpack_lines(self._value("links", page_id))
+        text = self._text("links", page_id)
+        return tuple(text.split("\n")) if text else ()
+
+    def _text(self, column: str, page_id: str) -> str | None:
+        packed = self._value(column, page_id)
+        try:
+            return unpack_text(packed) if packed is not None else None
+        except DAMAGE as error:
+            message = "%s: the %s of page %s is damaged: %s"
+            logger.error(message, self._database.name, column, page_id, error)
+            return None
 
     def _value(self, column: str, page_id: str) -> Any:
         return self._database.value(f"SELECT {column} FROM pages WHERE id = ?", (page_id,))  # noqa: S608

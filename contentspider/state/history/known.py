@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints
@@ -36,13 +37,13 @@ class NewPages:
 
     def __init__(self, database: Database, number: int) -> None:
         self._database = database
-        found = database.do(
+        query = (
             "SELECT pages.id, pages.url, pages.site, pages.fingerprint"
             " FROM changes JOIN pages ON pages.id = changes.id"
             " WHERE changes.crawl = ? AND change = 'new' AND state = 'live' AND fingerprint != ''"
-            " ORDER BY pages.url",
-            (number,),
-        ).fetchall()
+            " ORDER BY pages.url"
+        )
+        found = list(database.rows(query, (number,)))
         self._pages = [page for *page, _ in found]
         self._fingerprints = Fingerprints([one for *_, one in found])
 
@@ -64,4 +65,7 @@ class NewPages:
 
     def _content(self, page_id: str) -> str:
         packed = self._database.value("SELECT content FROM pages WHERE id = ?", (page_id,))
-        return unpack_text(packed) if packed else ""
+        try:
+            return unpack_text(packed) if packed else ""
+        except DAMAGE:
+            return ""

@@ -3,10 +3,12 @@
 import json
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import Any
 
-from contentspider.ground.packed import COMPRESSION, pack_text
+from contentspider.ground.errors import DAMAGE
+from contentspider.ground.packed import COMPRESSION, pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.recrawl.fingerprint import fingerprint
@@ -162,9 +164,11 @@ class Takeover:
         self._set(known.id, {"content_hash": content_hash, "previous": before, **content})
         said = {"change": CHANGED, "change_ratio": ratio, "change_cause": BY_MODEL}
         seq = self._record(known, **said, content_hash=content_hash)
-        if packed is not None:
-            item = refilled(json.loads(zlib.decompress(packed)), fields)
-            self._take_item(known.id, item, seq, is_changed=True)
+        item = None
+        with suppress(*DAMAGE):  # indexes leave a damaged item out
+            item = json.loads(unpack(packed)) if packed is not None else None
+        if item is not None:
+            self._take_item(known.id, refilled(item, fields), seq, is_changed=True)
 
     def add_counter(self, site: str, place: str) -> None:
         """Record a place of a site that holds a counter."""

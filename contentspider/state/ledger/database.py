@@ -3,7 +3,10 @@
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import cache, partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,18 @@ from contentspider.state.schema import LEDGER, Schema
 PARTS = ("", "-wal", "-shm")  # the suffixes of the files that SQLite keeps
 CHECKPOINT_BYTES = 4_000_000  # a larger write-ahead log is brought into the file by a thread
 CHECKPOINT_PAGES = 8_192  # of 4 kB: a commit does it if that thread finds no moment
+# What SQLite raises; its messages may be no UTF-8, and numbers too large for it.
+READING = (sqlite3.DatabaseError, UnicodeDecodeError, OverflowError)
+# What a file has: tables with the columns of each, and whatever else than tables and indexes.
+TABLES = (
+    "SELECT tables.name, columns.name, columns.type, hidden FROM sqlite_master AS tables,"
+    " pragma_table_xinfo(tables.name) AS columns WHERE tables.type = 'table'"
+    " AND tables.name NOT LIKE 'sqlite_stat%' ORDER BY tables.name, cid"
+)
+FOREIGN = (
+    "SELECT name FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+    " OR sql LIKE 'CREATE VIRTUAL%' LIMIT 1"
+)
 
 
 class LedgerFullError(ContentSpiderError):
@@ -39,6 +54,13 @@ class LedgerBusyError(ContentSpiderError):
 
 class SchemaError(ContentSpiderError):
     """The file was written by another version of contentspider; it is left as it is."""
+
+
+@cache
+def _tables(schema: Schema) -> list[tuple[str, str, str, int]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(schema.tables)
+        return connection.execute(TABLES).fetchall()
 
 
 def lock_of(path: Path) -> FileLock:
@@ -103,7 +125,7 @@ class Database:
                 f"{path} cannot be opened: {reason}; CONTENTSPIDER_STATE_DIR names another folder"
                 " for the state of crawls"
             ) from error
-        except sqlite3.DatabaseError as error:
+        except READING as error:
             raise StateError(
                 f"{path} is not a {schema.name}, or is damaged ({error}); delete it to start over"
             ) from error
@@ -120,6 +142,8 @@ class Database:
             return connection
         address = self.path.absolute().as_uri() + ("?mode=ro" if read_only else "")
         connection = sqlite3.connect(address, uri=True, isolation_level=None, cached_statements=64)
+        # A damaged text is no reason to refuse all others.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, schema.version):
             connection.close()
@@ -128,6 +152,10 @@ class Database:
                 f" this one knows {schema.version}): use that one, or give this crawl another name"
                 " (--name)"
             )
+        is_ours = connection.execute(TABLES).fetchall() == (_tables(schema) if version else [])
+        if not is_ours or connection.execute(FOREIGN).fetchone():
+            connection.close()
+            raise StateError(f"{self.path} has other tables, or more; delete it to start over")
         if not read_only:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(f"PRAGMA synchronous = {'NORMAL' if self.is_durable else 'OFF'}")
@@ -140,6 +168,17 @@ class Database:
                 connection.execute("BEGIN")
         return connection
 
+    @contextmanager
+    def first_reading(self) -> Iterator[None]:
+        """Close the file, and raise `StateError`, if what is read of it at first is damaged."""
+        try:
+            yield
+        except LedgerFullError as error:
+            self.close()
+            if isinstance(error.__cause__, sqlite3.OperationalError):
+                raise
+            raise StateError(f"{error}: it is damaged; delete it to start over") from error
+
     @property
     def name(self) -> str:
         """Return what messages call the database."""
@@ -149,7 +188,7 @@ class Database:
         """Run a statement; raises `LedgerFullError` if the file cannot be read or written."""
         try:
             return self._connection.execute(statement, values)
-        except sqlite3.DatabaseError as error:
+        except READING as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except (MemoryError, sqlite3.InterfaceError) as error:
             # SQLite has rolled back. Python 3.10 raises InterfaceError for a value without memory.
@@ -160,14 +199,14 @@ class Database:
         cursor = self.do(statement, values)
         try:
             yield from cursor
-        except sqlite3.DatabaseError as error:
+        except READING as error:
             raise LedgerFullError(f"{self.name}: {error}") from error
         except MemoryError as error:
             raise MemoryShortError(f"{self.name}: the process is out of memory") from error
 
     def row(self, statement: str, values: Sequence[object] = ()) -> Any:
         """Return the first row that a statement finds, a tuple; None if there is none."""
-        return self.do(statement, values).fetchone()
+        return next(self.rows(statement, values), None)
 
     def value(self, statement: str, values: Sequence[object] = ()) -> Any:
         """Return the first value of the first row that a statement finds; None if there is none."""
@@ -176,7 +215,10 @@ class Database:
 
     def count(self, statement: str, values: Sequence[object] = ()) -> int:
         """Return the number that a statement finds, 0 if there is none."""
-        return int(self.value(statement, values) or 0)
+        found = self.value(statement, values) or 0
+        if not isinstance(found, int):
+            raise StateError(f"{self.name} is damaged: {found!r} is no number")
+        return found
 
     def commit(self) -> None:
         """Keep all changes; they survive a kill, and after `sync` a loss of power."""
@@ -213,7 +255,16 @@ class Database:
         """Read the whole file; raises `StateError` if it is damaged."""
         try:
             found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        except sqlite3.DatabaseError as error:
+            for table, columns in groupby(_tables(self._schema), itemgetter(0)):
+                others = " OR ".join(
+                    f"typeof({column}) NOT IN ('null', '{kind.lower()}')"
+                    for _, column, kind, _ in columns
+                    if kind
+                )
+                query = f"SELECT 1 FROM {table} WHERE {others or 'FALSE'}"  # noqa: S608 - our own names
+                if self._connection.execute(query).fetchone():
+                    found = f"{table} has values of other types"
+        except READING as error:
             found = str(error)
         if found != "ok":
             raise StateError(f"{self.path} is damaged ({found}); delete it to start over")

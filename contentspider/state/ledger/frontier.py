@@ -48,7 +48,7 @@ class Frontier:
         if died:
             self._do("UPDATE addresses SET deaths = deaths + 1 WHERE state = 'taken'")
             which = "WHERE state = 'taken' AND deaths >= ?"
-            found = self._do(f"SELECT url FROM addresses {which}", (MAX_DEATHS,))  # noqa: S608 - our own words
+            found = self._database.rows(f"SELECT url FROM addresses {which}", (MAX_DEATHS,))  # noqa: S608 - our own words
             killers = [url for (url,) in found]
             reason = f"{MAX_DEATHS} runs died with it in flight: it is set aside"
             failed = "UPDATE addresses SET state = 'failed', request = NULL, reason = ?"
@@ -193,12 +193,12 @@ class Frontier:
     def states(self) -> dict[str, int]:
         """Return how many addresses are in each state, the most frequent first."""
         query = "SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC"
-        return dict(self._do(query))
+        return dict(self._database.rows(query))
 
     def reasons(self, state: str) -> list[tuple[str, int, str]]:
         """Return a state's reasons with their numbers and an example each, most frequent first."""
-        return self._do(
+        query = (
             "SELECT reason, count(*), min(url) FROM addresses WHERE state = ?"
-            " GROUP BY reason ORDER BY count(*) DESC",
-            (state,),
-        ).fetchall()
+            " GROUP BY reason ORDER BY count(*) DESC"
+        )
+        return list(self._database.rows(query, (state,)))

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 
 
 def encode_value(value: Any) -> object:
@@ -60,8 +60,16 @@ def dump_item(item: object) -> str:
 
 
 def load_item(text: str) -> Any:
-    """Return the item that `dump_item` wrote; its class must be loaded: nothing is imported."""
-    module, name, fields = json.loads(text)
+    """Return the item that `dump_item` wrote; its class must be loaded: nothing is imported. Raises
+    `ContentSpiderError` if it cannot be made again.
+    """
+    try:
+        return _load_item(*json.loads(text))
+    except DAMAGE as error:
+        raise StateError(f"an item cannot be read ({error!r})") from error
+
+
+def _load_item(module: str, name: str, fields: dict[str, Any]) -> Any:
     values = {key: decode_value(value) for key, value in fields.items()}
     if (module, name) == ("builtins", "dict"):
         return values

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.errors import DAMAGE, ContentSpiderError
+from contentspider.ground.packed import unpack
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.frontier import Frontier
@@ -69,7 +70,9 @@ class Items:
 
     def held_counts(self) -> dict[str, int]:
         """Return how many items of each site are held."""
-        return dict(self._do("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site"))
+        return dict(
+            self._database.rows("SELECT site, count(*) FROM held_items GROUP BY site ORDER BY site")
+        )
 
     def held_pages(self, site: str) -> Iterator[Page]:
         """Yield the pages of a site's held items in order, each once, without damaged ones."""
@@ -93,7 +96,7 @@ class Items:
             try:
                 item = load_item(text) if text else self._unstorable[row]
                 hand = PageInHand(Page.load(page), page_row, address_row, key, row, may_pass=True)
-            except (ContentSpiderError, ValueError, TypeError, KeyError) as error:
+            except (ContentSpiderError, KeyError) as error:
                 self._log_damaged(site, error)
                 continue
             yield item, hand
@@ -150,9 +153,9 @@ class Items:
             return False, None
         try:
             return True, _by_our_names(row[0], row[1]) if row[0] is not None else None
-        except (zlib.error, ValueError) as error:
-            where = f"{self._database.name}: the item of page {page_id}"
-            logger.error(f"{where} is damaged ({error}): the history keeps the one before")
+        except DAMAGE as error:
+            message = "%s: the item of page %s is damaged (%s): the history keeps the one before"
+            logger.error(message, self._database.name, page_id, error)
             return False, None
 
     def lines(self) -> Iterator[bytes]:
@@ -166,12 +169,22 @@ class Items:
         while row := self._database.row(query, (last,)):
             last, packed, url = row
             try:
-                line = zlib.decompress(packed)
-            except zlib.error as error:
-                where = f"{self._database.name}: item {last} (of {url})"
-                logger.error(f"{where} is damaged ({error}) and left out; a new crawl makes it")
+                line = unpack(packed)
+            except DAMAGE as error:
+                message = "%s: item %d (of %s) is damaged (%s) and left out; a new crawl makes it"
+                logger.error(message, self._database.name, last, url, error)
                 continue
             yield line
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield every released item, as `lines` does."""
+        for line in self.lines():
+            try:
+                record = dict(json.loads(line))
+            except DAMAGE as error:
+                logger.error("%s: an item is damaged (%s): left out", self._database.name, error)
+                continue
+            yield record
 
     def count(self, reason: str | None = None) -> int:
         """Return how many items are out, or were dropped for a *reason*."""
@@ -181,7 +194,7 @@ class Items:
 
 
 def _by_our_names(line: bytes, names: str | None) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(zlib.decompress(line))
+    record: dict[str, Any] = json.loads(unpack(line))
     ours: dict[str, str] = json.loads(names) if names else {}
     own = {name: record[theirs] for name, theirs in ours.items() if theirs in record}
     others = record.keys() - own.keys() - set(ours.values())

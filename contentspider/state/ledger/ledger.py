@@ -2,14 +2,13 @@
 
 import json
 import os
-import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
-from contentspider.state.ledger.database import Database, LedgerFullError
+from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.items import Items
 from contentspider.state.ledger.own_texts import OwnTexts
@@ -48,7 +47,7 @@ class Runs:
     def all(self) -> list[Run]:
         """Return the runs of the crawl, first to last."""
         query = "SELECT number, started, pid, ended, reason FROM runs ORDER BY number"
-        return [Run(*row) for row in self._database.do(query)]
+        return [Run(*row) for row in self._database.rows(query)]
 
     def last(self) -> Run | None:
         """Return the last run, None if there is none."""
@@ -59,9 +58,14 @@ class Runs:
         self._database.do("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
 
     def fact(self, name: str) -> Any:
-        """Return the value under a name, None if there is none."""
+        """Return the value under a name, None if there is none; raises `StateError`."""
         found = self._database.value("SELECT value FROM facts WHERE name = ?", (name,))
-        return json.loads(found) if found else None
+        try:
+            return json.loads(found) if found else None
+        except DAMAGE as error:
+            raise StateError(
+                f"{self._database.name} is damaged ({name}: {error}); delete it to start over"
+            ) from error
 
 
 class Ledger:
@@ -72,18 +76,13 @@ class Ledger:
         self._database = database = Database(path, durable, read_only)
         self.check, self.detach, self.close = database.check, database.detach, database.close
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
-        try:
+        with database.first_reading():
             self.frontier = Frontier(database)
             self.items = Items(database, self.frontier)
             self.pages = PageSample(database)
             self.own_texts = OwnTexts(database)
             self.runs = Runs(database)
             self.visits = Visits(database)
-        except LedgerFullError as error:
-            database.close()
-            if isinstance(error.__cause__, sqlite3.OperationalError):
-                raise
-            raise StateError(f"{error}: it is damaged; delete it to start over") from error
 
     def begin_run(self) -> list[str]:
         """Take over the work of the last run; return addresses that may have killed processes."""

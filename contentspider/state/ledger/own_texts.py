@@ -2,12 +2,12 @@
 
 import json
 import logging
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from contentspider.ground.packed import pack_text
+from contentspider.ground.errors import DAMAGE
+from contentspider.ground.packed import pack_text, unpack
 from contentspider.site.own.matching import address_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
 from contentspider.state.ledger.database import Database
@@ -60,7 +60,7 @@ class OwnTexts:
     def answers(self) -> Iterator[OwnAnswer]:
         """Yield the kept answers, each with its texts."""
         query = "SELECT site, address, etag, last_modified FROM own_answers ORDER BY address"
-        for row in self._do(query).fetchall():
+        for row in list(self._database.rows(query)):
             yield replace(OwnAnswer(*row), texts=tuple(self._texts("answer = ?", row[1])))
 
     def of_site(self, site: str) -> list[OwnText]:
@@ -85,13 +85,13 @@ class OwnTexts:
         if found is None:
             found = self._texts_of[site] = {}
             query = "SELECT number, url, source FROM own_texts WHERE site = ? ORDER BY number"
-            for number, url, source in self._do(query, (site,)):
+            for number, url, source in self._database.rows(query, (site,)):
                 found.setdefault(address_key(url), []).append((source, number))
         return found
 
     def _texts(self, condition: str, value: object) -> list[OwnText]:
         query = f"SELECT record FROM own_texts WHERE {condition} ORDER BY number"  # noqa: S608
-        records = (_unpack(record) for (record,) in self._do(query, (value,)))
+        records = (_unpack(record) for (record,) in self._database.rows(query, (value,)))
         return _read_texts(self._database.name, records)
 
 
@@ -130,8 +130,8 @@ def _pack(value: object) -> bytes:
 def _unpack(packed: bytes) -> Any:
     """Return what was packed; None, which is no record, if it is damaged."""
     try:
-        return json.loads(zlib.decompress(packed))
-    except (zlib.error, ValueError, TypeError):
+        return json.loads(unpack(packed))
+    except DAMAGE:
         return None
 
 
@@ -146,5 +146,5 @@ def _read_texts(name: str, records: Iterable[Any]) -> list[OwnText]:
 def _own_text(record: Any) -> OwnText | None:
     try:
         return OwnText.from_record(record)
-    except (ValueError, KeyError, TypeError):
+    except DAMAGE:
         return None

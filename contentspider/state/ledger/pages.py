@@ -26,7 +26,7 @@ class PageSample:
         self._do = database.do
         self._site_pages, self._all_pages = site_pages, all_pages
         query = "SELECT site, count(*) FROM pages GROUP BY site"
-        self._counts: dict[str, int] = dict(self._do(query))
+        self._counts: dict[str, int] = dict(database.rows(query))
         # Once a site is full, a page must come before this place to be kept.
         self._bounds: dict[str, bytes] = {}
         most = max(self._counts.values(), default=0)
@@ -84,7 +84,7 @@ class PageSample:
     def sample(self, site: str) -> Iterator[Page]:
         """Yield the kept pages of a site, by their addresses, without damaged ones."""
         query = "SELECT url, page FROM pages WHERE site = ? ORDER BY url"
-        for url, data in self._do(query, (site,)):
+        for url, data in self._database.rows(query, (site,)):
             try:
                 page = Page.load(data)
             except ContentSpiderError as error:

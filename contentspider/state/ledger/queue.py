@@ -44,13 +44,13 @@ class Queue:
         # Needed in crawls with a failing host only.
         self._do("CREATE INDEX IF NOT EXISTS by_host ON addresses (host)")
         for states in ("'released', 'held', 'unchanged'", "'fetched'"):
-            found = self._do(
+            found = self._database.rows(
                 f"SELECT url FROM addresses WHERE host = ? AND state IN ({states})"  # noqa: S608 - our own words
                 " AND url NOT LIKE '%/robots.txt' ORDER BY number LIMIT ?",
                 (host, most),
-            ).fetchall()
-            if found:
-                return [url for (url,) in found]
+            )
+            if urls := [url for (url,) in found]:
+                return urls
         return []
 
     def take(self, without: Collection[str] = ()) -> Taken | None:

@@ -1,12 +1,11 @@
 """What a crawl saw of each page, in its ledger; the history takes it over at the end."""
 
 import json
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from contentspider.ground.errors import StateError
+from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.packed import pack_text, unpack_text
 from contentspider.state.ledger.database import Database
 
@@ -126,7 +125,7 @@ class Visits:
                 record = json.loads(visit)
                 found = Visit(**{**record, "numbered": tuple(record["numbered"])})
                 yield Seen(number, found, _answer(*answer), _text(content), page)
-            except (zlib.error, ValueError, TypeError, KeyError) as error:
+            except DAMAGE as error:
                 raise StateError(
                     f"{self._database.name}: visit {number} is damaged: {error}"
                 ) from error

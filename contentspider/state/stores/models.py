@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError, StateError
+from contentspider.ground.sites import folder_name
 from contentspider.site.models.folder import MANIFEST, read_model
 from contentspider.site.models.generations import KEPT_GENERATIONS, ROLLBACK, Generations
 
@@ -34,9 +35,13 @@ class ModelStore:
         """Return the sites that have a model."""
         return sorted(path.parent.name for path in self.folder.glob(f"*/{MANIFEST}"))
 
+    def place(self, site: str) -> Path:
+        """Return the folder of a site's model."""
+        return self.folder / folder_name(site)
+
     def generations(self, site: str) -> Generations:
         """Return the generations of a site's model."""
-        return Generations(self.folder / site)
+        return Generations(self.place(site))
 
     def save(self, model: SiteModel, reason: str = "") -> Path:
         """Save a model as the present generation, with its *reason*, and return its folder."""
@@ -46,7 +51,7 @@ class ModelStore:
 
     def load(self, site: str) -> SiteModel | None:
         """Return a site's model, if there is one that can be used; a broken one is set aside."""
-        path = self.folder / site / MANIFEST
+        path = self.place(site) / MANIFEST
         try:
             return self.read(site)
         except FileNotFoundError:
@@ -96,4 +101,4 @@ class ModelStore:
         """Return people's corrections of a site, if there are any; raises `OverridesError`."""
         from contentspider.page.input.overrides import Overrides
 
-        return Overrides.load(self.folder / site)
+        return Overrides.load(self.place(site))

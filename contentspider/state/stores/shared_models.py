@@ -99,7 +99,8 @@ class SharedModels(ModelStore):
         return None
 
     def _shared(self, site: str) -> SharedFiles:
-        return SharedFiles(self.objects, f"{site}/{POINTER}", self.folder / site, PATTERNS)
+        place = self.place(site)
+        return SharedFiles(self.objects, f"{place.name}/{POINTER}", place, PATTERNS)
 
     def _pull(self, site: str) -> None:
         """Download a site once: a crawl ends with the model that it began with."""
@@ -122,8 +123,8 @@ class SharedModels(ModelStore):
     def _pull_overrides(self, site: str) -> None:
         from contentspider.page.input.overrides import OVERRIDES  # loads lxml
 
-        found = self.objects.read(f"{site}/{OVERRIDES}")
-        path = self.folder / site / OVERRIDES
+        path = self.place(site) / OVERRIDES
+        found = self.objects.read(f"{path.parent.name}/{OVERRIDES}")
         if found is None:
             path.unlink(missing_ok=True)
         else:

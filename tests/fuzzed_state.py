@@ -1,0 +1,269 @@
+"""Ledgers and histories that are damaged or malicious, and all that is read of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
+
+from contentspider.index.document import document_fields
+
+from contentspider.crawl.hold.items import ContentItem
+from contentspider.crawl.revisits.due import due_pages
+from contentspider.ground.errors import ContentSpiderError
+from contentspider.ground.packed import pack_text
+from contentspider.page.input.page import Page
+from contentspider.recrawl.lastmod import LastmodCounts
+from contentspider.run.jobs import last_crawl
+from contentspider.site.models.record import page_id
+from contentspider.site.own.texts import OwnText
+from contentspider.state.crawls.export import export_items
+from contentspider.state.crawls.ledgers import crawl_status, open_crawl
+from contentspider.state.files.formats import Output
+from contentspider.state.history.entries import Entries
+from contentspider.state.history.history import History
+from contentspider.state.ledger.items import PageInHand
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.own_texts import OwnAnswer
+from contentspider.state.ledger.visits import Answer, Visit
+from tests.garbling import PIECES, flipped
+from tests.recrawled import FINISHED, SITE, OneCrawl, address
+from tests.sites import article, prose
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+    from pathlib import Path
+
+    # Makes an input by a seed and reads it; writes a changed file.
+    One = Callable[[random.Random], object]
+    Change = Callable[[random.Random, Path], object]
+
+DAY = "2026-03-0{}T00:00:00+00:00"
+BOMB = zlib.compress(zlib.compress(bytes(300_000_000), 9), 9)
+ODD_CELLS: list[Any] = [
+    *(None, 0, -1, 1.5, 2**63 - 1, float("inf"), "", "x", "../../x", "0001-01-01", b"", b"\xff\0"),
+    *("null", "[]", "{}", '{"dict": 1}', "[1, 2, 3]", "9999-12-31T23:59:59+00:00", "2026-03-01"),
+    *(pack_text(text) for text in ("null", "[]", "{}", '{"url": 1}', "[[1]]", "\ud800")),
+    pack_text("[" * 5_000),
+]
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT * FROM n"
+# What a table may be replaced with, and what may hang on one.
+TRICKS = [
+    f"DROP TABLE {{0}}; CREATE VIEW {{0}} AS {ENDLESS}",
+    "CREATE TRIGGER t AFTER INSERT ON {0} BEGIN DELETE FROM {0}; END",
+    "CREATE TRIGGER t AFTER UPDATE ON {0} BEGIN INSERT INTO {0} SELECT * FROM {0}; END",
+    "DROP TABLE {0}; CREATE VIRTUAL TABLE {0} USING fts5(a)",
+    "DROP TABLE {0}; CREATE TABLE {0} (a, b)",
+    "ALTER TABLE {0} ADD COLUMN more TEXT GENERATED ALWAYS AS (hex(zeroblob(100000))) VIRTUAL",
+    "DROP TABLE {0}",
+    "PRAGMA user_version = 0",
+    "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = 'CREATE TABLE x(' WHERE name='{0}'",
+]
+
+
+def visit(name: str, change: str = "new", day: int = 1) -> Visit:
+    about = (
+        name,
+        f"http://{SITE}/{name}",
+        SITE,
+        DAY.format(day),
+        change,
+        0.5,
+        "page",
+        "c",
+        f"t{name}",
+        "m",
+    )
+    return Visit(*about, DAY.format(1), DAY.format(day), numbered=("p 1",))
+
+
+def made_ledger(path: Path) -> Path:
+    """Return the file of a ledger that has all kinds of rows."""
+    with closing(Ledger(path)) as ledger:
+        ledger.begin_run()
+        for number, state in enumerate(("fetched", "failed", "skipped", "held", "queued", "taken")):
+            url = f"http://{SITE}/{number}"
+            row = ledger.frontier.enqueue(b"%d" % number, url, number % 2, '{"meta": {"dict": {}}}')
+            if state != "queued":
+                ledger.frontier.queue.take()
+            if state not in ("queued", "taken"):
+                ledger.frontier.finish(
+                    row, state, "duplicate", f"http://{SITE}/0", state == "failed"
+                )
+            ledger.frontier.claim([b"claim %d" % number], row, url)
+            page = Page.from_html(article(number), url)
+            hand = PageInHand(page, row, row, f"key {number}", page_id=str(number))
+            if state == "held":
+                ledger.items.hold(SITE, ContentItem(url), hand)
+            else:
+                ledger.items.record(hand, json.dumps({"url": url, "id": "1"}).encode() + b"\n")
+            ledger.pages.offer(SITE, page)
+            ledger.visits.answer(row, Answer("e", "m", (url,), ((url, "HTTP 301"),)))
+            ledger.visits.note(visit(str(number)), row, prose(number), page.dump())
+            ledger.visits.note_lastmod(str(number), has_changed=True)
+            ledger.own_texts.add(SITE, [OwnText(url, prose(number), "feed")], "http://e.org/feed")
+        ledger.own_texts.note(OwnAnswer(SITE, "http://e.org/feed", "e", "m"))
+        ledger.runs.set_fact("output", ["/nowhere/x.jsonl", 1, "digest"])
+        ledger.end_run("shutdown")
+        ledger.detach()
+    return path
+
+
+def read_ledger(path: Path, folder: Path) -> None:
+    """Read all of a ledger, as commands and a crawl that is resumed do it."""
+    last_crawl(path)
+    for command in (
+        crawl_status,
+        lambda path: export_items(path, [Output.parse(str(folder / "x.jsonl"))]),
+    ):
+        with suppress(ContentSpiderError):
+            command(path)
+    ledger, _ = open_crawl(path, resume=True)
+    with closing(ledger):
+        ledger.begin_run()
+        for site in ledger.items.held_counts():
+            list(ledger.items.held_pages(site))
+            list(ledger.items.release(site))
+        list(ledger.items.lines())
+        ledger.items.of_page("1", "unchanged")
+        ledger.frontier.find(f"http://{SITE}/1")
+        ledger.frontier.queue.answered(SITE, 5)
+        ledger.frontier.queue.take({"other.org"})
+        ledger.pages.offer(SITE, Page.from_html(article(9), f"http://{SITE}/9"), has_own_text=True)
+        for site in ledger.pages.sites():
+            list(ledger.pages.sample(site))
+        list(ledger.own_texts.answers())
+        for number in range(3):
+            ledger.own_texts.of_page(SITE, f"http://{SITE}/{number}")
+        ledger.own_texts.of_site(SITE)
+        for what in (ledger.visits.after(0), ledger.visits.numbered(), ledger.visits.copies()):
+            list(what)
+        list(ledger.visits.orphans())
+        list(ledger.visits.changed_by_lastmod())
+        ledger.visits.content("1")
+        ledger.visits.of("1")
+        ledger.visits.at(1)
+        ledger.runs.fact("output")
+        ledger.end_run("finished")
+
+
+def made_history(path: Path) -> Path:
+    """Return the file of a history that has all kinds of rows."""
+    for numbers in ([0, 1, 2, 3], [0, 1, 4, 5]):
+        crawl = OneCrawl(path)
+        for number in numbers:
+            html = article(number, prose(len(path.parent.name), number, crawl.at))
+            crawl.see(f"/{number}", html, Answer("e", "m", (address("/1"),)))
+        crawl.end()
+    with closing(History(path)) as history:
+        text = OwnText(address("/1"), prose(1), "feed")
+        history.own_answers.replace([OwnAnswer(SITE, address("/feed"), "e", "m", (text,))])
+        takeover = history.take_over("third", is_complete=False)
+        takeover.add_counter(SITE, "p 1")
+        takeover.add_copy("copy", page_id(address("/0")))
+        takeover.distrust("other.org")
+        takeover.set_lastmods(SITE, LastmodCounts(20.0, 0.0, 6.0, 1.0))
+        takeover.commit()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+def read_history(path: Path) -> None:
+    """Read all of a history, as indexes and the next crawl do it."""
+    with suppress(ContentSpiderError), closing(Entries(path)) as entries:
+        for entry in entries.after(0):
+            json.dumps(document_fields(entry.item or {}))
+        list(entries.of([page_id(address("/1"))]))
+        list(entries.live())
+        entries.last_crawl()
+        entries.last, entries.count(), entries.live_count(), entries.gone_count(0)
+    with suppress(ContentSpiderError), closing(History(path, read_only=True)) as history:
+        list(history.changes())
+    crawl = OneCrawl(path)
+    try:
+        due_pages(crawl.revisits._history, crawl.options)
+        crawl.revisits.own_answers.at(address("/feed"))
+        crawl.revisits.lastmods.note(address("/1"), "2026-03-01")
+        for number in (0, 1, 6):
+            crawl.see(f"/{number}", article(number))
+            crawl.revisits.may_wait(address(f"/{number}"))
+            page = Page.from_html("<p>Not found", address(f"/{number}"))
+            crawl.revisits.stands_in(page, page.url, False, lambda: "")
+        list(crawl.revisits.unseen())
+        crawl.revisits.end(FINISHED)
+    finally:
+        crawl.close()
+
+
+def odd_bytes(made: Path) -> Change:
+    whole = made.read_bytes()
+    return lambda draw, path: path.write_bytes(flipped(draw, whole, [whole], PIECES))
+
+
+def odd_rows(made: Path) -> Change:
+    """Change rows, and sometimes tables, in ways that SQLite takes for whole."""
+    whole, tables = made.read_bytes(), {}
+    with closing(sqlite3.connect(made)) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            columns = connection.execute(f"SELECT name FROM pragma_table_info('{name}')")  # noqa: S608
+            tables[name] = [column for (column,) in columns]
+
+    def change(draw: random.Random, path: Path) -> None:
+        path.write_bytes(whole)
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            for _ in range(draw.choice([1, 1, 2, 5])):
+                table = draw.choice(list(tables))
+                column = draw.choice(tables[table])
+                value, text = draw.choice(ODD_CELLS), "CAST(? AS TEXT)"
+                mark = text if isinstance(value, bytes) and draw.random() < 0.5 else "?"
+                which = f"(SELECT max({column}) FROM {table})" if draw.random() < 0.5 else column  # noqa: S608
+                update = f"UPDATE OR IGNORE {table} SET {column} = {mark} WHERE {column} IS {which}"  # noqa: S608
+                with suppress(sqlite3.Error):
+                    connection.execute(update, (value,))
+            if draw.random() < 0.1:
+                with suppress(sqlite3.Error):
+                    connection.executescript(draw.choice(TRICKS).format(table))
+
+    return change
+
+
+def emptied(folder: Path) -> None:
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+def ledgers(change: Callable[[Path], Change]) -> Callable[[Path], One]:
+    def kind(folder: Path) -> One:
+        path = folder / "crawls" / "x.sqlite"
+        changed = change(made_ledger(path))
+
+        def one(draw: random.Random) -> None:
+            emptied(path.parent)
+            changed(draw, path)
+            read_ledger(path, folder)
+
+        return one
+
+    return kind
+
+
+def histories(change: Callable[[Path], Change]) -> Callable[[Path], One]:
+    def kind(folder: Path) -> One:
+        path = folder / "crawls" / "x.sqlite"
+        path.parent.mkdir()
+        changed = change(made_history(path))
+
+        def one(draw: random.Random) -> None:
+            emptied(path.parent)
+            changed(draw, path)
+            read_history(path)
+
+        return one
+
+    return kind

@@ -1,0 +1,160 @@
+"""State files that somebody has made to do harm: nothing of them is executed, nothing is written
+elsewhere, and what they are is said.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+import zlib
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from contentspider.ground import packed
+from contentspider.ground.errors import StateError
+from contentspider.page.input.page import Page
+from contentspider.site.learn.learner import SiteLearner
+from contentspider.state.crawls.ledgers import crawl_status, open_crawl, open_history
+from contentspider.state.history.entries import Entries
+from contentspider.state.history.history import History
+from contentspider.state.ledger.database import LedgerFullError
+from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.stores.models import ModelStore
+from tests.conftest import read_jsonl, run
+from tests.fuzzed_state import TRICKS, made_history, made_ledger
+from tests.sites import article, small_site
+
+if TYPE_CHECKING:
+    from tests.conftest import Site
+
+
+def changed(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(";".join(statements))
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_a_ledger_with_other_tables_is_set_aside(path: Path, trick: str) -> None:
+    changed(made_ledger(path), trick.format("items"))
+    started = time.process_time()
+    with pytest.raises(StateError):
+        crawl_status(path)
+    ledger, is_resumed = open_crawl(path, resume=True)
+    ledger.close()
+    assert not is_resumed
+    assert path.with_name("crawl.sqlite.broken").exists()
+    assert time.process_time() - started < 2
+
+
+def test_a_history_with_a_view_is_read_by_nobody(path: Path) -> None:
+    changed(made_history(path), TRICKS[0].format("pages"))
+    for read in (Entries, History):
+        with pytest.raises(StateError, match="has other tables"):
+            read(path)
+    open_history(path, 10**9).close()
+    assert path.with_name("crawl.sqlite.broken").exists()
+
+
+def test_the_database_of_another_program_is_left_alone(path: Path) -> None:
+    changed(path, "CREATE TABLE bookmarks (url)")
+    before = path.read_bytes()
+    with pytest.raises(StateError):
+        Ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_values_of_other_types_are_found_when_a_crawl_begins(path: Path) -> None:
+    changed(made_ledger(path), "UPDATE visits SET address = 'x' WHERE number = 1")
+    with closing(Ledger(path)) as ledger, pytest.raises(StateError, match="visits has values"):
+        ledger.check()
+
+
+def test_bombs_are_not_unpacked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "MAX_BYTES", 1_000_000)
+    bomb = zlib.compress(bytes(50_000_000)).hex()
+    columns = (
+        "items SET line",
+        "visits SET content",
+        "pages SET page",
+        "own_texts SET record",
+        "held_items SET page",
+    )
+    changed(
+        made_ledger(path),
+        *(f"UPDATE {column} = x'{bomb}'" for column in columns),
+    )
+    with closing(Ledger(path)) as ledger:
+        assert list(ledger.items.lines()) == []
+        assert list(ledger.pages.sample("e.org")) == []
+        assert list(ledger.items.held_pages("e.org")) == []
+        assert ledger.own_texts.of_site("e.org") == []
+        with pytest.raises(StateError, match="visit 1 is damaged"):
+            list(ledger.visits.after(0))
+
+
+def test_the_name_of_a_site_leads_to_no_other_folder(tmp_path: Path) -> None:
+    store = ModelStore(tmp_path / "a" / "models")
+    for name in ("../../evil", "..", "/evil", "a/../../../evil", "a\0b", ""):
+        model = SiteLearner(name).fit([Page.from_html(article(1))])
+        folder = store.save(model)
+        assert folder.parent == store.folder
+        assert store.read(name).version == model.version
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_resumed_crawl_writes_nothing_where_its_ledger_says(site: Site, tmp_path: Path) -> None:
+    small_site(site, 12)
+    home = tmp_path / "a" / "b" / "c"
+    home.mkdir(parents=True)
+    run("crawl", site.url, "--own-site", cwd=home)
+    (ledger,) = home.glob(".scrapy/contentspider/*.sqlite")
+    changed(
+        ledger,
+        "UPDATE runs SET reason = 'shutdown'",
+        "INSERT INTO held_items (key, site, item, page) SELECT url, '../../../../evil',"
+        ' \'["builtins", "dict", {}]\', page FROM pages',
+    )
+    run("crawl", site.url, "--own-site", "--resume", cwd=home, check=False)
+    assert len(read_jsonl(home / "pages.jsonl")) == 12
+    assert [path.parent for path in tmp_path.rglob("*evil*")] == [home / "models"]
+
+
+def test_links_out_of_the_folder_of_models_are_replaced_and_not_followed(tmp_path: Path) -> None:
+    store, outside = ModelStore(tmp_path / "models"), tmp_path / "outside"
+    model = SiteLearner("e.org").fit([Page.from_html(article(1))])
+    folder = store.save(model)
+    outside.write_text("precious")
+    for name in ("manifest.json", "generations/1/weights.json"):
+        (folder / name).unlink()
+        (folder / name).symlink_to(outside)
+    with pytest.raises(StateError, match="cannot be read"):
+        store.read("e.org")
+    assert store.load("e.org") is None
+    store.save(model)
+    assert store.read("e.org").version == model.version
+    assert outside.read_text() == "precious"
+
+
+def test_no_module_reads_pickles() -> None:
+    root = Path(packed.__file__).parent.parent
+    code = "".join(path.read_text() for path in root.rglob("*.py*") if path.suffix != ".pyc")
+    for name in ("import pickle", "import marshal", "import shelve", "joblib", "allow_pickle=True"):
+        assert name not in code
+
+
+def test_locks_that_are_links_are_not_followed(path: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("precious")
+    path.with_name("crawl.sqlite.lock").symlink_to(outside)
+    with pytest.raises(LedgerFullError, match="cannot be opened"):
+        Ledger(path)
+    store = ModelStore(tmp_path / "models")
+    lock = store.place("e.org") / "generations" / ".lock"
+    lock.parent.mkdir(parents=True)
+    lock.symlink_to(outside)
+    with pytest.raises(OSError, match="symbolic links"):
+        store.save(SiteLearner("e.org").fit([Page.from_html(article(1))]))
+    assert outside.read_text() == "precious"
