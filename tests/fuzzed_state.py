@@ -8,12 +8,11 @@ import zlib
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from contentspider.index.document import document_fields
-
 from contentspider.crawl.hold.items import ContentItem
 from contentspider.crawl.revisits.due import due_pages
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.packed import pack_text
+from contentspider.index.schema import document_fields
 from contentspider.page.input.page import Page
 from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.run.jobs import last_crawl
