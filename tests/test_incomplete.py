@@ -175,7 +175,7 @@ class MySpider(scrapy.Spider):
     start_urls = [sys.argv[1]]
     def parse(self, response):
         if response.url.endswith("/3") and "BREAK" in os.environ:
-            raise MemoryError("in the callback")
+            raise RuntimeError("in the callback")
         if response.url.endswith("/3") and "KILL" in os.environ:
             os._exit(9)
         yield ContentItem.from_response(response)

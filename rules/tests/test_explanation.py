@@ -14,13 +14,11 @@ from contentspider.state.stores.models import ModelStore
 from contentspider_rules.explanation import MAX_SENTENCES, Sentence, explain_model
 from test_extraction_rules import html
 from test_extraction_rules import site as learned
-from tests.conftest import run
+from tests.conftest import run, serve
 from tests.sites import small_site
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.conftest import Site
 
 
 def test_a_sentence_reads_as_one() -> None:
@@ -99,9 +97,10 @@ def test_a_stored_model_is_explained(
     assert all(" -> " in line for line in lines)
 
 
-def test_of_a_crawl_the_pages_that_it_kept_are_explained(site: Site, tmp_path: Path) -> None:
-    small_site(site, 8)
-    run("crawl", site.url, "-o", "out.jsonl", "--own-site", cwd=tmp_path)
+def test_of_a_crawl_the_pages_that_it_kept_are_explained(tmp_path: Path) -> None:
+    with serve() as site:
+        small_site(site, 8)
+        run("crawl", site.url, "-o", "out.jsonl", "--own-site", cwd=tmp_path)
     (name,) = ModelStore(tmp_path / "models").sites()
     said = run("models", "show", name, cwd=tmp_path).stdout
     assert "of the words, by 8 pages of its crawl)" in said
