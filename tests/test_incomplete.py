@@ -187,13 +187,13 @@ class MySpider(scrapy.Spider):
 class Break:
     def process_item(self, item):
         if item.url.endswith("/4") and "BREAK" in os.environ:
-            raise MemoryError("in a pipeline")
+            raise RuntimeError("in a pipeline")
         return item
 
 class Lose:
     def process_response(self, request, response):
         if request.url.endswith("/5") and "BREAK" in os.environ:
-            raise MemoryError("in a middleware")
+            raise RuntimeError("in a middleware")
         return response
 
 settings = eval(os.environ.get("SETTINGS", "{}"))
