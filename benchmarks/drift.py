@@ -120,7 +120,7 @@ def years(corpora: list[Corpus]) -> None:
         relearned = learn(later, pages) if drift.is_found else model
         found += drift.is_found
         row(
-            *(later.group, drift.pages, drift.strange, drift.shared, drift.is_found),
+            *(group_of(later), drift.pages, drift.strange, drift.shared, drift.is_found),
             *(f1(later, one, pages) for one in (model, relearned, fresh)),
         )
     print(f"found on {found} of {len(pairs)}\n")
