@@ -1,5 +1,7 @@
 """``python -m contentspider``."""
 
+from __future__ import annotations
+
 import sys
 
 from contentspider.cli import main

@@ -180,11 +180,34 @@ def settled(bodies: list[str], label_odds: float = 0.0, beside: float = 3.0, ove
     return votes.adjust_short_texts(site, odds, label & overruled)[label][0]
 
 
+def following(pages: int, beside: float, own: float = 0.0) -> float:
+    """Return the odds of a label on sites of so many pages, by its *own* and those beside it."""
+    plain = own - lenient(pages)
+    chance = 1 / (1 + np.exp(-plain))
+    return plain + 1.5 * np.tanh(beside / 2) * 4 * chance * (1 - chance)
+
+
+@pytest.mark.parametrize("own", [0.0, 2.0, -4.0])
 @pytest.mark.parametrize("beside", [3.0, -3.0])
-def test_a_repeated_label_goes_with_what_is_beside_it(beside) -> None:
+def test_a_repeated_label_goes_with_what_is_beside_it(beside, own) -> None:
     # on half of the pages, so that it is no constant: 4 of 9 others
-    found = settled(labelled("Ingredients", having=5), beside=beside)
-    assert found == pytest.approx(-lenient(10) + 1.5 * np.tanh(beside / 2), abs=1e-3)
+    found = settled(labelled("Ingredients", having=5), own, beside)
+    assert found == pytest.approx(following(10, beside, own), abs=1e-3)
+
+
+def test_a_label_that_is_surely_noise_stays_so_beside_content() -> None:
+    assert settled(labelled("Metadata", having=5), -3.0, 4.6) < -2.5
+
+
+def test_a_label_is_the_same_on_all_pages() -> None:
+    site = site_of(labelled("Metadata", having=5))
+    label = where(site, lambda slot: "label" in slot)
+    shared = label & (np.arange(10).repeat(3) < 5)
+    odds = np.where(label, np.linspace(-1, 1, len(label)), np.linspace(3, -3, len(label)))
+    found = votes.adjust_short_texts(site, odds, np.zeros_like(label))
+    assert np.ptp(odds[shared]) > 0.3
+    assert np.ptp(found[shared]) == 0
+    assert np.ptp(found[label & ~shared]) > 0.3
 
 
 @pytest.mark.parametrize(
@@ -216,13 +239,13 @@ def test_labels_do_not_vouch_for_each_other() -> None:
 )
 def test_a_constant_that_is_no_heading_is_the_templates(pages, having, tag, is_constant) -> None:
     found = settled(labelled("Read more", pages=pages, having=having, tag=tag))
-    expected = -lenient(pages) + 1.5 * np.tanh(1.5) - 3 * is_constant
+    expected = following(pages, 3.0) - 3 * is_constant
     assert found == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_constant_of_half_of_the_pages_is_none() -> None:
     bodies = labelled("Read more", pages=5) + [f"<p>{prose('other', n)}</p>" for n in range(5)]
-    assert settled(bodies) == pytest.approx(-lenient(10) + 1.5 * np.tanh(1.5), abs=1e-3)
+    assert settled(bodies) == pytest.approx(following(10, 3.0), abs=1e-3)
 
 
 # a page is never emptied

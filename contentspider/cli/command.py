@@ -54,9 +54,7 @@ class Command:
 
 
 def command(name: str, *arguments: Argument, epilog: str = "") -> Callable[[Run], Command]:
-    """Return a decorator that makes a command of the function that runs it: its docstring is the
-    command's text.
-    """
+    """Return a decorator that makes a command of what runs it, whose docstring is its text."""
     return lambda run: Command(name, run.__doc__ or name, arguments, run, epilog)
 
 
@@ -114,9 +112,7 @@ def reading(option: Option) -> Callable[[str], Any]:
 
 
 def option(key: str, **changes: Any) -> Argument:
-    """Return an option of the table, with *changes* to its argument. Not given, it is its
-    default.
-    """
+    """Return an option of the table, with *changes* to its argument; not given, its default."""
     option = BY_KEY[key]
     default = option.default
     given: dict[str, Any] = {"dest": key, "default": default, "help": option.help}

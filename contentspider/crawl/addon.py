@@ -1,8 +1,9 @@
 """The Scrapy add-on: ``ADDONS = {"contentspider.Addon": 500}`` is all that a project needs."""
 
-import logging
+from __future__ import annotations
 
-from scrapy.settings import BaseSettings
+import logging
+from typing import TYPE_CHECKING
 
 from contentspider.crawl.hold.holder import Holder, ItemPipelines
 from contentspider.crawl.hold.middleware import (
@@ -21,6 +22,9 @@ from contentspider.crawl.queue.requests import OrderedFingerprinter
 from contentspider.crawl.queue.scheduler import LedgerScheduler
 from contentspider.crawl.spider.headers import HeadersMiddleware
 from contentspider.crawl.warc import WarcArchive
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,7 @@
 """Python's garbage collector while a page is worked on."""
 
+from __future__ import annotations
+
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,20 +1,26 @@
 """The search indexes of a crawl: brought up to date when it has ended, from the site's history."""
 
+from __future__ import annotations
+
 import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.process_memory import MB, spare
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.index.engine import connect, shown
 from contentspider.index.operations import sync
 from contentspider.state.crawls.folder import index_url
 from contentspider.state.ledger.database import MemoryShortError
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
+
+    from contentspider.crawl.options import CrawlOptions
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,7 @@
 """Monitors for Spidermon (the extra ``monitors``) on our stats; see docs/monitoring.md."""
 
+from __future__ import annotations
+
 try:
     from spidermon import MonitorSuite, monitors
     from spidermon.contrib.scrapy.monitors import BaseScrapyMonitor

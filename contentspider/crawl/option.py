@@ -1,5 +1,7 @@
 """What an option is: its type, how its values are read and checked, and where it may stand."""
 
+from __future__ import annotations
+
 import json
 import math
 import re

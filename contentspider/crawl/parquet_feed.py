@@ -1,5 +1,7 @@
 """Parquet as a format of Scrapy's feeds: ``FEEDS = {"pages.parquet": {"format": "parquet"}}``."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator
 from tempfile import TemporaryFile

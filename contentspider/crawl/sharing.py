@@ -1,18 +1,21 @@
 """What a crawl shares with other machines: models and history, by stores on fsspec URLs."""
 
+from __future__ import annotations
+
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
-from contentspider.crawl.options import CrawlOptions
 from contentspider.state.stores.remote import RemoteError, is_url, open_objects
 from contentspider.state.stores.shared import SharedHistory
 from contentspider.state.stores.shared_models import SharedModels
 
 if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
+
+    from contentspider.crawl.options import CrawlOptions
     from contentspider.state.stores.models import ModelStore
 
 logger = logging.getLogger(__name__)

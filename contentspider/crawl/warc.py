@@ -1,14 +1,15 @@
 """The extension that writes what a crawl fetches to a WARC file."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator
 from http.client import responses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrapy import Request, signals
-from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import Headers, Response
 
 from contentspider.crawl.engine import Component, end_at_start
 from contentspider.crawl.options import CrawlOptions
@@ -16,6 +17,10 @@ from contentspider.ground import __version__
 from contentspider.ground.addresses import split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.files.warc import Exchange, WarcFile
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Headers, Response
 
 logger = logging.getLogger(__name__)
 

@@ -60,9 +60,7 @@ class Corpus:
         return self.suite == "pages"
 
     def pages(self, attributes: bool = False) -> Iterator[Page]:
-        """Return every HTML page in order of its path; a page's address is its path below
-        ``html/``.
-        """
+        """Return every HTML page by its path below ``html/``, which is its address."""
         return read_pages(self.folder / "html", attributes=attributes)
 
     def gold(self) -> list[GoldPage]:
@@ -75,9 +73,7 @@ class Corpus:
         return [json.loads(line)["path"] for _, line in json_lines(self.folder / GOLD)]
 
     def own_texts(self) -> list[OwnText]:
-        """Return the texts of the site's feeds (``own.jsonl``, if there is one), by paths below
-        ``html/``.
-        """
+        """Return the texts of the site's feeds (``own.jsonl``), by paths below ``html/``."""
         file = self.folder / "own.jsonl"
         found = []
         for _, line in json_lines(file) if file.is_file() else ():
@@ -99,9 +95,7 @@ def _gold_page(file: Path, number: int, line: bytes) -> GoldPage:
 
 
 def find_corpora(*folders: Path) -> list[Corpus]:
-    """Return the corpora in the *folders* (or a folder itself, if it is one), each folder's by
-    name.
-    """
+    """Return the corpora in the *folders*, or that are these, each folder's by name."""
     found: list[Corpus] = []
     for folder in folders:
         paths = [folder, *(sorted(folder.iterdir()) if folder.is_dir() else ())]

@@ -1,5 +1,7 @@
 """Addresses from outside: taken apart, made absolute and clean; however broken, none raises."""
 
+from __future__ import annotations
+
 import re
 import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address

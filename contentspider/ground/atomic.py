@@ -1,5 +1,7 @@
 """Files that are replaced as a whole: a reader, or a crash, sees the old file or the new one."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Errors that contentspider raises."""
 
+from __future__ import annotations
+
 import zlib
 
 # What reading a record may raise that is damaged, or made by somebody else.

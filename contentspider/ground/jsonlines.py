@@ -1,5 +1,7 @@
 """Lines of JSON, from a file."""
 
+from __future__ import annotations
+
 import gzip
 from collections.abc import Iterator
 from pathlib import Path

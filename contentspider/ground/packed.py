@@ -1,5 +1,7 @@
 """Compressed text, as state files keep it."""
 
+from __future__ import annotations
+
 import zlib
 
 COMPRESSION = 3  # 5 would make records 6 % smaller in nearly twice the time

@@ -1,5 +1,7 @@
 """Patterns of addresses, as users write them."""
 
+from __future__ import annotations
+
 import fnmatch
 import re
 

@@ -1,5 +1,7 @@
 """Parts that are chosen by name: ours, and those that other packages add by entry points."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar, cast

@@ -1,5 +1,7 @@
 """The scope of a crawl: which addresses belong to it, and the crawl's name."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from functools import lru_cache

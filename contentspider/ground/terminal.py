@@ -1,5 +1,7 @@
 """Untrusted text for a terminal or a log, without control characters and passwords."""
 
+from __future__ import annotations
+
 import logging
 import re
 import sys

@@ -1,5 +1,7 @@
 """Times as state files and items have them: ISO 8601, in UTC, to the second."""
 
+from __future__ import annotations
+
 from datetime import datetime, timezone
 
 

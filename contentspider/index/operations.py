@@ -27,9 +27,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def opened(url: str, is_writer: bool) -> Iterator[tuple[Engine, str]]:
-    """Open the index at *url* and give its engine and its identity; a writer waits for an engine
-    that is down.
-    """
+    """Give the engine and the identity of the index at *url*; a writer waits for it to be up."""
     with closing(connect(url)) as engine:
         ask = Retries() if is_writer else Retries(0)
         yield engine, ask(lambda: engine.open(is_writer))

@@ -1,10 +1,14 @@
 """Counters in the main content (posts of an author, views): numbers that change at each visit."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING
 
-from contentspider.page.input.page import Page
+if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
 
 MAX_CHARS = 80  # of a counter's line; its numbers are whole and no prices
 NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ]\d{3}(?!\d))*")

@@ -1,13 +1,17 @@
 """How two versions of a page differ: as a whole, and in their main content."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
 
-from contentspider.page.input.page import Page
+if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
 
 MAX_WORDS = 20_000  # longer texts are compared by paragraphs: words would take minutes
 

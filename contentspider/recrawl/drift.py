@@ -1,11 +1,16 @@
 """Drift: whether a site's pages still use the templates that its model was learned from."""
 
+from __future__ import annotations
+
 from bisect import insort
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from contentspider.page.input.page import Page
-from contentspider.site.models.model import SiteModel
 from contentspider.site.models.summary import MIN_CHARS, is_empty, main_slot
+
+if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
 
 STRANGE_SHARE = 0.5  # with more of its prose at unseen places a page is strange to a model
 SLOT_CHARS = 20  # a slot counts with so much prose, in characters

@@ -1,5 +1,7 @@
 """Fingerprints of texts: those of nearly equal texts differ in few bits."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from zlib import crc32

@@ -3,6 +3,8 @@ Cybenko, How dynamic is the web?, 2000) are estimated together, by EM over a gri
 the same gain of current days (Cho and Garcia-Molina, Effective page refresh policies, 2003).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

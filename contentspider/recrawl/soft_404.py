@@ -1,10 +1,14 @@
 """Error pages with a status of success (soft 404), and login forms in the place of pages."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from contentspider.page.input.page import Page
+if TYPE_CHECKING:
+    from contentspider.page.input.page import Page
 
 SAID = 0.6  # this share of the kept text must be on the site's error page
 LEFT = 0.2  # at most this share of the earlier content may be left

@@ -185,9 +185,7 @@ def _clusters(
 
 
 def _pages(extractions: list[Extraction]) -> list[dict[str, Any]]:
-    """Return for each page the beginning of its kept text, and dropped texts that are not the
-    template's.
-    """
+    """Return of each page how its kept text begins, and dropped texts not of the template."""
     pages = [[block.text for block in extraction.page.content.blocks] for extraction in extractions]
     times = Counter(text for texts in pages for text in set(texts))
     template = max(2, TEMPLATE_SHARE * len(pages))

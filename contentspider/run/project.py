@@ -1,5 +1,7 @@
 """Settings of the Scrapy project that ``scrapy.cfg`` names, and of ``contentspider crawl``."""
 
+from __future__ import annotations
+
 BOT_NAME = "contentspider"
 SPIDER_MODULES = ["contentspider.crawl.spider.spider"]
 ADDONS = {"contentspider.Addon": 500}

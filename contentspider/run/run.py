@@ -217,9 +217,7 @@ def _export(ledger: Path, outputs: list[Output], ending: Ending) -> None:
 
 
 def _checked(settings: Settings) -> CrawlOptions:
-    """Return the options; raises an error that names the first setting or folder that cannot
-    work.
-    """
+    """Return the options; the error that it raises names what cannot work first."""
     chosen = CrawlOptions.from_settings(settings)
     if not chosen.enabled or not chosen.durable:
         raise ContentSpiderError(

@@ -1,5 +1,7 @@
 """The tables of a crawl's ledger and of its history."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 

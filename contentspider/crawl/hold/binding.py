@@ -1,14 +1,18 @@
 """Which page an item is about, whichever callback yields it."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import ref
 
-from scrapy.http import Response
-
-from contentspider.page.input.page import Page
 from contentspider.state.ledger.items import PageInHand
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from contentspider.page.input.page import Page
 
 # The row of a request's address in the crawl's ledger.
 ROW_META_KEY = "contentspider_row"

@@ -1,12 +1,13 @@
 """Holding: the items of a site that is not known yet wait on the disk until it has been learned."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy import signals
-from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from scrapy.pipelines import ItemPipelineManager
 
@@ -18,8 +19,12 @@ from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.queue.memory import shortage
 from contentspider.ground.errors import NotEnoughTextError
 from contentspider.ground.sites import SiteKeys
-from contentspider.site.models.model import SiteModel
-from contentspider.state.ledger.items import PageInHand
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from contentspider.site.models.model import SiteModel
+    from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 

@@ -34,8 +34,6 @@ ERROR_CHARS = 2_000
 PR_SET_PDEATHSIG = 1  # Linux: "signal me when the thread that started me ends" (prctl(2))
 # One core for a learner; where a memory limit leaves no more threads, OpenBLAS would spin for ever.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
-
 # Of virtual memory: what a process takes that learns a small site, and what it takes beside Python
 # and its libraries.
 LEARNER, LEAST = 560 * MB, 100 * MB
@@ -116,9 +114,7 @@ def _compare(learned: LearnedSite, before: Path) -> list[Any]:
 
 
 def _score(model: SiteModel, learned: LearnedSite) -> float:
-    """Return how sure a model is of pages, times the share of their text of which it says the
-    votes.
-    """
+    """Return how sure a model is of pages, times the share of text on which the votes agree."""
     total = 0.0
     for page, voted in zip(learned.sample, learned.labels, strict=True):
         found = model.extract(page)
@@ -146,6 +142,9 @@ def main() -> int:
         own_texts = ledger.own_texts.of_site(task["site"])
         learned = SiteLearner(task["site"], options).learn(_pages(ledger, task["site"]), own_texts)
         ledger.close()
+        compared = _compare(learned, Path(task["before"])) if task["before"] else []
+        head = json.dumps([learned.model.manifest(), *compared]).encode()
+        answer = head + b"\n" + learned.model.dump_weights()
     except NotEnoughTextError as error:
         sys.stderr.write(str(error))
         return NOT_ENOUGH_TEXT
@@ -154,9 +153,7 @@ def main() -> int:
         return 1
     except MemoryError:
         return Outcome.OUT_OF_MEMORY
-    compared = _compare(learned, Path(task["before"])) if task["before"] else []
-    head = json.dumps([learned.model.manifest(), *compared]).encode()
-    output.write(head + b"\n" + learned.model.dump_weights())
+    output.write(answer)
     return 0
 
 

@@ -1,12 +1,13 @@
 """The middlewares: tag responses with their page, and find the page of each item."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
@@ -34,6 +35,9 @@ from contentspider.page.input.body import (
 from contentspider.page.input.page import Page
 from contentspider.page.input.pdf import is_pdf, read_pdf
 from contentspider.state.ledger.items import PageInHand
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,7 @@
 """The models of a crawl's sites: loaded, learned, and saved; and people's corrections of them."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import os
@@ -7,13 +9,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.hold.learning import Learned, LearningTimeoutError, learn_apart
-from contentspider.crawl.options import CrawlOptions
-from contentspider.crawl.queue.state import CrawlState
 from contentspider.ground.errors import (
     ContentSpiderError,
     NotEnoughTextError,
@@ -21,16 +21,22 @@ from contentspider.ground.errors import (
     StateError,
 )
 from contentspider.ground.sites import SiteKeys
-from contentspider.page.input.overrides import Overrides
-from contentspider.page.input.page import Page
 from contentspider.recrawl.drift import Drift
 from contentspider.site.judge.prior import Prior
 from contentspider.site.models.generations import DRIFT
-from contentspider.site.models.model import SiteModel
 from contentspider.site.vote.labels import VOTES
 from contentspider.state.crawls.outcome import F1_STAT, PAGES_STAT
 from contentspider.state.stores.remote import RemoteError
 from contentspider.state.stores.shared_models import open_models
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
+
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.crawl.queue.state import CrawlState
+    from contentspider.page.input.overrides import Overrides
+    from contentspider.page.input.page import Page
+    from contentspider.site.models.model import SiteModel
 
 logger = logging.getLogger(__name__)
 

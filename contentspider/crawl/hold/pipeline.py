@@ -1,22 +1,27 @@
 """The item pipeline: fill items with the content of their page."""
 
+from __future__ import annotations
+
 import logging
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 
 from contentspider.crawl.collector import no_collection
 from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.hold.items import ContentItem
-from contentspider.crawl.hold.models import SiteState
 from contentspider.crawl.queue.addresses import UnchangedItem, in_hand
-from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.site.models.record import Extraction, add_own_text, page_fields
 from contentspider.state.ledger.items import PageInHand
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from contentspider.crawl.hold.models import SiteState
+    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 

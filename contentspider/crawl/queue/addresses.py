@@ -1,5 +1,7 @@
 """What becomes of the addresses of a crawl, and of its items."""
 
+from __future__ import annotations
+
 import logging
 import math
 import time
@@ -7,22 +9,25 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.exceptions import DropItem
-from scrapy.http import Response
 from scrapy.utils.serialize import ScrapyJSONEncoder
-from twisted.python.failure import Failure
 
 from contentspider.crawl.engine import in_progress
 from contentspider.crawl.hold.binding import ROW_META_KEY
-from contentspider.crawl.queue.state import CrawlState
 from contentspider.ground.addresses import host_of
 from contentspider.recrawl.changes import UNCHANGED
-from contentspider.state.files.output import JsonLinesWriter
-from contentspider.state.ledger.items import PageInHand
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from contentspider.crawl.queue.state import CrawlState
+    from contentspider.state.files.output import JsonLinesWriter
+    from contentspider.state.ledger.items import PageInHand
 
 logger = logging.getLogger(__name__)
 

@@ -1,11 +1,11 @@
 """Which hosts answer; requests to those that do not wait in the queue."""
 
-from functools import partial
+from __future__ import annotations
 
-from scrapy import Request
-from scrapy.crawler import Crawler
+from functools import partial
+from typing import TYPE_CHECKING
+
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
 from scrapy.utils.misc import load_object
 
 from contentspider.crawl.engine import Component, extension
@@ -16,6 +16,11 @@ from contentspider.crawl.queue.outage import NO_SERVER, TOO_MANY_REQUESTS, UNAVA
 from contentspider.crawl.spider.guard import GuardMiddleware
 from contentspider.crawl.spider.robots import RobotsUnreadError
 from contentspider.ground.addresses import host_of
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 WAITS_META_KEY = "contentspider_waits"
 WITNESS_META_KEY = "contentspider_witness"  # the request is for a witness (`Hosts`)

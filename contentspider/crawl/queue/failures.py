@@ -1,12 +1,17 @@
 """Why an address could not be read: a word for the stats, and a few for people."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
-from scrapy.statscollectors import StatsCollector
 
 from contentspider.crawl.queue.addresses import MAX_ASKED_AGAIN
 from contentspider.crawl.spider.guard import RefusedError
+
+if TYPE_CHECKING:
+    from scrapy.statscollectors import StatsCollector
 
 SKIPPED_KINDS = ("robots", "offsite_redirect", "private_address", "scheme")  # what must not be read
 KINDS = {

@@ -1,12 +1,13 @@
 """The keeper of a crawl's ledger: opens it, and commits it and the output every second."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy import Spider, signals
-from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, DontCloseSpider
 from scrapy.utils.asyncio import (
     AsyncioLoopingCall,
@@ -31,6 +32,7 @@ from contentspider.state.ledger.database import LedgerBusyError, LedgerFullError
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
     from twisted.internet.task import LoopingCall
 
 logger = logging.getLogger(__name__)

@@ -1,16 +1,20 @@
 """Hosts that are down, ask for a pause, or find requests too many."""
 
+from __future__ import annotations
+
 import logging
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-
-from scrapy.http import Response
+from typing import TYPE_CHECKING
 
 from contentspider.crawl.engine import header
 from contentspider.ground.addresses import host_of
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
 
 logger = logging.getLogger(__name__)
 

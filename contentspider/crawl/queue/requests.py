@@ -1,8 +1,10 @@
 """Requests as JSON and back, for the ledger's queue: no pickle, no class that a file names."""
 
+from __future__ import annotations
+
 import json
 from hashlib import sha1
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from scrapy import FormRequest, Request, Spider
@@ -10,11 +12,13 @@ from scrapy.http import JsonRequest
 from scrapy.utils.request import RequestFingerprinter
 from w3lib.http import basic_auth_header
 
-from contentspider.crawl.hold.binding import Bindings
 from contentspider.ground.addresses import clean_address, parameter_order, split_address
 from contentspider.ground.errors import DAMAGE, ContentSpiderError, StateError
 from contentspider.page.input.page import Page
 from contentspider.state.ledger.item_json import decode_value, dump_item, encode_value, load_item
+
+if TYPE_CHECKING:
+    from contentspider.crawl.hold.binding import Bindings
 
 PLAIN_CLASSES = (Request, FormRequest, JsonRequest)  # all that they are is in their fields
 IN_MEMORY_META_KEY = "contentspider_in_memory"

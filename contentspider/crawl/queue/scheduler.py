@@ -1,11 +1,13 @@
 """A scheduler whose queue is the crawl's ledger: what is in it survives any end of the process."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
+from typing import TYPE_CHECKING
 
 from scrapy import Request, Spider
 from scrapy.core.scheduler import BaseScheduler
-from scrapy.crawler import Crawler
 
 from contentspider.crawl.engine import Component, extension, wake
 from contentspider.crawl.hold.binding import ROW_META_KEY
@@ -17,6 +19,9 @@ from contentspider.crawl.revisits.answers import redirect_reason
 from contentspider.ground.addresses import host_of
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.state.ledger.frontier import MAX_DEATHS
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
 

@@ -1,16 +1,22 @@
 """The state of a running crawl: its ledger, and whether it can be written."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from contentspider.crawl.engine import Component
 from contentspider.crawl.options import CrawlOptions
 from contentspider.state.ledger.database import LedgerFullError
-from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 

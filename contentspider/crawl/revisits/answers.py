@@ -1,10 +1,11 @@
 """What answers say of known pages, and what the history keeps of them."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from scrapy import Request
-from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import HtmlResponse, Response
 
@@ -12,12 +13,17 @@ from contentspider.crawl.engine import Component, extension, header
 from contentspider.crawl.hold.binding import BINDINGS_META_KEY, PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.hold.holder import Holder
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, PERMANENT, status_reason
-from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.due import CHECKED_EACH
-from contentspider.page.input.page import Page
-from contentspider.state.history.known import KnownPage
-from contentspider.state.ledger.own_texts import OwnAnswer
 from contentspider.state.ledger.visits import Answer
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+
+    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.page.input.page import Page
+    from contentspider.state.history.known import KnownPage
+    from contentspider.state.ledger.own_texts import OwnAnswer
 
 ORPHAN_META_KEY = "contentspider_orphan"
 # The id of the page that was asked for if it has changed; that it is asked for all the same.

@@ -1,19 +1,24 @@
 """Which known pages are due, by how often they change and by the dates of sitemaps."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_PAGE, CHANGED, LIVE, UNCHANGED
 from contentspider.recrawl.intervals import Bounds, intervals
 from contentspider.recrawl.lastmod import LastmodCounts, has_changed_since
 from contentspider.site.models.record import page_id
-from contentspider.state.history.history import History
-from contentspider.state.history.takeover import Takeover
-from contentspider.state.ledger.visits import Visit, Visits
+
+if TYPE_CHECKING:
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.state.history.history import History
+    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.ledger.visits import Visit, Visits
 
 logger = logging.getLogger(__name__)
 

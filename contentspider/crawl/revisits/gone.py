@@ -1,21 +1,26 @@
 """Which known pages a crawl did not find again; none in doubt is gone, as indexes delete these."""
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.queue.addresses import NOT_THERE, PERMANENT, status_reason
 from contentspider.crawl.spider.guard import OFFSITE
 from contentspider.recrawl.changes import MOVED, NEW
 from contentspider.site.models.record import page_id
 from contentspider.state.crawls.outcome import FINISHED, INCOMPLETE, Ending
-from contentspider.state.history.history import History
-from contentspider.state.history.known import KnownPage
-from contentspider.state.history.takeover import Takeover
-from contentspider.state.ledger.frontier import Address
-from contentspider.state.ledger.ledger import Ledger
-from contentspider.state.ledger.visits import Seen
+
+if TYPE_CHECKING:
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.state.history.history import History
+    from contentspider.state.history.known import KnownPage
+    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.ledger.frontier import Address
+    from contentspider.state.ledger.ledger import Ledger
+    from contentspider.state.ledger.visits import Seen
 
 logger = logging.getLogger(__name__)
 

@@ -1,14 +1,20 @@
 """Copies of pages: the address that was known stays the page, whichever comes first."""
 
-from contentspider.crawl.revisits.refilter import Refilter
-from contentspider.page.input.page import Page
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from contentspider.recrawl.changes import LIVE
 from contentspider.recrawl.counters import numbered_places
 from contentspider.recrawl.difference import text_hash
 from contentspider.site.models.record import page_id
-from contentspider.state.history.history import History
-from contentspider.state.history.takeover import Takeover
-from contentspider.state.ledger.visits import Visits
+
+if TYPE_CHECKING:
+    from contentspider.crawl.revisits.refilter import Refilter
+    from contentspider.page.input.page import Page
+    from contentspider.state.history.history import History
+    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.ledger.visits import Visits
 
 MIN_TEXT_CHARS = 200  # a shorter text (a menu alone) does not say which page it is
 

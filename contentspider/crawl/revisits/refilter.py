@@ -1,22 +1,26 @@
 """Pages as the present model filters them, and the counters in them."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.hold.models import SiteState
-from contentspider.crawl.options import CrawlOptions
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, NEW, UNCHANGED
 from contentspider.recrawl.counters import Counters, are_counters, numbered_places
 from contentspider.recrawl.difference import Difference, change_ratio
 from contentspider.site.models.record import UNFILTERED, page_fields, refilled
-from contentspider.state.history.history import History
-from contentspider.state.history.takeover import Takeover
-from contentspider.state.ledger.visits import Seen, Visits
+
+if TYPE_CHECKING:
+    from contentspider.crawl.hold.models import SiteState
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.state.history.history import History
+    from contentspider.state.history.takeover import Takeover
+    from contentspider.state.ledger.visits import Seen, Visits
 
 logger = logging.getLogger(__name__)
 

@@ -1,5 +1,7 @@
 """What earlier crawls knew of the pages of this one, and what this one makes of it."""
 
+from __future__ import annotations
+
 import logging
 import uuid
 from collections import Counter
@@ -7,16 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from contentspider.crawl.hold.models import SiteState
-from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.due import Lastmods, due_pages
 from contentspider.crawl.revisits.gone import GonePages
 from contentspider.crawl.revisits.originals import Originals
 from contentspider.crawl.revisits.refilter import Refilter, find_counters, without_counters
 from contentspider.ground.addresses import join
-from contentspider.page.input.page import Page
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, LIVE, MOVED, NEW, UNCHANGED
 from contentspider.recrawl.counters import are_counters, numbered_places
 from contentspider.recrawl.difference import (
@@ -29,10 +28,15 @@ from contentspider.recrawl.difference import (
 from contentspider.recrawl.soft_404 import is_error_page, is_gone, is_like, is_login, texts_of
 from contentspider.site.models.record import UNFILTERED, page_id
 from contentspider.state.crawls.ledgers import open_history
-from contentspider.state.crawls.outcome import Ending
-from contentspider.state.history.known import KnownPage
-from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.ledger.visits import Visit
+
+if TYPE_CHECKING:
+    from contentspider.crawl.hold.models import SiteState
+    from contentspider.crawl.options import CrawlOptions
+    from contentspider.page.input.page import Page
+    from contentspider.state.crawls.outcome import Ending
+    from contentspider.state.history.known import KnownPage
+    from contentspider.state.ledger.ledger import Ledger
 
 logger = logging.getLogger(__name__)
 

@@ -1,31 +1,36 @@
 """What leads to a site's pages beside their links: robots.txt, sitemaps, feeds and own texts."""
 
+from __future__ import annotations
+
 import logging
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from scrapy import Request, Spider
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.gz import gunzip, gzip_magic_number
 from scrapy.utils.sitemap import Sitemap, sitemap_urls_from_robots
-from twisted.python.failure import Failure
 
 from contentspider.crawl.engine import tree_of
 from contentspider.crawl.hold.binding import PAGE_META_KEY, ROW_META_KEY
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS, NOT_THERE
 from contentspider.crawl.queue.failures import why
-from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.revisits.revisits import Revisits
-from contentspider.crawl.spider.links import Head
 from contentspider.crawl.spider.owntexts import MAX_OWN_BYTES, OwnTexts
 from contentspider.crawl.spider.robots import SITEMAPS_META_KEY
 from contentspider.ground.addresses import absolute, host_of, join
-from contentspider.ground.scope import Scope
 from contentspider.page.input.page import Page
 from contentspider.site.own.readers.feeds import read_entries
+
+if TYPE_CHECKING:
+    from twisted.python.failure import Failure
+
+    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.revisits.revisits import Revisits
+    from contentspider.crawl.spider.links import Head
+    from contentspider.ground.scope import Scope
 
 logger = logging.getLogger(__name__)
 

@@ -1,20 +1,25 @@
 """Which pages are one: a page comes out once, under its own address."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from hashlib import blake2b
 from itertools import count
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode
 
 from w3lib.url import canonicalize_url
 
 from contentspider.crawl.queue.addresses import Again
-from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.originals import MIN_TEXT_CHARS
 from contentspider.ground.addresses import absolute, clean_address, split_address
-from contentspider.page.input.page import Page
 from contentspider.recrawl.counters import without_counter
 from contentspider.site.models.record import page_id
+
+if TYPE_CHECKING:
+    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.page.input.page import Page
 
 INDEX_NAME = re.compile(r"/(?:index|default)\.(?:x?html?|php|aspx?|jsp)$", re.IGNORECASE)
 # Parameters that say where a visitor came from, of the usual analytics and mail services.

@@ -1,14 +1,14 @@
 """The site spider fetches only what is on the web, outside of private networks, and on the site."""
 
+from __future__ import annotations
+
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from scrapy import Request, Spider, signals
-from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.reactor import is_reactor_installed
@@ -16,6 +16,10 @@ from w3lib.url import safe_url_string
 
 from contentspider.crawl.engine import Component, downloading
 from contentspider.ground.addresses import clean_address, host_name, network_of
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
 
 # Before robots.txt is asked for, and after redirects and retries have been made of an answer.
 GUARD_ORDER = 50

@@ -1,15 +1,13 @@
 """Who the crawler says it is, and headers and passwords that go to the user's own sites only."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from scrapy import Request
-from scrapy.crawler import Crawler
-from scrapy.http import Response
-from scrapy.settings import BaseSettings
 from w3lib.http import basic_auth_header
 
 from contentspider.crawl.engine import Component
@@ -17,6 +15,12 @@ from contentspider.ground import __version__
 from contentspider.ground.addresses import clean_address, split_address
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.sites import SiteKeys
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
 # An address of a page or a mail, or both, that ends no comment of a header.
 CONTACT = re.compile(r"[!-\'*-:<-~]*(?:@|://)[!-\'*-:<-~]+")

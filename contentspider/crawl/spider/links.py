@@ -1,11 +1,12 @@
 """Links of a page, read straight from its tree: `LinkExtractor` costs more than all our work."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lxml.etree import _Element
 from scrapy.http import HtmlResponse, Response
 from scrapy.linkextractors import IGNORED_EXTENSIONS
 
@@ -17,6 +18,9 @@ from contentspider.ground.addresses import (
     join,
     split_address,
 )
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
 
 # The address that a page's base, an href, and whether documents are wanted make.
 Resolve = Callable[[str, str, bool], str]

@@ -1,26 +1,32 @@
 """Own texts in a crawl: where they are asked for, and what is kept of the answers."""
 
+from __future__ import annotations
+
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from scrapy.http import Response
 from scrapy.utils.asyncio import run_in_thread
 
 from contentspider.crawl.engine import asked_address, header
 from contentspider.crawl.hold.middleware import THREAD_BYTES
 from contentspider.crawl.queue.addresses import NOT_MODIFIED_STATUS
-from contentspider.crawl.queue.keeper import Keeper
 from contentspider.crawl.revisits.answers import asking
-from contentspider.crawl.spider.links import Head
 from contentspider.ground.addresses import absolute
-from contentspider.ground.scope import Scope
-from contentspider.ground.sites import SiteKeys
 from contentspider.site.own.sources import SOURCES, Announced, Source
-from contentspider.site.own.texts import OwnText
 from contentspider.state.ledger.own_texts import OwnAnswer
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from contentspider.crawl.queue.keeper import Keeper
+    from contentspider.crawl.spider.links import Head
+    from contentspider.ground.scope import Scope
+    from contentspider.ground.sites import SiteKeys
+    from contentspider.site.own.texts import OwnText
 
 logger = logging.getLogger(__name__)
 

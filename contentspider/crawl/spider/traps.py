@@ -1,15 +1,20 @@
 """Crawler traps: addresses without end that bring nothing."""
 
+from __future__ import annotations
+
 import logging
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-
-from scrapy.crawler import Crawler
+from typing import TYPE_CHECKING
 
 from contentspider.crawl.spider.links import MAX_LINKS
 from contentspider.ground.addresses import split_address
-from contentspider.page.input.page import Page
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+    from contentspider.page.input.page import Page
 
 logger = logging.getLogger(__name__)
 

@@ -55,9 +55,7 @@ class Hints:
 
 
 def squeeze(text: str) -> str:
-    """Return *text* in lower case without white space, as the paper compares texts (section
-    3.2).
-    """
+    """Return *text* in lower case without white space, as in the paper's section 3.2."""
     return "".join(text.lower().split())
 
 

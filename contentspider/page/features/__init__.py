@@ -6,6 +6,8 @@ Each module has one or several groups of them: a group's names stand above the n
 module writes them by, in one order; the tests ask for values by name.
 """
 
+from __future__ import annotations
+
 from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 
 __all__ = ["FEATURE_NAMES", "FeatureExtractor"]

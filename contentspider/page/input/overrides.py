@@ -32,9 +32,7 @@ ERROR_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
 class OverrideRule(NamedTuple):
-    """One table of the file: its selectors, and the *pattern* of the addresses that they apply to
-    ("": all).
-    """
+    """One table of the file: its selectors, and the *pattern* of its addresses ("": all)."""
 
     pattern: str
     address: re.Pattern[str]

@@ -135,6 +135,11 @@ def log_odds(probability: Floats) -> Floats:
     return np.log(clipped / (1 - clipped)).astype(np.float32)
 
 
+def undecided(odds: Floats) -> Floats:
+    """Return how even log odds are: 4 p (1 - p), from 0 to 1."""
+    return np.asarray(1 - np.tanh(odds / 2) ** 2)
+
+
 def mean_odds(site: SiteBlocks, prior: Floats, voters: Sequence[Voter]) -> Floats:
     """Return the mean of the voters' log odds by their weights, and `leniency` more."""
     odds = [voter.weight * log_odds(voter.probability(site, prior)) for voter in voters]
@@ -149,9 +154,8 @@ def leniency(site: SiteBlocks) -> float:
 
 def relevance_odds(site: SiteBlocks, odds: Floats) -> Floats:
     """Return what the contrast of a block's cluster adds: most where the *odds* are even."""
-    undecided = 1 - np.tanh(odds / 2) ** 2  # 4 p (1 - p)
     contrast = group_mean(site.clusters, site.contrast, site.weights)
-    return np.asarray(RELEVANCE * undecided * contrast.clip(-0.2, 0.5))
+    return np.asarray(RELEVANCE * undecided(odds) * contrast.clip(-0.2, 0.5))
 
 
 def strongest_evidence(site: SiteBlocks, prior: Floats, objections: Sequence[Objection]) -> Floats:
@@ -179,14 +183,18 @@ def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floa
     but for *overruled* ones.
 
     Such a text is a heading of the content ("Ingredients") or of the template ("Read more"), like
-    the blocks beside it. One that is no heading and on nearly every page is the template's.
+    the blocks beside it, the less the surer the votes are; and the same on all pages, at its place.
+    One that is no heading and on nearly every page is the template's.
     """
     share = repeat_shares(site)
     label = (share > TEMPLATE_SHARE) & (site.chars < SENTENCE_CHARS) & ~overruled
     company = window_mean(
         np.tanh(odds / 2), np.where(label, 0, site.weights), site.pages, COMPANY_REACH
     )
-    adjusted = np.where(label, odds - leniency(site) + LABEL_COMPANY * company, odds)
+    plain = odds - leniency(site)
+    followed = plain + LABEL_COMPANY * company * undecided(plain)
+    alike = group_mean(site.spot_texts, followed, np.ones_like(followed))
+    adjusted = np.where(label, alike, odds)
     is_everywhere = (share > CONSTANT_SHARE) & (
         count_pages(site.spots, site.sources)[site.spots] > site.distinct_pages / 2
     )

@@ -1,9 +1,12 @@
 """Crawls by name, and the items of a crawl, from its ledger to files."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.ground.scope import crawl_name
@@ -11,8 +14,10 @@ from contentspider.ground.terminal import printable
 from contentspider.recrawl.changes import UNCHANGED
 from contentspider.state.crawls.folder import state_folder
 from contentspider.state.crawls.ledgers import HISTORIES, crawl_ledger, history_of
-from contentspider.state.files.formats import Output
 from contentspider.state.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from contentspider.state.files.formats import Output
 
 
 def find_crawl(name: str, state_dir: str = "") -> Path:

@@ -1,5 +1,7 @@
 """The folder of crawls' state, and the default search index in it."""
 
+from __future__ import annotations
+
 from configparser import ConfigParser
 from importlib.util import find_spec
 from pathlib import Path

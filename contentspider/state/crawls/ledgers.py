@@ -1,5 +1,7 @@
 """Where the ledgers of crawls are, and how they stand; what happens to damaged and older ones."""
 
+from __future__ import annotations
+
 import logging
 import os
 import re

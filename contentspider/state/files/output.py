@@ -1,5 +1,7 @@
 """Files that one process at a time writes and a kill leaves whole, such as those of JSON lines."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress

@@ -1,5 +1,7 @@
 """The pages of a history for search indexes: their items, numbered by their last changes."""
 
+from __future__ import annotations
+
 import json
 import logging
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,7 @@
 """What crawls of one name know of each page, and the log of changes: a file beside the ledgers."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator
 from pathlib import Path

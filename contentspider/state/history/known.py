@@ -1,12 +1,17 @@
 """What a history knows of a page, and which new page has the text of one that is gone."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import unpack_text
 from contentspider.recrawl.difference import change_ratio
 from contentspider.recrawl.fingerprint import Fingerprints
-from contentspider.state.ledger.database import Database
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
 
 MIN_CHARS = 200  # a shorter text ("Sold out") does not identify a page
 MAX_RATIO = 0.2  # the share of the text that may differ

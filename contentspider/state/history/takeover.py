@@ -1,22 +1,26 @@
 """Writing a crawl's results into a history, in one transaction."""
 
+from __future__ import annotations
+
 import json
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import astuple, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import COMPRESSION, pack_text, unpack
 from contentspider.ground.times import days_between, now
 from contentspider.recrawl.changes import BY_MODEL, BY_PAGE, CHANGED, GONE, LIVE, MOVED, UNCHANGED
 from contentspider.recrawl.fingerprint import fingerprint
-from contentspider.recrawl.lastmod import LastmodCounts
 from contentspider.site.models.record import HASH_PART, item_hash, refilled
 from contentspider.state.history.known import KnownPage, NewPages
-from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.visits import Seen, Visit, pack_lines
+
+if TYPE_CHECKING:
+    from contentspider.recrawl.lastmod import LastmodCounts
+    from contentspider.state.ledger.database import Database
 
 # Columns of a page, and of a record, that a visit has, too.
 OF_RECORD = ("at", "change", "previous_hash", "content_hash", "reason", "previous_id")

@@ -1,5 +1,7 @@
 """The SQLite file that a crawl's state is in: opened, locked, committed and closed here."""
 
+from __future__ import annotations
+
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence

@@ -1,12 +1,17 @@
 """The frontier of a crawl in SQLite: every address found, its state, and who claimed which page."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from contentspider.ground.addresses import host_of
-from contentspider.state.ledger.database import Database
 from contentspider.state.ledger.queue import Queue
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
 
 MAX_DEATHS = 3  # an address is set aside after this many runs died while it was in flight
 QUEUED, TAKEN = "queued", "taken"  # states of an address: waiting; handed out

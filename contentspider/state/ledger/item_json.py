@@ -1,5 +1,7 @@
 """Items as JSON and back: no pickle, and nothing is imported because a file says so."""
 
+from __future__ import annotations
+
 import json
 import sys
 from datetime import date, datetime

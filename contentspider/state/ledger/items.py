@@ -1,18 +1,22 @@
 """The items of a crawl in SQLite: those that are held, and those that are out or were dropped."""
 
+from __future__ import annotations
+
 import json
 import logging
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
 from contentspider.ground.packed import unpack
 from contentspider.page.input.page import Page
-from contentspider.state.ledger.database import Database
-from contentspider.state.ledger.frontier import Frontier
 from contentspider.state.ledger.item_json import dump_item, load_item
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
+    from contentspider.state.ledger.frontier import Frontier
 
 logger = logging.getLogger(__name__)
 

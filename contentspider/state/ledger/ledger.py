@@ -1,5 +1,7 @@
 """The ledger of a crawl: its addresses, items, kept pages and runs, committed together."""
 
+from __future__ import annotations
+
 import json
 import os
 from dataclasses import dataclass

@@ -1,16 +1,20 @@
 """What sites publish of their own pages, and the answers it came from: of now and of earlier."""
 
+from __future__ import annotations
+
 import json
 import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE
 from contentspider.ground.packed import pack_text, unpack
 from contentspider.site.own.matching import address_key
 from contentspider.site.own.texts import MAX_TEXTS, OwnText
-from contentspider.state.ledger.database import Database
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
 
 logger = logging.getLogger(__name__)
 

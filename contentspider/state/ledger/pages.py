@@ -1,12 +1,17 @@
 """A sample of each site's pages in SQLite, for learning and reports."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
 from contentspider.site.sample import ORDER_BYTES, sample_order
-from contentspider.state.ledger.database import Database
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
 
 logger = logging.getLogger(__name__)
 

@@ -1,9 +1,13 @@
 """The queue of a crawl in SQLite: which of the addresses that wait is the next."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from contentspider.state.ledger.database import Database
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
 
 # Row, address, request (None: it is in the caller's memory) and priority of an address that is
 # handed out, and how many processes died while it was in flight.

@@ -1,13 +1,17 @@
 """What a crawl saw of each page, in its ledger; the history takes it over at the end."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.packed import pack_text, unpack_text
-from contentspider.state.ledger.database import Database
+
+if TYPE_CHECKING:
+    from contentspider.state.ledger.database import Database
 
 ANSWER = "etag, last_modified, links, moved_from, is_orphan, is_check, is_unsent"
 WITH_ANSWERS = "visits LEFT JOIN answers ON answers.address = visits.address"

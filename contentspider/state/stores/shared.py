@@ -2,6 +2,8 @@
 *pointer*, lists them, and is only replaced if nobody else has: readers see old or new files.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import re

@@ -1,5 +1,7 @@
 """Models as one file: a zip archive of a manifest and its weights, both JSON, read in memory."""
 
+from __future__ import annotations
+
 import re
 import zlib
 from hashlib import sha256
