@@ -180,7 +180,6 @@ def links_of_pages(_: Path) -> One:
 
 
 def read_own_texts(body: bytes, content_type: str) -> None:
-    read_entries(body, URL, texts=0)
     for source in SOURCE_OBJECTS:
         texts = source.read(body, URL, content_type)
         assert len(texts) <= MAX_TEXTS
@@ -198,6 +197,7 @@ def own_texts(_: Path) -> One:
         if draw.random() < 0.2:
             body = as_json(with_odd_values(draw, draw.choice(RECORDS), 0.15))
         read_own_texts(body, draw.choice(TYPES))
+        read_entries(body, URL, texts=0)
 
     return one
 

@@ -12,9 +12,10 @@ from itertools import pairwise
 
 import pytest
 
+from contentspider.site.own.readers.feeds import read_entries
 from contentspider.site.own.readers.markdown import plain_lines
 from contentspider.site.own.sources import Announced
-from tests.fuzzed import FEEDS, SOURCE_OBJECTS, read_own_texts
+from tests.fuzzed import FEEDS, SOURCE_OBJECTS, URL, read_own_texts
 from tests.owntexts import JSON_FEED, as_json, atom, rss
 
 
@@ -80,6 +81,7 @@ def test_hostile_bodies_cost_no_more_than_their_size(name: str) -> None:
         tracemalloc.stop()
     assert peak < 40 * MB + 12 * len(body)
     assert time.process_time() - started < 5
+    read_entries(body, URL, texts=0)  # as the crawl does, for links
 
 
 def test_what_pages_announce_raises_nothing() -> None:
