@@ -66,3 +66,9 @@ def document(number: int, version: int = 1, crawl: str = "e.org", **fields: obje
     }
     whole = document_fields(item | fields)
     return Document(f"{number:032x}", crawl, version, f"{hash(str(whole)) % 2**64:032x}", whole)
+
+
+def named(name: str, version: int = 1, **fields: object) -> Document:
+    """Return a document whose id and title are its name."""
+    own = {"url": f"http://example.org/{name}", "site": "example.org", "title": name}
+    return Document(name, "crawl", version, f"hash{version}", own | fields)

@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own: what every engine does is in test_index_engines.py."""
+"""What is PostgreSQL's own: what every engine does is in test_contract.py."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contentspider.index.engine import Query, connect
 from contentspider.index.errors import EngineDownError, EngineError
 from contentspider.index.schema import Document
 from contentspider.index.sync import put
+from tests.engines import engine, named
 from tests.servers import KEY, index_url, postgresql_server, shared
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from contentspider.index.engine import Engine
     from tests.servers import Server
+
+__all__ = ["engine"]
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -33,22 +36,9 @@ def server(url: str) -> Server:
 
 
 @pytest.fixture
-def engine(url: str) -> Iterator[Engine]:
-    made = connect(url)
-    made.open(is_writer=True)
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def connection(server: Server) -> Iterator[psycopg.Connection]:
     with psycopg.connect(server.url, autocommit=True) as made:
         yield made
-
-
-def document(name: str, version: int = 1, **fields: object) -> Document:
-    own = {"url": f"http://example.org/{name}", "site": "example.org", "title": name}
-    return Document(name, "crawl", version, f"hash{version}", own | fields)
 
 
 def titles(engine: Engine, words: str) -> list[str]:
@@ -57,9 +47,9 @@ def titles(engine: Engine, words: str) -> list[str]:
 
 def test_what_postgresql_does_not_take_is_named_and_the_others_are_in(engine: Engine) -> None:
     many = " ".join(f"word{number}" for number in range(150_000))
-    documents = [document(str(number)) for number in range(7)]
-    documents[2] = document("2", content="a\0b")
-    documents[5] = document("5", content=many)
+    documents = [named(str(number)) for number in range(7)]
+    documents[2] = named("2", content="a\0b")
+    documents[5] = named("5", content=many)
     refused = {entry.id: entry.reason for entry in put(engine.upsert, documents)}
     assert sorted(engine.find([str(number) for number in range(7)])) == ["0", "1", "3", "4", "6"]
     assert "NUL" in refused["2"]
@@ -69,7 +59,7 @@ def test_what_postgresql_does_not_take_is_named_and_the_others_are_in(engine: En
 
 def test_what_no_text_may_hold_is_kept_in_more(engine: Engine) -> None:
     more = {"price": 1.5, "odd": "a\0b\ud800"}
-    assert engine.upsert([document("a", more=more)]) == []
+    assert engine.upsert([named("a", more=more)]) == []
     found = engine.get("a")
     assert found is not None
     assert found["more"] == more
@@ -86,7 +76,7 @@ def is_down(engine: Engine) -> bool:
 def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
     server: Server, engine: Engine
 ) -> None:
-    engine.upsert([document("a")])
+    engine.upsert([named("a")])
     server.kill()
     try:
         # The process of the connection may outlive the server's by a moment.
@@ -94,7 +84,7 @@ def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
         with pytest.raises(EngineDownError):
             engine.find(["a"])
         with pytest.raises(EngineDownError):
-            engine.upsert([document("b")])
+            engine.upsert([named("b")])
     finally:
         server.start()
     assert list(engine.find(["a", "b"])) == ["a"]
@@ -112,8 +102,8 @@ def test_a_server_that_is_busy_is_down(
     with connection.transaction():
         connection.execute(psycopg.sql.SQL("LOCK TABLE {}").format(table))
         with pytest.raises(EngineDownError, match="lock timeout"):
-            impatient.upsert([document("a")])
-    assert impatient.upsert([document("a")]) == []
+            impatient.upsert([named("a")])
+    assert impatient.upsert([named("a")]) == []
     impatient.close()
 
 
@@ -164,7 +154,7 @@ def test_a_table_of_somebody_else_is_left_alone(url: str, connection: psycopg.Co
 
 
 def test_names_and_words_are_no_commands(engine: Engine) -> None:
-    engine.upsert([document("a';--", title="""Don't "drop" %s \\ 'tables' :* & !""")])
+    engine.upsert([named("a';--", title="""Don't "drop" %s \\ 'tables' :* & !""")])
     assert list(engine.find(["a';--"])) == ["a';--"]
     for words in ("don't", '"drop"', "%s", "\\", "tables':*", "a & !", "tables <-> drop", "(", "'"):
         engine.search(Query(words))
@@ -174,14 +164,14 @@ def test_names_and_words_are_no_commands(engine: Engine) -> None:
 
 
 def test_an_index_that_failed_to_be_made_anew_is_as_it_was(engine: Engine, url: str) -> None:
-    engine.upsert([document("old")])
+    engine.upsert([named("old")])
     with pytest.raises(KeyError), engine.rebuild() as (new, _):
-        new.upsert([document("new")])
+        new.upsert([named("new")])
         raise KeyError
     assert titles(engine, "") == ["old"]
     for name in ("second", "third"):
         with engine.rebuild() as (new, _):
-            new.upsert([document(name)])
+            new.upsert([named(name)])
         assert titles(engine, "") == [name]
 
 
@@ -189,6 +179,6 @@ def test_documents_come_page_by_page(engine: Engine, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("contentspider_engines.postgresql.PAGE", 2)
     for count in range(6):
         assert [stored.id for stored in engine.documents()] == [str(n) for n in range(count)]
-        engine.upsert([document(str(count))])
+        engine.upsert([named(str(count))])
     engine.upsert([Document("zz", "other", 1, "h", {"url": "u", "site": "s"})])
     assert [stored.id for stored in engine.documents("other")] == ["zz"]

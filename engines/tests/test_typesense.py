@@ -1,4 +1,4 @@
-"""What is Typesense's own: what every engine does is in test_index_engines.py."""
+"""What is Typesense's own: what every engine does is in test_contract.py."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import pytest
 
 from contentspider.index.engine import Query, connect
 from contentspider.index.errors import EngineDownError, EngineError
-from contentspider.index.schema import Document
+from tests.engines import engine, named
 from tests.servers import KEY, index_url, shared, typesense_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from contentspider.index.engine import Engine
+
+__all__ = ["engine"]
 
 httpx = pytest.importorskip("httpx")
 pytest.importorskip("typesense")
@@ -30,26 +32,13 @@ def url() -> Iterator[str]:
         yield made
 
 
-@pytest.fixture
-def engine(url: str) -> Iterator[Engine]:
-    made = connect(url)
-    made.open(is_writer=True)
-    yield made
-    made.close()
-
-
-def document(name: str, version: int = 1, **fields: object) -> Document:
-    own = {"url": f"http://example.org/{name}", "site": "example.org", "title": name}
-    return Document(name, "crawl", version, f"hash{version}", own | fields)
-
-
 def test_what_typesense_does_not_take_is_named_and_the_others_are_in(engine: Engine) -> None:
     documents = [
-        document("a"),
-        document("b", more={"half": "\ud800"}),
-        document("c", site=7),
-        document("d", more={"odd": float("nan")}),
-        document("e"),
+        named("a"),
+        named("b", more={"half": "\ud800"}),
+        named("c", site=7),
+        named("d", more={"odd": float("nan")}),
+        named("e"),
     ]
     refused = {entry.id: entry.reason for entry in engine.upsert(documents)}
     assert sorted(refused) == ["b", "c", "d"]
@@ -59,20 +48,20 @@ def test_what_typesense_does_not_take_is_named_and_the_others_are_in(engine: Eng
 
 
 def test_of_one_document_in_a_batch_the_largest_version_stays(engine: Engine) -> None:
-    engine.upsert([document("a", 3, title="three"), document("a", 2, title="two")])
+    engine.upsert([named("a", 3, title="three"), named("a", 2, title="two")])
     found = engine.get("a")
     assert found is not None
     assert found["title"] == "three"
 
 
 def test_sites_that_differ_in_signs_are_two(engine: Engine) -> None:
-    engine.upsert([document("a", site="a-b.org"), document("b", site="ab.org")])
+    engine.upsert([named("a", site="a-b.org"), named("b", site="ab.org")])
     assert [hit.record["id"] for hit in engine.search(Query("", {"site": "ab.org"})).hits] == ["b"]
     assert engine.search(Query("", {"site": "` || site:=`ab.org"})).total == 0
 
 
 def test_slips_and_beginnings_are_found_as_typesense_finds_them(engine: Engine) -> None:
-    engine.upsert([document("a", title="A harbour", language="en"), document("b", title="東京都")])
+    engine.upsert([named("a", title="A harbour", language="en"), named("b", title="東京都")])
     for words in ("harbor", "habrour", "harb", "a har"):
         assert [hit.record["id"] for hit in engine.search(Query(words)).hits] == ["a"]
     for words in ("東京", "京"):
@@ -81,7 +70,7 @@ def test_slips_and_beginnings_are_found_as_typesense_finds_them(engine: Engine) 
 
 
 def test_results_beyond_a_page_of_typesenses(engine: Engine) -> None:
-    engine.upsert([document(f"n{number:03}", title="word") for number in range(300)])
+    engine.upsert([named(f"n{number:03}", title="word") for number in range(300)])
     pages = [engine.search(Query("word", limit=7, offset=offset)) for offset in range(0, 300, 7)]
     seen = [hit.record["id"] for page in pages for hit in page.hits]
     assert len(seen) == len(set(seen)) == 300
@@ -94,14 +83,14 @@ def test_results_beyond_a_page_of_typesenses(engine: Engine) -> None:
 def test_a_server_that_was_killed_is_down_and_is_asked_again_by_the_same_engine(
     engine: Engine,
 ) -> None:
-    engine.upsert([document("a")])
+    engine.upsert([named("a")])
     server = shared(typesense_server)
     server.kill()
     try:
         with pytest.raises(EngineDownError):
             engine.find(["a"])
         with pytest.raises(EngineDownError):
-            engine.upsert([document("b")])
+            engine.upsert([named("b")])
     finally:
         server.start()
     # It says that it is ready before it has done again what was written.
@@ -169,7 +158,7 @@ def test_an_index_that_was_made_anew_leaves_nothing_of_the_old_one(
     engine: Engine, url: str
 ) -> None:
     with engine.rebuild() as (fresh, _):
-        fresh.upsert([document("a")])
+        fresh.upsert([named("a")])
     with pytest.raises(KeyError), engine.rebuild():
         raise KeyError
     base, _, name = url.partition(":")[2].rpartition("/")
