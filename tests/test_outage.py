@@ -277,6 +277,20 @@ def test_an_address_is_told_from_a_host_that_limits_requests(hosts: Hosts, clock
         assert hosts.next_change() == pytest.approx(gap)
 
 
+def test_hosts_with_addresses_that_found_requests_too_many_are_slow_at_the_end(
+    hosts: Hosts,
+) -> None:
+    limit(hosts, "a", None)
+    hosts.due_witness()
+    hosts.ask("host", is_witness=True)
+    hosts.answered("host", is_witness=True)
+    hosts.ask("host")
+    assert hosts.next_change() is None
+    hosts.slow_limited()
+    hosts.ask("host")
+    assert hosts.next_change() == pytest.approx(0.25)
+
+
 def test_a_pause_that_an_address_asks_for_is_kept_twice(hosts: Hosts, clock: Clock) -> None:
     limit(hosts, "a", 20)
     assert hosts.due_witness() is None and hosts.next_change() == 20

@@ -12,7 +12,13 @@ from contentspider.crawl.engine import Component, extension
 from contentspider.crawl.hold.binding import ROW_META_KEY
 from contentspider.crawl.queue.addresses import Again
 from contentspider.crawl.queue.keeper import Keeper
-from contentspider.crawl.queue.outage import NO_SERVER, TOO_MANY_REQUESTS, UNAVAILABLE, retry_after
+from contentspider.crawl.queue.outage import (
+    FIRST_PAUSE_SECS,
+    NO_SERVER,
+    TOO_MANY_REQUESTS,
+    UNAVAILABLE,
+    retry_after,
+)
 from contentspider.crawl.spider.guard import GuardMiddleware
 from contentspider.crawl.spider.robots import RobotsUnreadError
 from contentspider.ground.addresses import host_of
@@ -71,7 +77,7 @@ class AnswersMiddleware(Component):
         if hosts.is_limited(request.url) and not is_witness:
             hosts.release(host)
             reason = f"HTTP {TOO_MANY_REQUESTS}, Retry-After: {seconds or 0:.0f}"
-            self.keeper.addresses.pause(request, seconds or 0, reason)
+            self.keeper.addresses.pause(request, max(seconds or 0, FIRST_PAUSE_SECS), reason)
             return response
         hosts.limit(request.url, seconds, self._has_witness(host), is_witness)
         # The address is asked again first, if it said when: that tells whether it is the cause.

@@ -149,6 +149,7 @@ class Keeper(CrawlState):
                 raise DontCloseSpider  # it is idle again in some seconds
             if asked := self.addresses.ask_again():
                 logger.info("%d addresses that could not be read are asked again", asked)
+                self.hosts.slow_limited()
                 wake(self.crawler)  # by itself it would ask in up to 5 seconds
                 raise DontCloseSpider
             if queued := queue_length(self.crawler):

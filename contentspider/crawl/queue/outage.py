@@ -147,6 +147,14 @@ class Hosts:
         """Tell whether an address finds requests too many while its host does not."""
         return address in self._limited
 
+    def slow_limited(self) -> None:
+        """Ask what is left of hosts slowly of which addresses found requests too many: witnesses
+        that were asked at a better moment said nothing of them.
+        """
+        for name in self._limited:
+            if "/" not in name:
+                self._pace.slow(name)
+
     def is_paused(self, host: str) -> bool:
         """Tell whether a host is down, or has asked for a pause."""
         return host in self._troubles and self._troubles[host].since is not None
