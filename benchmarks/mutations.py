@@ -145,10 +145,11 @@ class Copy:
         (folder / "tmp").mkdir()
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder / "tmp")
         os.chdir(self._tree)
-        here = [str(self._tree), str(self._tree / "research"), str(self._tree / "engines")]
+        parts = ("", "research", "engines", "rules")
+        here = [str(self._tree / name) for name in parts]
         os.environ["PYTHONPATH"] = os.pathsep.join(here)
-        others = [name for name in sys.path[1:] if not Path(name).is_relative_to(ROOT)]
-        sys.path[:] = [*here, *others]
+        there = [ROOT / name for name in parts]
+        sys.path[:] = [*here, *(name for name in sys.path[1:] if Path(name) not in there)]
 
     def load(self, tests: list[str]) -> None:
         """Import the libraries that the tests use, for all forks."""
