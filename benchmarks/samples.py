@@ -62,7 +62,9 @@ class Remembering(Prior):
         object.__setattr__(self, "_judged", {})
         object.__setattr__(self, "_alone", {})
 
-    def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def judge(
+        self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         for page in pages:
             if page.url not in self._judged:
                 self._judged[page.url] = super().judge([page])

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from itertools import compress
+from typing import TYPE_CHECKING
 
 import pytest
 
 from contentspider.page.input.page import Page
+from contentspider.page.text import tokens
 from contentspider.site.own import alignment
-from contentspider.site.own.alignment import align, matched_tokens
+from contentspider.site.own.alignment import Alignment, align, matched_tokens
 from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.texts import OwnText
 from tests.sites import prose
 
+if TYPE_CHECKING:
+    from contentspider.page.blocks import PageBlocks
+
 FIRST, SECOND, THIRD, FOURTH = (prose("aligned", part, words=20) for part in range(4))
+
+
+def align_page(page: PageBlocks, own: OwnText) -> Alignment | None:
+    return align(page, [tokens(block.text) for block in page.blocks], own)
 
 
 def said(html: str, text: str, title: str = "") -> tuple[list[str], list[str], str] | None:
     """Return the texts of the blocks that are told, of the unclear ones, and the headline."""
     page = Page.from_html(html).content
-    found = align(page, OwnText("/", text, "feed", title))
+    found = align_page(page, OwnText("/", text, "feed", title))
     if found is None:
         return None
     texts = [block.text for block in page.blocks]
@@ -185,7 +194,7 @@ def test_without_a_heading_the_first_block_with_the_title_is_the_headline() -> N
 
 def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -> None:
     html = page("<ul><li>Start<li>How to make green tea</ul>", f"<h1>{TITLE}!</h1>")
-    found = align(Page.from_html(html).content, OwnText("/", TEXT, "feed", TITLE))
+    found = align_page(Page.from_html(html).content, OwnText("/", TEXT, "feed", TITLE))
     assert found is not None
     assert found.repeated.tolist() == [False, False, False, True, True]
     assert found.unclear.tolist() == [False] * 5
@@ -195,7 +204,9 @@ def test_bread_crumbs_that_repeat_the_title_are_known_to_be_none_of_the_text() -
 def test_another_title_is_none_of_the_text_though_that_begins_with_it() -> None:
     html = page(f"<nav><h3>{TITLE}</h3><p>Menu<p>Start<p>News</nav>", f"<h2>{TITLE}</h2>")
     assert said(html, f"{TITLE}\n{TEXT}", TITLE) == ([FIRST, SECOND], [], TITLE)
-    found = align(Page.from_html(html).content, OwnText("/", f"{TITLE}\n{TEXT}", "feed", TITLE))
+    found = align_page(
+        Page.from_html(html).content, OwnText("/", f"{TITLE}\n{TEXT}", "feed", TITLE)
+    )
     assert found is not None
     assert found.headline == 4
 

@@ -248,7 +248,7 @@ def slots_of(bodies: list[str]) -> frozenset[str]:
     pages = [Page.from_html(body) for body in bodies]
     table = SlotTable.of_names([".teaser", ".more", ".text"])
     kept = [np.array(["text" in block.path for block in page.content.blocks]) for page in pages]
-    return teaser_slots(pages, kept, table)
+    return teaser_slots(pages, kept, table.slot)
 
 
 def test_entries_stand_where_listings_have_text_and_articles_have_none() -> None:

@@ -25,7 +25,7 @@ from contentspider.site.guess import best_guess
 from contentspider.site.judge.trees import Trees
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -76,14 +76,17 @@ class Prior:
         object.__setattr__(self, "digest", digest)
         object.__setattr__(self, "_judges", judges)
 
-    def judge(self, pages: Sequence[Page]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return for all blocks how probable each is by its page, and without names of comments."""
-        extractor = FeatureExtractor()
+    def judge(
+        self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return for all blocks how probable each is by its page, and without names of comments;
+        who has the *features* of each page's blocks may give them.
+        """
         judged = []
         rows: list[NDArray[np.float32]] = []
         # The features of all pages at once would fill the memory: a block's are 1.4 kB.
-        for number, page in enumerate(pages, 1):
-            rows.append(extractor.features(page.content, page.hints))
+        for number, found in enumerate(features or features_of(pages), 1):
+            rows.append(found)
             if number == len(pages) or sum(map(len, rows)) >= BATCH:
                 judged.append(self._judge(rows))
                 rows = []
@@ -162,6 +165,12 @@ class Prior:
                 " 'contentspider-research train-prior' wrote"
             ) from error
         return cls.load(data, f"the prior {str(path)!r}")
+
+
+def features_of(pages: Iterable[Page]) -> Iterator[NDArray[np.float32]]:
+    """Yield the features of each page's blocks."""
+    extractor = FeatureExtractor()
+    return (extractor.features(page.content, page.hints) for page in pages)
 
 
 def _for_these_features(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import insort
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from contentspider.site.own.matching import address_key, by_page, stated_by
 from contentspider.site.own.quality import measure, predict
 from contentspider.site.own.vote import OwnVote
 from contentspider.site.sample import sample_order
-from contentspider.site.vote.blocks import count_pages, gather, group_mean, number_keys
+from contentspider.site.vote.blocks import count_pages, gather, group_mean
 from contentspider.site.vote.labels import LABELS, OWN, VOTES
 from contentspider.site.vote.objections import OBJECTIONS
 from contentspider.site.vote.teasers import teaser_slots
@@ -213,10 +213,10 @@ class SiteLearner:
                 100 * float(agreed),
             )
         starts = np.searchsorted(site.pages, np.arange(1, len(sample)))
-        baseline = None
+        slot_of, baseline = cache(site.table.slot), None
         if len(sample) >= ENOUGH_PAGES:
             parts = [part.tolist() for part in np.split(decided, starts)]
-            baseline = Baseline.of(zip(sample, parts, strict=True), site.table.slot)
+            baseline = Baseline.of(zip(sample, parts, strict=True), slot_of)
         return SiteModel(
             site=self.site,
             labels=self.options.labels,
@@ -232,7 +232,7 @@ class SiteLearner:
             quality=found.quality,
             learned_at=now(),
             features=tuple(self.options.features),
-            teasers=teaser_slots(sample, np.split(decided > 0.5, starts), site.table),
+            teasers=teaser_slots(sample, np.split(decided > 0.5, starts), slot_of),
         )
 
 
@@ -302,7 +302,7 @@ def _summary(
     sample: list[Page], site: SiteBlocks, decided: Floats, probabilities: Floats
 ) -> list[SlotSummary]:
     """Describe the slots, those with the most text first."""
-    slots = number_keys(site.slots)
+    slots = site.slot_numbers
     mean = group_mean(slots, decided, site.weights)
     score = np.bincount(slots, probabilities * site.weights)
     total = max(float(score.sum()), 1e-9)

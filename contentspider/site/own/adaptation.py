@@ -13,7 +13,6 @@ import numpy as np
 from scipy.optimize import minimize
 
 from contentspider.page.text import SENTENCE_CHARS
-from contentspider.site.vote.blocks import number_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +63,7 @@ def correction(
     added = rows @ found[:-1].astype(np.float32) + found[-1]
     if judged is None:
         return np.asarray(added)
-    slots = number_keys(site.slots)
+    slots = site.slot_numbers
     is_known = _of_a_kind(site, evidence)[site.pages] & np.isin(slots, slots[known])
     pages = len(evidence.pages)
     added = np.where(is_known, added, np.maximum(added, 0))

@@ -62,10 +62,11 @@ class Alignment(NamedTuple):
     coverage: float
 
 
-def align(page: PageBlocks, own: OwnText) -> Alignment | None:
-    """Return what an own text says of *page*; None if it is another's, or either is too long."""
+def align(page: PageBlocks, blocks: Sequence[list[str]], own: OwnText) -> Alignment | None:
+    """Return what an own text says of *page*, of whose *blocks* the tokens are given; None if it is
+    another's, or either is too long.
+    """
     wanted = tokens(own.text)
-    blocks = [tokens(block.text) for block in page.blocks]
     if not wanted or len(wanted) * sum(map(len, blocks)) > MAX_CELLS:
         return None
     matched = matched_tokens(blocks, wanted)
@@ -118,7 +119,7 @@ def _titles(blocks: Sequence[list[str]], title: list[str]) -> Bools:
     wanted = Counter(title)
     return np.array(
         [
-            bool(block)
+            TITLE * len(title) <= len(block) <= len(title) / TITLE
             and sum((Counter(block) & wanted).values()) >= TITLE * max(len(title), len(block))
             for block in blocks
         ],
@@ -134,7 +135,7 @@ def _headline(page: PageBlocks, titles: Bools, repeated: Bools) -> int:
     return headings[-1] if headings else before[0] if before else -1
 
 
-def matched_tokens(blocks: list[list[str]], gold: list[str]) -> NDArray[np.float64]:
+def matched_tokens(blocks: Sequence[list[str]], gold: list[str]) -> NDArray[np.float64]:
     """Return how many of each block's tokens the longest common subsequence with *gold* takes."""
     counts = np.zeros(len(blocks))
     ids: dict[str, int] = {}

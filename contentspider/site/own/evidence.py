@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from contentspider.page.about.stated import MARKED
-from contentspider.page.text import SENTENCE_CHARS
+from contentspider.page.text import SENTENCE_CHARS, tokens
 from contentspider.site.own.alignment import CLEAN, Alignment, align
-from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages, number_keys
+from contentspider.site.vote.blocks import TEMPLATE_SHARE, count_pages
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,9 +102,10 @@ def gather_evidence(
     by_source: dict[str, list[_Aligned]] = {}
     starts = np.searchsorted(site.pages, np.arange(len(site.contents) + 1)).tolist()
     for page, texts in own_texts.items():
+        here = slice(starts[page], starts[page + 1])
+        words = [tokens(block.text) for block in site.contents[page].blocks]
         for own in texts:
-            here = slice(starts[page], starts[page + 1])
-            aligned = _align_page(site, page, here, own, common, template, judged)
+            aligned = _align_page(site, page, here, words, own, common, template, judged)
             if aligned is not None:
                 by_source.setdefault(own.source, []).append(aligned)
     return _sum_up(site, by_source)
@@ -114,12 +115,13 @@ def _align_page(
     site: SiteBlocks,
     page: int,
     here: slice,
+    words: Sequence[list[str]],
     own: OwnText,
     common: Bools,
     template: Bools,
     judged: Floats,
 ) -> _Aligned | None:
-    found = align(site.contents[page], own)
+    found = align(site.contents[page], words, own)
     if found is None:
         return None
     weights = site.weights[here] * found.repeated
@@ -133,7 +135,7 @@ def _align_page(
     if not found.repeated.any():
         return None
     chars, clear = site.chars[here], ~found.unclear
-    slots = number_keys(site.slots[here])
+    slots = site.slot_numbers[here]
     long = found.repeated & (chars >= SENTENCE_CHARS / 2)
     beside = np.isin(slots, slots[long if long.any() else found.repeated]) & clear
     likely = (judged[here] >= 0.5) & (chars >= SENTENCE_CHARS) & clear & ~shared
@@ -171,8 +173,8 @@ def _tail_share(site: SiteBlocks, page: int, here: slice, found: Alignment, sure
     blocks, chars = site.contents[page].blocks, site.chars[here]
     repeated = np.flatnonzero(found.repeated).tolist()
     element = commonpath([blocks[number].path.rpartition("/")[0] for number in repeated])
-    inside = np.array([commonpath([block.path, element]) == element for block in blocks])
-    tail = sure & inside & (np.arange(len(blocks)) > repeated[-1])
+    later = np.flatnonzero(sure[repeated[-1] + 1 :]) + repeated[-1] + 1
+    tail = [number for number in later if commonpath([blocks[number].path, element]) == element]
     return float(chars[tail].sum() / chars[found.repeated].sum())
 
 

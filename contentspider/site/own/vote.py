@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from contentspider.page.features import FeatureExtractor
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures
+from contentspider.site.judge.prior import features_of
 from contentspider.site.judge.svm import STEEPNESS, LinearSVM
 from contentspider.site.own.adaptation import UNKNOWN_WEIGHT, correction, standardised
 from contentspider.site.own.evidence import Evidence, gather_evidence
-from contentspider.site.vote.blocks import count_pages, number_keys, number_pairs, repeat_shares
+from contentspider.site.vote.blocks import count_pages, number_pairs, repeat_shares
 from contentspider.site.vote.votes import log_odds, vote
 
 if TYPE_CHECKING:
@@ -64,15 +64,17 @@ class OwnVote:
         self.sample, self.site = sample, site
         self._voters, self._objections = voters, objections
         self._has_prior = prior is not None
+        has_texts = bool(own_texts) and len(site.chars) <= MAX_BLOCKS
+        self._page_features = [*features_of(sample)] if has_texts else []
         if prior is not None:
-            self._named, self._unnamed = prior.judge(sample)
+            self._named, self._unnamed = prior.judge(sample, self._page_features)
             self.plain_vote: Floats = self._vote(self._named, self._unnamed)
         else:
             self._named = self._unnamed = np.full(len(site.chars), 0.5, dtype=np.float32)
             self.plain_vote = _unrepeated_prose(site)
         self.evidence = (
             gather_evidence(site, own_texts, self.plain_vote)
-            if own_texts and len(site.chars) <= MAX_BLOCKS
+            if has_texts
             else Evidence(np.full(len(site.chars), np.nan))
         )
 
@@ -110,7 +112,7 @@ class OwnVote:
         """Return which blocks' slot or cluster is labelled as noise on `SURE_PAGES` pages."""
         signs = np.where(evidence.known, evidence.labels - 0.5, 0) * self.site.weights
         is_noise = np.zeros(len(signs), dtype=bool)
-        for places in (self.site.clusters, number_keys(self.site.slots)):
+        for places in (self.site.clusters, self.site.slot_numbers):
             is_labelled = self._labelled_pages(places, evidence) >= SURE_PAGES
             is_noise |= is_labelled & (np.bincount(places, signs) < 0)[places]
         return is_noise
@@ -130,9 +132,7 @@ class OwnVote:
 
     @cached_property
     def _features(self) -> NDArray[np.float32]:
-        extractor = FeatureExtractor()
-        features = [extractor.features(page.content, page.hints) for page in self.sample]
-        return standardised(np.vstack(features))
+        return standardised(np.vstack(self._page_features or [*features_of(self.sample)]))
 
     @cached_property
     def _rows(self) -> list[Row]:

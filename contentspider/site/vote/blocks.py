@@ -40,7 +40,8 @@ def number_keys(keys: Iterable[Hashable]) -> Ints:
 
 def number_pairs(first: Ints, second: Ints) -> Ints:
     """Return for each pair of two entries its number: equal pairs have equal numbers, from 0."""
-    return number_keys(zip(first.tolist(), second.tolist(), strict=True))
+    _, numbers = np.unique(first * (second.max(initial=0) + 1) + second, return_inverse=True)
+    return numbers
 
 
 def group_mean(groups: Ints, values: Floats, weights: Floats) -> Floats:
@@ -105,12 +106,13 @@ class SiteBlocks:
     *contents* and *hints* are the pages themselves, *pages* the number of each block's page,
     *originals* that of the page that it copies (its own, if none), *sources* that of the page whose
     text it is, where a page shows others: what is counted by these counts copies, and posts in
-    listings, once. *slots* are the blocks' slots; *clusters* and *texts* number the clusters of
-    slots and the texts. A *spot* is a slot at one position in the layout, on pages whose ``body``
-    has the same names. *spot_texts* and *cluster_texts* number the pairs of a text and the spot, or
-    the cluster, where it stands. *chars* is the length in characters, *link_share* the share of
-    them in links, *contrast* the relevance to the page's own hints less that to other pages'.
-    *common_words* is kept for `contentspider.site.vote.objections.fill_in`.
+    listings, once. *slots* are the blocks' slots, *slot_numbers* number them; *clusters* and
+    *texts* number the clusters of slots and the texts. A *spot* is a slot at one position in the
+    layout, on pages whose ``body`` has the same names. *spot_texts* and *cluster_texts* number the
+    pairs of a text and the spot, or the cluster, where it stands. *chars* is the length in
+    characters, *link_share* the share of them in links, *contrast* the relevance to the page's own
+    hints less that to other pages'. *common_words* is kept for
+    `contentspider.site.vote.objections.fill_in`.
     """
 
     contents: Sequence[PageBlocks]
@@ -127,11 +129,13 @@ class SiteBlocks:
     contrast: Floats
     headings: Bools
     table: SlotTable
+    slot_numbers: Ints = field(init=False)
     spot_texts: Ints = field(init=False)
     cluster_texts: Ints = field(init=False)
     common_words: Floats | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
+        self.slot_numbers = number_keys(self.slots)
         self.spot_texts = number_pairs(self.spots, self.texts)
         self.cluster_texts = number_pairs(self.clusters, self.texts)
 

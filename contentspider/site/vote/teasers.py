@@ -9,21 +9,23 @@ from contentspider.site.pagetype import page_type
 from contentspider.site.vote.blocks import TEMPLATE_SHARE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from contentspider.page.input.page import Page
     from contentspider.site.arrays import Bools
-    from contentspider.site.slots import SlotTable
 
 # Share of the articles that may have a slot of listings: an article may have a teaser, too.
 ARTICLE_SHARE = 0.1
 
 
-def teaser_slots(pages: Sequence[Page], kept: Sequence[Bools], table: SlotTable) -> frozenset[str]:
+def teaser_slots(
+    pages: Sequence[Page], kept: Sequence[Bools], slot_of: Callable[[str], str]
+) -> frozenset[str]:
     """Return the slots of the entries of listings: those that listings have and articles lack.
 
     Slots on both (menus, boxes beside an article) are the template's, and so are slots with the
-    same texts on most listings ("Next", "Read more"). *kept* tells for each page what is content.
+    same texts on most listings ("Next", "Read more"). *kept* tells for each page what is content,
+    *slot_of* the slot of a path.
     """
     slots_of: dict[str, Counter[str]] = defaultdict(Counter)
     texts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -31,7 +33,7 @@ def teaser_slots(pages: Sequence[Page], kept: Sequence[Bools], table: SlotTable)
     for page, content in zip(pages, kept, strict=True):
         kind = page_type(page, content)
         articles += kind == "article"
-        found = {(table.slot(block.path), block.text) for block in page.content.blocks}
+        found = {(slot_of(block.path), block.text) for block in page.content.blocks}
         slots_of[kind].update({slot for slot, _ in found})
         if kind == "listing":
             for slot, text in found:
