@@ -7,6 +7,7 @@ A sample of the mutants of all that is named is run (``--sample 0``: all; a name
 one mutant), in a copy of this tree in which the changed file stands, so that subprocesses see it,
 too; each in a fork of a process that has loaded the libraries. The test files that import the
 module, or import what imports it, run until a test fails; those that share its name come first.
+Other cases of what SQL and codecs read in any case are no mutants.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import libcst as cst
 import pytest
 from mutmut.mutation.file_mutation import create_mutations
 
@@ -48,10 +50,13 @@ PYTEST = ["-xq", "--tb=short", "-pno:cacheprovider", "-Wignore::pytest.PytestAss
 PLUGGED = re.compile(r"contentspider[.\w]+:\w+")
 # Prints which libraries the tests load, and leaves compiled Python to all forks.
 LOAD = """
-import sys, pytest, tests.loaded
+import os, sys, pytest, tests.loaded
 pytest.main(["--collect-only", *sys.argv[1:]])
-print("LOADED", *sys.modules)
+files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
+print("LOADED", *(name for name in files if not files[name].startswith(os.getcwd())))
 """
+SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|CREATE|WHERE|FROM|ORDER|JOIN|BEGIN)\b")
+CODECS = ("utf-8", "ascii", "latin-1")
 
 
 class Concerned:
@@ -109,7 +114,12 @@ class Mutants:
         self.name = path.relative_to(PACKAGE).with_suffix("").as_posix()
         self.source = path.read_text()
         self._module, mutations, _, _ = create_mutations(str(path), self.source)
-        self._mutations = [made for made in mutations if made.contained_by_top_level_function]
+        self._mutations = [
+            made
+            for made in mutations
+            if made.contained_by_top_level_function
+            and not _is_same(made.original_node, made.mutated_node)
+        ]
         self.numbers = range(len(self._mutations))
 
     def code(self, number: int) -> str:
@@ -121,6 +131,18 @@ class Mutants:
         """Return what a mutant changes."""
         lines = self.source.splitlines(), self.code(number).splitlines()
         return "\n".join([*difflib.unified_diff(*lines, n=1, lineterm="")][2:])
+
+
+def _is_same(one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Tell whether two strings differ only in the case of what is read in any case."""
+    if not (isinstance(one, cst.SimpleString) and isinstance(other, cst.SimpleString)):
+        return False
+    if one.value.lower() != other.value.lower():
+        return False
+    # What stands in quotes within a statement is data, and parameters have names.
+    is_sql = SQL.search(one.value) and not re.search(r":[a-z]", one.value)
+    data = [re.findall(r"'[^']*'", node.value) for node in (one, other)]
+    return one.value.strip("\"'") in CODECS or bool(is_sql and data[0] == data[1])
 
 
 class Copy:
@@ -156,7 +178,7 @@ class Copy:
         command = [sys.executable, "-c", LOAD, *PYTEST, *tests]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         for name in done.stdout.rpartition("LOADED")[2].split():
-            if not name.startswith(("contentspider", "tests", "test_", "_cython", "__main")):
+            if not name.startswith(("_cython", "__main")):
                 import_module(name)
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
