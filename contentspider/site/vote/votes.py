@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from contentspider.page.about.jsonld import title_key
 from contentspider.page.text import SENTENCE_CHARS
 from contentspider.site.vote.blocks import (
     TEMPLATE_SHARE,
@@ -46,6 +47,8 @@ CONSTANT_PAGES = 5
 # and the page is this much of an article.
 ARTICLE_CHARS = 200
 ARTICLE_RANK = 0.5
+# The least log odds of a page's headline.
+HEADLINE = 3.0
 # Blocks before and after a block that are beside it, and those that a repeated text follows.
 BESIDE_REACH = 3
 COMPANY_REACH = 4
@@ -126,6 +129,8 @@ def vote(
     against = strongest_evidence(site, prior, objections)
     odds = adjust_short_texts(site, odds - against, against > 0)
     odds = np.where(emptied(site, prior, odds), log_odds(prior), odds)
+    headline = headlines(site, odds) & (against <= 0)
+    odds = np.where(headline, np.maximum(odds, HEADLINE), odds)
     return np.asarray(1 / (1 + np.exp(-odds)), dtype=np.float32)
 
 
@@ -176,6 +181,38 @@ def emptied(site: SiteBlocks, prior: Floats, odds: Floats) -> Bools:
     )
     is_article = (alone >= ARTICLE_CHARS) & (article_ranks(site, prior) >= ARTICLE_RANK)
     return ((kept < SENTENCE_CHARS) & is_article)[site.pages]
+
+
+def headlines(site: SiteBlocks, odds: Floats) -> Bools:
+    """Tell which blocks are headlines: of each page of which text is kept the ``h1`` that has most
+    of the page's own title. What pages repeat is the site's name; and a block that is kept may say
+    the same already.
+    """
+    kept = odds >= 0
+    prose = np.where(kept, site.chars * (1 - site.link_share), 0)
+    has_text = np.bincount(site.pages, prose) >= SENTENCE_CHARS
+    own = site.headings & (repeat_shares(site) <= TEMPLATE_SHARE)
+    found = np.zeros(len(kept), dtype=bool)
+    starts = np.searchsorted(site.pages, np.arange(len(site.contents))).tolist()
+    for page in np.flatnonzero(has_text).tolist():
+        blocks, start = site.contents[page].blocks, starts[page]
+        titles = [title_key(title) for title in site.hints[page].titles]
+        keys = {
+            number: title_key(blocks[number].text)
+            for number in np.flatnonzero(own[start : start + len(blocks)]).tolist()
+            if blocks[number].tag == "h1"
+        }
+        named = [number for number, key in keys.items() if any(key in title for title in titles)]
+        if not named:
+            continue
+        first = max(named, key=lambda number: len(keys[number]))
+        most = 2 * len(blocks[first].text)  # one that says the same has other dashes and quotes
+        found[start + first] = not any(
+            len(blocks[number].text) <= most and title_key(blocks[number].text) == keys[first]
+            for number in np.flatnonzero(kept[start : start + len(blocks)]).tolist()
+            if number != first
+        )
+    return found
 
 
 def adjust_short_texts(site: SiteBlocks, odds: Floats, overruled: Bools) -> Floats:
