@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from urllib.parse import quote
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider_research.corpora import bases, start_paths
@@ -52,7 +53,7 @@ def main() -> None:
     totals = {0: 0.0, 3: 0.0}
     for corpus in telling[: options.sites]:
         with SiteServer(corpus.folder / "html", bases(corpus)) as server:
-            pages = ["/" + page.url for page in corpus.pages()]
+            pages = ["/" + quote(page.url) for page in corpus.pages()]
             starts = [server.url.rstrip("/") + path for path in [*start_paths(corpus), *pages]]
             seconds: dict[int, list[float]] = {0: [], 3: []}
             stats = {}
@@ -63,9 +64,7 @@ def main() -> None:
         middle = {budget: median(spent) for budget, spent in seconds.items()}
         for budget, spent in middle.items():
             totals[budget] += spent
-        more = stats[3].get("downloader/request_count", 0) - stats[0].get(
-            "downloader/request_count", 0
-        )
+        more = stats[3].get("contentspider/own_texts/requests", 0)
         print(
             f"| {corpus.name} | {stats[3].get('item_scraped_count', 0)} |"
             f" {stats[3].get('contentspider/own_texts/texts', 0)} | {more} |"

@@ -35,6 +35,13 @@ def seen_but(crawl: OneCrawl, *lost: int) -> OneCrawl:
     return crawl
 
 
+def accept_gone(crawls: Crawls) -> int:
+    known = crawls.known()
+    count = known.accept_gone()
+    known.close()
+    return count
+
+
 def found(crawls: Crawls) -> list[tuple[str, str, str]]:
     return records(crawls.history)[20:]
 
@@ -162,8 +169,23 @@ def test_most_of_a_site_is_not_gone_at_once(
     for number in numbers:
         crawl.address(f"/{number}", "failed", "HTTP 404")
     counts = crawl.end()
-    assert (counts["gone"], counts["refused"]) == (gone, lost - gone)
+    assert (counts["gone"], counts["doubted"]) == (gone, lost - gone)
     assert ("7 of the 20 known pages would be gone" in caplog.text) == (gone == 0)
+
+
+def test_pages_that_were_too_many_are_gone_once_somebody_says_so(crawls: Crawls) -> None:
+    crawl = seen_but(crawls.begin(), *range(1, 10))
+    for number in range(1, 10):
+        crawl.address(f"/{number}", "failed", "HTTP 404")
+    assert crawl.end()["doubted"] == 9
+    seen_but(crawls.begin(), *range(2, 10)).end()
+    assert found(crawls) == []
+    assert accept_gone(crawls) == 8, "one is back"
+    expected = sorted((f"/{number}", "gone", "HTTP 404") for number in range(2, 10))
+    assert found(crawls) == expected
+    assert accept_gone(crawls) == 0
+    seen_but(crawls.begin()).end()
+    assert found(crawls)[8:] == [(path, "new", "") for path, *_ in expected], "all are back"
 
 
 def test_few_pages_may_go_whatever_their_share(tmp_path: Path) -> None:
@@ -195,7 +217,7 @@ def test_a_crawl_is_complete_if_it_has_seen_all_that_there_is(
     gone = GonePages(history, crawl.ledger, crawl.options, ending)
     assert gone.is_complete == is_complete
     takeover = history.take_over("2", gone.is_complete)
-    assert gone.take(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
+    assert gone.take(takeover, set()) == {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
 
 
 def test_a_crawl_of_due_pages_says_nothing_of_the_others(crawls: Crawls) -> None:

@@ -38,6 +38,7 @@ GOOD = {"finish_reason": "finished", "item_scraped_count": 9}
         ({"finish_reason": "shutdown"}, Left(queued=1), Outcome.INTERRUPTED),
         ({"finish_reason": None, "item_scraped_count": 0}, Left(held=20), Outcome.INTERRUPTED),
         ({"contentspider/monitors/failed": 2}, Left(), Outcome.MONITOR_FAILED),
+        ({"contentspider/history/doubted": 9}, Left(), Outcome.GONE_DOUBTED),
         ({"contentspider/ledger/failed": "disk full"}, Left(), Outcome.ERROR),
         ({"feedexport/failed_count/FileFeedStorage": 1}, Left(), Outcome.ERROR),
     ],

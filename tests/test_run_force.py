@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.state.crawls.outcome import Outcome
 from tests.conftest import Site, run
 from tests.sites import article
 from tests.test_run import sites_file
@@ -33,8 +34,14 @@ def test_pages_that_are_gone_are_taken_to_be_if_one_says_so(
     run("run", "sites.toml", cwd=tmp_path)
     for number in range(1, COUNT):
         del site.pages[f"/{number}"]
-    run("run", "sites.toml", *options, cwd=tmp_path)
-    found = run("changes", "good", cwd=tmp_path).stdout.splitlines()
-    assert sum(json.loads(line)["change"] == "gone" for line in found) == gone
+    done = run("run", "sites.toml", *options, cwd=tmp_path, check=False)
+    assert done.returncode == (Outcome.COMPLETE if gone else Outcome.GONE_DOUBTED), done.stderr
+
+    def gone_now(*options: str) -> int:
+        lines = run("changes", "good", *options, cwd=tmp_path).stdout.splitlines()
+        return sum(json.loads(line)["change"] == "gone" for line in lines)
+
+    assert gone_now() == gone
+    assert gone_now("--accept-gone") == COUNT - 1
     log = (tmp_path / ".scrapy/contentspider/logs/good.log").read_text()
     assert ("would be gone" in log) is not bool(gone)

@@ -173,6 +173,8 @@ def test_a_crawl_that_begins_elsewhere_at_the_same_time_is_no_failure(
         ([], Outcome.COMPLETE),
         (["complete", "not_due", "running"], Outcome.COMPLETE),
         (["complete", "monitor_failed"], Outcome.MONITOR_FAILED),
+        (["complete", "gone_doubted"], Outcome.GONE_DOUBTED),
+        (["monitor_failed", "gone_doubted"], Outcome.INCOMPLETE),
         (["monitor_failed", "error"], Outcome.INCOMPLETE),
         (["complete", "nothing_read"], Outcome.INCOMPLETE),
         (["interrupted"], Outcome.INCOMPLETE),  # one crawl was killed, not the run

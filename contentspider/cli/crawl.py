@@ -34,6 +34,7 @@ RUN_MEANINGS = {
     " memory, killed): the summary says which; the next run resumes what is unfinished",
     Outcome.INTERRUPTED: "interrupted: the run was stopped from outside; the next one resumes",
     Outcome.MONITOR_FAILED: "every crawl is complete, but a monitor failed",
+    Outcome.GONE_DOUBTED: "every crawl is complete, but too many known pages would be gone",
 }
 URLS = argument("[URL...]", "where to start; https:// is assumed")
 
@@ -159,6 +160,7 @@ def _kinds(text: str) -> tuple[str, ...]:
     CRAWL,
     argument("--since SEQ|DATE", "only after this number (seq), day or time", _since, (0, "")),
     argument("--only KINDS", f"only these changes, with commas: {', '.join(CHANGES)}", _kinds),
+    argument("--accept-gone", "first take the pages to be gone that were too many", False),
     STATE_DIR,
 )
 def changes(options: argparse.Namespace) -> None:
@@ -169,7 +171,9 @@ def changes(options: argparse.Namespace) -> None:
     from contentspider.state.history.history import History
 
     path = find_history(options.crawl, options.state_dir)
-    with closing(History(path, read_only=True)) as history:
+    with closing(History(path, read_only=not options.accept_gone)) as history:
+        if options.accept_gone:
+            say(f"{history.accept_gone()} pages are taken to be gone")
         for record in history.changes(*options.since):
             if not options.only or record["change"] in options.only:
                 print(json.dumps(record, ensure_ascii=False))

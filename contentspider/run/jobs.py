@@ -265,8 +265,9 @@ def run_outcome(results: Sequence[SiteResult], is_stopped: bool) -> Outcome:
     if is_stopped:
         return Outcome.INTERRUPTED
     bad = {result.outcome for result in results} - {NOT_DUE, RUNNING, "complete"}
-    if bad == {"monitor_failed"}:
-        return Outcome.MONITOR_FAILED
+    for only in (Outcome.MONITOR_FAILED, Outcome.GONE_DOUBTED):
+        if bad == {only.name.lower()}:
+            return only
     return Outcome.INCOMPLETE if bad else Outcome.COMPLETE
 
 

@@ -55,6 +55,8 @@ def summary(
         lines.append(f"the crawl is incomplete: {'; '.join(reasons)}. {GO_ON.capitalize()}")
     elif outcome is Outcome.MONITOR_FAILED:
         lines.append(f"contentspider: {'; '.join(reasons)}; the log above says which")
+    elif outcome is Outcome.GONE_DOUBTED:
+        lines.append(f"contentspider: {'; '.join(reasons)}")
     elif items and (reason := stats.get("finish_reason")) in LIMITS:
         lines.append(f"the crawl was stopped by its limit ({reason}): {GO_ON}")
     return lines

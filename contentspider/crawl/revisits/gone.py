@@ -114,7 +114,7 @@ class GonePages:
 
     def take(self, takeover: Takeover, arrived: set[str]) -> dict[str, int]:
         """Record what is gone or moved, but for what *arrived* elsewhere; return the numbers."""
-        counts = {"gone": 0, "moved": 0, "kept": 0, "refused": 0}
+        counts = {"gone": 0, "moved": 0, "kept": 0, "doubted": 0}
         for move in chain.from_iterable(self._moves.values()):
             if move.known.id not in arrived:
                 takeover.move(move.known, move.id, move.url, move.reason)
@@ -126,10 +126,13 @@ class GonePages:
         if not self._options.force and len(lost) > max(FEW, MAX_GONE_SHARE * self._live):
             logger.error(
                 f"{len(lost)} of the {self._live} known pages would be gone (a larger share than"
-                f" {MAX_GONE_SHARE:g}): none is taken to be. If the site has lost them, crawl with"
-                f" --force (CONTENTSPIDER_FORCE). Such as {lost[0][0].url} ({lost[0][1]})"
+                f" {MAX_GONE_SHARE:g}): none is taken to be. If the site has lost them, say"
+                f" 'contentspider changes --accept-gone', or crawl with --force. Such as"
+                f" {lost[0][0].url} ({lost[0][1]})"
             )
-            counts["refused"], lost = len(lost), []
+            for known, reason in lost:
+                takeover.doubt(known, reason)
+            counts["doubted"], lost = len(lost), []
         for known, reason in lost:
             takeover.mark_gone(known, reason)
             counts["gone"] += 1

@@ -29,6 +29,7 @@ class Outcome(IntEnum):
     INTERRUPTED = 5
     MONITOR_FAILED = 6
     OUT_OF_MEMORY = 7
+    GONE_DOUBTED = 8
 
 
 MEANINGS = {
@@ -42,6 +43,10 @@ MEANINGS = {
     Outcome.INTERRUPTED: "interrupted: stopped from outside; --resume goes on",
     Outcome.MONITOR_FAILED: "monitor failed: the crawl is complete, and a monitor is not content",
     Outcome.OUT_OF_MEMORY: "out of memory: give the process more; --resume goes on",
+    Outcome.GONE_DOUBTED: (
+        "gone doubted: the crawl is complete, but so many known pages would be gone that none is"
+        " taken to be; contentspider changes --accept-gone does"
+    ),
 }
 # Why a page was not read where the next attempt may: the network, and RETRY_HTTP_CODES.
 RETRIED = (408, 429, 500, 502, 503, 504, 522, 524)
@@ -120,6 +125,11 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
         return Outcome.NOTHING_READ, ["no page was read"]
     if reasons := _lost(stats, left):
         return Outcome.INCOMPLETE, reasons
+    if doubted := stats.get("contentspider/history/doubted"):
+        return Outcome.GONE_DOUBTED, [
+            f"{doubted:,} known pages would be gone, too many to be believed; contentspider changes"
+            " --accept-gone takes them to be"
+        ]
     if failed := stats.get("contentspider/monitors/failed"):
         return Outcome.MONITOR_FAILED, [f"{failed} monitors failed"]
     return Outcome.COMPLETE, []

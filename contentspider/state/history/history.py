@@ -133,6 +133,17 @@ class History:
         """Begin to take over a crawl's results; *is_complete*: it saw the whole site."""
         return Takeover(self._database, crawl, is_complete, self._max_bytes)
 
+    def accept_gone(self) -> int:
+        """Take the pages to be gone of which crawls have doubted it; return how many."""
+        doubted = list(self._pages("state = 'live' AND doubt != '' ORDER BY url"))
+        if doubted:
+            last = "SELECT key, is_complete FROM crawls ORDER BY number DESC LIMIT 1"
+            takeover = self.take_over(*self._database.row(last))
+            for known in doubted:
+                takeover.mark_gone(known, known.doubt)
+            takeover.commit()
+        return len(doubted)
+
     def changes(self, since: int = 0, after: str = "") -> Iterator[dict[str, Any]]:
         """Yield the change log's records after number *since*, made at time *after* or later."""
         query = (

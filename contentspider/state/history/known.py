@@ -19,7 +19,9 @@ MAX_RATIO = 0.2  # the share of the text that may differ
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """A page of the history: "live", "gone" or "moved", and *missing* in so many crawls."""
+    """A page of the history: "live", "gone" or "moved", and *missing* in so many crawls. *doubt* is
+    why it would be gone, had fewer pages been with it.
+    """
 
     id: str
     url: str
@@ -35,6 +37,7 @@ class KnownPage:
     last_modified: str
     missing: int
     site: str = ""
+    doubt: str = ""
 
 
 class NewPages:

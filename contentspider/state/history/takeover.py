@@ -61,7 +61,7 @@ class Takeover:
         values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}
         values |= {"state": LIVE, "last_seen": visit.at, **self._spell(visit)}
         values |= {"etag": answer.etag, "last_modified": answer.last_modified}
-        values["links"] = pack_lines(answer.links)
+        values |= {"links": pack_lines(answer.links), "doubt": ""}
         if seen.content is not None:
             values |= _content(seen.content)
             if visit.change != UNCHANGED:
@@ -147,7 +147,11 @@ class Takeover:
             )
         said = {"at": at, "changed_at": at, "reason": reason}
         seq = self._record(known, change=GONE, change_ratio=1.0, **said)
-        self._set(known.id, {"state": GONE, "changed_at": at, "seq": seq})
+        self._set(known.id, {"state": GONE, "changed_at": at, "seq": seq, "doubt": ""})
+
+    def doubt(self, known: KnownPage, reason: str) -> None:
+        """Keep why a page would be gone, for `History.accept_gone`."""
+        self._set(known.id, {"doubt": reason})
 
     def count_missing(self, page_id: str) -> None:
         """Count a complete crawl in which no page linked to a page; each crawl counts once."""
