@@ -127,8 +127,7 @@ def decide(stats: Mapping[str, Any], left: Left) -> tuple[Outcome, list[str]]:
         return Outcome.INCOMPLETE, reasons
     if doubted := stats.get("contentspider/history/doubted"):
         return Outcome.GONE_DOUBTED, [
-            f"{doubted:,} known pages would be gone, too many to be believed; contentspider changes"
-            " --accept-gone takes them to be"
+            f"{doubted:,} known pages would be gone, too many at once (changes --accept-gone)"
         ]
     if failed := stats.get("contentspider/monitors/failed"):
         return Outcome.MONITOR_FAILED, [f"{failed} monitors failed"]
