@@ -172,6 +172,16 @@ def test_pages_that_moved(again: Recrawls) -> None:
     # Out of the crawl.
     del again.articles["/7"]
     again.answers["/7"] = (301, "http://elsewhere.example/7")
+    # By stubs, as static hosts do; one leads on later, one reloads itself.
+    refresh = '<title>Moved</title><meta http-equiv="refresh" content="{}; url={}">'
+    again.articles["/moved/8"] = again.articles.pop("/8")
+    again.answers["/8"] = (200, refresh.format(0, "/moved/8"))
+    del again.articles["/9"]
+    again.answers["/9"] = (200, refresh.format(0, "/10"))
+    again.articles["/10"] = refresh.format(30, "/10") + again.articles["/10"]
+    again.articles["/11"] = refresh.format(5, "/later") + again.articles["/11"]
+    again.articles["/later"] = article(99)
+    again.unlinked |= {"/moved/8", "/later"}
     items = again.crawl()
     found = [record for record in again.records() if record["change"] != "unchanged"]
     assert {
@@ -184,8 +194,11 @@ def test_pages_that_moved(again: Recrawls) -> None:
         ("/4", "/moved/4", "moved", "HTTP 301"),
         ("/5", "/6", "moved", "HTTP 301"),
         ("", "/7", "gone", "HTTP 301 to http://elsewhere.example/7"),
+        ("/8", "/moved/8", "moved", "meta refresh"),
+        ("/9", "/10", "moved", "meta refresh"),
+        ("", "/later", "new", ""),
     }, "who is elsewhere for a time stays known"
-    assert len(found) == 6, "each once"
+    assert len(found) == 9, "each once"
     moved = next(record for record in found if record["url"] == "/moved/4")
     assert (moved["previous_id"], moved["id"]) == (first["/4"]["id"], items["/moved/4"]["id"])
     assert moved["first_seen"] == first["/4"]["first_seen"]

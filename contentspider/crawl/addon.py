@@ -67,6 +67,8 @@ class Addon:
             _claim(settings, "SCHEDULER", LedgerScheduler, "a killed crawl cannot go on")
         lost = "items that are held when the crawl is ended from outside are lost"
         settings.set("REQUEST_FINGERPRINTER_CLASS", OrderedFingerprinter, "addon")
+        # A page that leads on after a while, or reloads itself, is a page.
+        settings.set("METAREFRESH_MAXDELAY", 1, "addon")
         _claim(settings, "ITEM_PROCESSOR", ItemPipelines, lost)
         for name, component, order in COMPONENTS:
             settings.setdefault_in_component_priority_dict(name, component, order)

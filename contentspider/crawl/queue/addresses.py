@@ -38,16 +38,18 @@ READ_STATES = ("", "fetched", "held", "released", "unchanged")
 NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
-PERMANENT = (301, 308)
+PERMANENT = (301, 308, "meta refresh")
 # What a task carries through the pipelines: the item may be replaced on its way; the task stays.
 in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
     "contentspider_in_hand", default=None
 )
 
 
-def status_reason(status: int) -> str:
-    """Return what an answer of that *status* is called as the reason for an address' state."""
-    return f"HTTP {status}"
+def status_reason(status: int | str) -> str:
+    """Return what an answer of that *status*, or a redirect by its page, is called as the reason
+    for an address' state.
+    """
+    return f"HTTP {status}" if isinstance(status, int) else status
 
 
 class Again(Enum):

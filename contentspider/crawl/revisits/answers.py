@@ -114,9 +114,9 @@ def _validator(response: Response, name: str) -> str:
 
 
 def redirect_reason(request: Request) -> str | None:
-    """Return by which answer a request was redirected; None if it was not, or by its page."""
+    """Return by which answer a request was redirected; None if it was not."""
     reasons = request.meta.get("redirect_reasons")
-    return status_reason(reasons[-1]) if reasons and isinstance(reasons[-1], int) else None
+    return status_reason(reasons[-1]) if reasons else None
 
 
 def _moved_from(response: Response) -> tuple[tuple[str, str], ...]:

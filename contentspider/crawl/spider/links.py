@@ -44,6 +44,7 @@ MAX_TYPE_CHARS = 100
 BROWSER_RELS = {
     *("stylesheet", "preload", "modulepreload", "prefetch", "preconnect", "dns-prefetch", "icon")
 }
+REFRESH = re.compile(r"[\s\d.]*[;,]\s*url\s*=\s*['\"]?([^'\"]+)", re.IGNORECASE)
 BLANKS = str.maketrans("", "", "\t\r\n")
 
 
@@ -72,7 +73,10 @@ def read_head(root: _Element, url: str) -> Head:
                 anchors.append((href, element.get("rel") or ""))
         elif tag == "meta":
             name = (element.get("name") or "").strip().lower()
-            if name in ROBOT_NAMES:
+            if (element.get("http-equiv") or "").strip().lower() == "refresh":
+                if refresh := REFRESH.match(element.get("content") or ""):
+                    anchors.append((refresh[1], ""))
+            elif name in ROBOT_NAMES:
                 robots.append(element.get("content") or "")
             elif name == "generator":
                 generator = generator or (element.get("content") or "")[:MAX_TYPE_CHARS]
