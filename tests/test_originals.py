@@ -58,6 +58,22 @@ def test_a_copy_that_comes_first_is_no_new_page(site: Site, tmp_path: Path) -> N
     assert again.changes() == {"/3": "gone"}
 
 
+def test_a_changed_page_moves_to_its_new_address_if_that_is_read_first(
+    site: Site, tmp_path: Path
+) -> None:
+    again = Recrawls(site, tmp_path)
+    again.crawl()
+    again.records()
+    edited = article(3).replace(prose(3, 1), prose("edited"))
+    again.articles = {"/alias/3": edited, **again.articles, "/3": edited}
+    items = again.crawl("-s", "CONCURRENT_REQUESTS=1")
+    assert "/alias/3" in items and "/3" not in items
+    (moved,) = [record for record in again.records() if record["change"] != "unchanged"]
+    assert (moved["change"], moved["reason"]) == ("moved", "duplicate")
+    assert (moved["previous_url"], moved["url"]) == ("/3", "/alias/3")
+    assert again.crawl() and again.changes() == {}
+
+
 def test_a_copy_takes_the_place_of_a_page_that_is_gone(site: Site, tmp_path: Path) -> None:
     again = Recrawls(site, tmp_path)
     again.articles["/3"] = again.articles["/print/3"] = article(3, BOTH)

@@ -84,6 +84,9 @@ class GonePages:
         there = visits.at(target.row) or visits.of(page_id(target.url))
         if there is None and target.canonical:
             there, reason = visits.of(page_id(target.canonical)), "canonical"
+        if there is None and target.reason == "duplicate" and target.target:
+            # Its text has changed, and a new address of it was read first.
+            there, reason = visits.new(page_id(target.target)), target.reason
         return Move(known, *there, reason) if there is not None and there[0] != known.id else None
 
     def _end_of(self, address: Address | None) -> tuple[Address | None, str]:

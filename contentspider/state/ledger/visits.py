@@ -170,6 +170,10 @@ class Visits:
         """Return the id and the address of a page, if it was visited."""
         return self._found("id = ?", page_id)
 
+    def new(self, page_id: str) -> tuple[str, str] | None:
+        """Return the id and the address of a page, if it was visited and is new."""
+        return self._found("id = ? AND json_extract(visit, '$.change') = 'new'", page_id)
+
     def _found(self, which: str, value: object) -> tuple[str, str] | None:
         query = f"SELECT id, json_extract(visit, '$.url') FROM visits WHERE {which} LIMIT 1"  # noqa: S608
         found: tuple[str, str] | None = self._database.row(query, (value,))
