@@ -92,7 +92,7 @@ def made_ledger(path: Path) -> Path:
                 ledger.frontier.finish(
                     row, state, "duplicate", f"http://{SITE}/0", state == "failed"
                 )
-            ledger.frontier.claim([b"claim %d" % number], row, url)
+            ledger.claims.claim([b"claim %d" % number], row, url)
             page = Page.from_html(article(number), url)
             hand = PageInHand(page, row, row, f"key {number}", page_id=str(number))
             if state == "held":

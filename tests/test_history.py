@@ -184,13 +184,13 @@ def test_a_page_is_filtered_anew_without_a_visit(history: History, tmp_path: Pat
         seen(1, visit("1", "new"), "One.", is_item_known=True, item=item),
         seen(2, visit("2", "new"), "Two.", is_item_known=True, item=None),
     )
-    known, other = history.of_other_models("e.org", "m2")
-    assert history.of_other_models("e.org", "m1") == history.of_other_models("f.org", "m2") == []
+    known, other = history.live("e.org", "m2")
+    assert not [*history.live("e.org", "m1"), *history.live("f.org", "m2")]
     takeover = history.take_over("b", is_complete=True)
     takeover.refilter(known, "m2", {"content_hash": "new", "content": "One, two."}, 0.3)
     takeover.refilter(other, "m2", {"content_hash": "content 0", "content": "Two."}, 0.0)
     takeover.commit()
-    assert history.of_other_models("e.org", "m2") == []
+    assert not list(history.live("e.org", "m2"))
     assert (history.content("1"), history.content("1", before=True)) == ("One, two.", "One.")
     assert [one["change_cause"] for one in history.changes()] == ["page", "page", "model"]
     history.close()

@@ -40,7 +40,7 @@ def test_what_became_of_an_address_is_found_by_it(ledger: Ledger) -> None:
     assert ledger.frontier.find("http://a.org/a") == Address(
         row, "http://a.org/a", "taken", "", "", "", 1
     )
-    assert ledger.frontier.claim([b"x", b"y"], row, "http://a.org/")
+    assert ledger.claims.claim([b"x", b"y"], row, "http://a.org/")
     ledger.frontier.finish(row, "redirected", "HTTP 301", "http://a.org/b")
     assert ledger.frontier.find("http://a.org/a") == Address(
         row, "http://a.org/a", "redirected", "HTTP 301", "http://a.org/b", "http://a.org/", 0
@@ -52,12 +52,12 @@ def test_what_became_of_an_address_is_found_by_it(ledger: Ledger) -> None:
 
 def test_who_claims_first_is_the_original(ledger: Ledger) -> None:
     first, second = add(ledger, "a"), add(ledger, "b")
-    assert ledger.frontier.claim([b"x"], first)
-    assert ledger.frontier.claim([b"x", b"z"], first), "as after a kill"
-    assert not ledger.frontier.claim([b"y", b"z"], second, "http://b.org/")
-    assert ledger.frontier.has_claims([b"y", b"z"], second)
-    assert not ledger.frontier.has_claims([b"x", b"z"], first), "its own"
-    assert ledger.frontier.claim([b"y"], second), "it had claimed nothing"
+    assert ledger.claims.claim([b"x"], first)
+    assert ledger.claims.claim([b"x", b"z"], first), "as after a kill"
+    assert not ledger.claims.claim([b"y", b"z"], second, "http://b.org/")
+    assert ledger.claims.has([b"y", b"z"], second)
+    assert not ledger.claims.has([b"x", b"z"], first), "its own"
+    assert ledger.claims.claim([b"y"], second), "it had claimed nothing"
     found = ledger.frontier.find("http://b.org/b")
     assert found is not None
     assert (found.target, found.canonical) == ("http://a.org/a", "http://b.org/")

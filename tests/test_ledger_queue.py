@@ -63,10 +63,10 @@ def test_what_was_not_committed_is_done_again_after_a_kill(path: Path) -> None:
 
 def test_an_address_may_claim_again_what_it_claimed_before_a_kill(path: Path) -> None:
     ledger = Ledger(path)
-    assert ledger.frontier.claim([b"one", b"two"], 1)
-    assert not ledger.frontier.claim([b"three", b"two"], 2)
-    assert ledger.frontier.claim([b"three"], 3), "nothing is claimed in part"
-    assert ledger.frontier.claim([b"one", b"two"], 1)
+    assert ledger.claims.claim([b"one", b"two"], 1)
+    assert not ledger.claims.claim([b"three", b"two"], 2)
+    assert ledger.claims.claim([b"three"], 3), "nothing is claimed in part"
+    assert ledger.claims.claim([b"one", b"two"], 1)
     ledger.close()
 
 

@@ -71,7 +71,7 @@ def test_copies_are_found_with_their_originals(ledger: Ledger) -> None:
     while frontier.queue.take():
         pass
     for row, reason in zip(rows[1:], ("duplicate", "noindex", "duplicate"), strict=True):
-        assert frontier.claim([b"own %d" % row], row)
+        assert ledger.claims.claim([b"own %d" % row], row)
         frontier.finish(row, "skipped", reason, target="http://e.org/1")
     frontier.finish(rows[0], "released")
     ledger.visits.note(visit("one"), rows[0], None, None)

@@ -178,8 +178,8 @@ def test_copies_of_a_crawl_are_taken_over(crawls: Crawls) -> None:
     claim = [b"the page"]
     first = crawl.ledger.frontier.find(address("/1"))
     assert first is not None
-    assert crawl.ledger.frontier.claim(claim, first.row)
-    assert not crawl.ledger.frontier.claim(claim, row)
+    assert crawl.ledger.claims.claim(claim, first.row)
+    assert not crawl.ledger.claims.claim(claim, row)
     crawl.end()
     known = crawls.known()
     assert known.original_of(page_id(address("/other"))) == page_id(address("/1"))

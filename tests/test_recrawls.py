@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.history.history import History
 from tests.conftest import Site, read_jsonl, run
 from tests.sites import article, prose
@@ -254,7 +255,7 @@ def test_what_may_come_back_is_not_gone(again: Recrawls) -> None:
 def test_a_site_that_seems_to_lose_most_pages_loses_none_without_force(again: Recrawls) -> None:
     kept = dict(list(again.articles.items())[:3])
     again.articles = kept
-    again.crawl()
+    again.crawl(code=Outcome.GONE_DOUBTED)
     assert again.changes() == {}
     assert "8 of the 12 known pages would be gone" in again.said
     assert "--force" in again.said

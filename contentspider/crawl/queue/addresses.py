@@ -38,7 +38,7 @@ READ_STATES = ("", "fetched", "held", "released", "unchanged")
 NOT_MODIFIED_STATUS = 304
 # "Not found" and "gone"; redirects that say that a page has moved for good.
 NOT_THERE = (404, 410)
-PERMANENT = (301, 308, "meta refresh")
+PERMANENT: tuple[int | str, ...] = (301, 308, "meta refresh")
 # What a task carries through the pipelines: the item may be replaced on its way; the task stays.
 in_hand: ContextVar[tuple[object, PageInHand] | None] = ContextVar(
     "contentspider_in_hand", default=None

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LOST_REASONS = tuple(map(status_reason, NOT_THERE))
-MOVE_REASONS = tuple(map(status_reason, PERMANENT))
+LOST_REASONS = tuple(status_reason(status) for status in NOT_THERE)
+MOVE_REASONS = tuple(status_reason(status) for status in PERMANENT)
 WITHDRAWN = ("noindex",)  # what the site says itself: the page is not to be kept
 MAX_HOPS = 10
 FEW = 5  # so few pages may go at once, whatever their share of the site
@@ -86,7 +86,7 @@ class GonePages:
             there, reason = visits.of(page_id(target.canonical)), "canonical"
         if there is None and target.reason == "duplicate" and target.target:
             # Its text has changed, and a new address of it was read first.
-            there, reason = visits.new(page_id(target.target)), target.reason
+            there, reason = visits.of(page_id(target.target), NEW), target.reason
         return Move(known, *there, reason) if there is not None and there[0] != known.id else None
 
     def _end_of(self, address: Address | None) -> tuple[Address | None, str]:

@@ -104,7 +104,7 @@ class Refilter:
         for state in self._states.values():
             if state.model is None or not state.is_stored:  # the next crawl has another model
                 continue
-            for known in self._history.of_other_models(state.key, state.version):
+            for known in list(self._history.live(state.key, state.version)):
                 is_other = known.model != UNFILTERED and not is_visited(known.id)
                 page = self._history.stored(known.id) if is_other else None
                 if page is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from contentspider.crawl.revisits.due import Lastmods, due_pages
-from contentspider.crawl.revisits.gone import GonePages
+from contentspider.crawl.revisits.gone import LOST_REASONS, GonePages
 from contentspider.crawl.revisits.originals import Originals
 from contentspider.crawl.revisits.refilter import Refilter, find_counters, without_counters
 from contentspider.ground.addresses import join
@@ -66,6 +66,7 @@ class Revisits:
         self.lastmods = Lastmods(self._history, self._visits)
         self.originals = Originals(self._visits, self._history, self._refilter)
         self.own_answers = self._history.own_answers
+        self._dead = self._history.dead_links.waiting(options.due)
         # The texts of the error pages, by folder.
         errors = self._facts.fact(ERROR_FACT) or {}
         self._errors = {folder: frozenset(texts) for folder, texts in errors.items()}
@@ -217,7 +218,11 @@ class Revisits:
         return "" if folder in self._errors else UNSURE
 
     def may_wait(self, url: str) -> bool:
-        """Tell whether a link leads to what is known, or was, and is asked only when it is due."""
+        """Tell whether a link leads to what is known, or was, and is asked only when it is due, or
+        to what is dead.
+        """
+        if self._dead and page_id(url) in self._dead:
+            return True
         if not self._options.due:
             return False
         known = self.known(url)
@@ -257,6 +262,7 @@ class Revisits:
             arrived.add(visit.previous_id)
         counts.update(gone.take(takeover, arrived))
         self.originals.take(takeover)
+        self._history.dead_links.take(self._ledger.frontier.failed(LOST_REASONS))
         counts[CHANGED] += self._refilter.filter_unvisited(takeover, self._visits.has)
         for site in self._distrusted:
             takeover.distrust(site)

@@ -52,7 +52,7 @@ class Duplicates:
                 claims.append(revisits.originals.copied(page, address, site))
             keys = [_key(claim) for claim in dict.fromkeys([page_id(address), *claims]) if claim]
             canonical = named if named != address else ""
-            return self._keeper.ledger.frontier.claim(keys, owner, canonical)
+            return self._keeper.ledger.claims.claim(keys, owner, canonical)
         return False
 
     def _claims(self, address: str, named: str, page: Page) -> list[str]:
@@ -77,7 +77,7 @@ class Duplicates:
         ):
             return ""
         claims = [page_id(named), *self._claims(address, named, page)]
-        is_read = self._keeper.ledger.frontier.has_claims(map(_key, claims), row)
+        is_read = self._keeper.ledger.claims.has(map(_key, claims), row)
         return "" if is_read else named
 
     def must_wait(self, address: str, page: Page, row: int | None) -> bool:

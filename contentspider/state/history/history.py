@@ -12,6 +12,7 @@ from contentspider.ground.packed import unpack_text
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Spell, kind_of
 from contentspider.recrawl.lastmod import LastmodCounts
+from contentspider.state.history.dead import DeadLinks
 from contentspider.state.history.known import KnownPage
 from contentspider.state.history.takeover import Takeover
 from contentspider.state.ledger.database import Database
@@ -35,6 +36,7 @@ class History:
                 for site, *counts in database.rows("SELECT * FROM lastmods")
             }
         self.own_answers = OwnAnswers(database)
+        self.dead_links = DeadLinks(database)
         self.check, self.close = database.check, database.close
 
     def page(self, page_id: str) -> KnownPage | None:
@@ -58,13 +60,10 @@ class History:
         value = self._database.value
         return value(copied, (page_id,)) or value(with_text, (text_hash, site)) or ""
 
-    def live(self) -> Iterator[KnownPage]:
-        """Yield the live pages."""
-        return self._pages("state = 'live' ORDER BY url")
-
-    def of_other_models(self, site: str, model: str) -> list[KnownPage]:
-        """Return the live pages of a site that were filtered by another model."""
-        return list(self._pages("state = 'live' AND site = ? AND model != ?", site, model))
+    def live(self, site: str = "", model: str = "") -> Iterator[KnownPage]:
+        """Yield the live pages; with *site* its pages that were filtered by another *model*."""
+        which = "AND site = ? AND model != ?" if site else ""
+        return self._pages(f"state = 'live' {which} ORDER BY url", *filter(None, (site, model)))
 
     def visits(self) -> Iterator[tuple[str, str, Spell]]:
         """Yield of each live page its address, its last visit's time, and how often it changed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,37 @@ class Address:
     target: str
     canonical: str
     is_open: int
+
+
+class Claims:
+    """Which address has claimed a key: a text, or the id of a page."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._do = database.do
+
+    def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
+        """Claim keys for an address; False if another one has one of them, its target then."""
+        if canonical:
+            self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
+        wanted = list(claims)
+        for claim in wanted:
+            other = self._database.value("SELECT address FROM claims WHERE claim = ?", (claim,))
+            if other not in (None, row):
+                self._do(
+                    "UPDATE addresses SET target = (SELECT url FROM addresses WHERE number = ?)"
+                    " WHERE number = ?",
+                    (other, row),
+                )
+                return False
+        for claim in wanted:
+            self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))
+        return True
+
+    def has(self, claims: Iterable[bytes], row: int) -> bool:
+        """Tell whether another address has one of some claims."""
+        query = "SELECT 1 FROM claims WHERE claim = ? AND address != ?"
+        return any(self._database.row(query, (claim, row)) for claim in claims)
 
 
 class Frontier:
@@ -172,33 +203,16 @@ class Frontier:
             (state, reason, row),
         )
 
-    def claim(self, claims: Iterable[bytes], row: int, canonical: str = "") -> bool:
-        """Claim keys for an address; False if another one has one of them, its target then."""
-        if canonical:
-            self._do("UPDATE addresses SET canonical = ? WHERE number = ?", (canonical, row))
-        wanted = list(claims)
-        for claim in wanted:
-            other = self._database.value("SELECT address FROM claims WHERE claim = ?", (claim,))
-            if other not in (None, row):
-                self._do(
-                    "UPDATE addresses SET target = (SELECT url FROM addresses WHERE number = ?)"
-                    " WHERE number = ?",
-                    (other, row),
-                )
-                return False
-        for claim in wanted:
-            self._do("INSERT OR IGNORE INTO claims VALUES (?, ?)", (claim, row))
-        return True
-
-    def has_claims(self, claims: Iterable[bytes], row: int) -> bool:
-        """Tell whether another address has one of some claims."""
-        query = "SELECT 1 FROM claims WHERE claim = ? AND address != ?"
-        return any(self._database.row(query, (claim, row)) for claim in claims)
-
     def states(self) -> dict[str, int]:
         """Return how many addresses are in each state, the most frequent first."""
         query = "SELECT state, count(*) FROM addresses GROUP BY state ORDER BY count(*) DESC"
         return dict(self._database.rows(query))
+
+    def failed(self, reasons: Sequence[str]) -> Iterator[str]:
+        """Yield the addresses that failed for one of some reasons."""
+        marks = ", ".join("?" * len(reasons))
+        query = f"SELECT url FROM addresses WHERE state = 'failed' AND reason IN ({marks})"  # noqa: S608
+        return (url for (url,) in self._database.rows(query, tuple(reasons)))
 
     def reasons(self, state: str) -> list[tuple[str, int, str]]:
         """Return a state's reasons with their numbers and an example each, most frequent first."""

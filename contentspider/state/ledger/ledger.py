@@ -11,7 +11,7 @@ from typing import Any
 from contentspider.ground.errors import DAMAGE, StateError
 from contentspider.ground.times import now
 from contentspider.state.ledger.database import Database
-from contentspider.state.ledger.frontier import Frontier
+from contentspider.state.ledger.frontier import Claims, Frontier
 from contentspider.state.ledger.items import Items
 from contentspider.state.ledger.own_texts import OwnTexts
 from contentspider.state.ledger.pages import PageSample
@@ -80,6 +80,7 @@ class Ledger:
         self.commit, self.sync, self.rollback = database.commit, database.sync, database.rollback
         with database.first_reading():
             self.frontier = Frontier(database)
+            self.claims = Claims(database)
             self.items = Items(database, self.frontier)
             self.pages = PageSample(database)
             self.own_texts = OwnTexts(database)

@@ -166,17 +166,15 @@ class Visits:
         self._index()
         return self._found("address = ?", address_row)
 
-    def of(self, page_id: str) -> tuple[str, str] | None:
-        """Return the id and the address of a page, if it was visited."""
+    def of(self, page_id: str, change: str = "") -> tuple[str, str] | None:
+        """Return the id and the address of a page, if it was visited, and has this *change*."""
+        if change:
+            return self._found("id = ? AND json_extract(visit, '$.change') = ?", page_id, change)
         return self._found("id = ?", page_id)
 
-    def new(self, page_id: str) -> tuple[str, str] | None:
-        """Return the id and the address of a page, if it was visited and is new."""
-        return self._found("id = ? AND json_extract(visit, '$.change') = 'new'", page_id)
-
-    def _found(self, which: str, value: object) -> tuple[str, str] | None:
+    def _found(self, which: str, *values: object) -> tuple[str, str] | None:
         query = f"SELECT id, json_extract(visit, '$.url') FROM visits WHERE {which} LIMIT 1"  # noqa: S608
-        found: tuple[str, str] | None = self._database.row(query, (value,))
+        found: tuple[str, str] | None = self._database.row(query, values)
         return found
 
     def copies(self) -> Iterator[tuple[str, str]]:
