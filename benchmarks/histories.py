@@ -15,6 +15,7 @@ have, too ("Next LABEL").
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import re
 import resource
@@ -37,9 +38,10 @@ COMMON = 3
 DIGITS = re.compile(r"\d+")
 
 
-def git(repository: str, *arguments: str) -> bytes:
+def git(repository: str, *arguments: str, given: bytes = b"") -> bytes:
     """Return what a command of git prints."""
-    return subprocess.run(["git", "-C", repository, *arguments], check=True, stdout=-1).stdout
+    command = ["git", "-C", repository, *arguments]
+    return subprocess.run(command, input=given, check=True, stdout=subprocess.PIPE).stdout
 
 
 def states(repository: str, ref: str, folder: str, count: int) -> list[str]:
@@ -64,14 +66,20 @@ class State:
     def __init__(self, repository: str, commit: str, part: str, folder: Path) -> None:
         self.folder = folder
         folder.mkdir()
-        listed = git(repository, "ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")
-        wanted = [
-            name
-            for name in listed
-            if name.endswith((".html", ".xml")) and (name.startswith(part) or "/" not in name)
-        ]
-        packed = git(repository, "archive", commit, "--", *(f":(literal){one}" for one in wanted))
-        subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
+        hashes, paths = [], []
+        for entry in git(repository, "ls-tree", "-r", "-z", commit).decode().split("\0")[:-1]:
+            facts, _, path = entry.partition("\t")
+            if path.endswith((".html", ".xml")) and (path.startswith(part) or "/" not in path):
+                hashes.append(facts.split()[2])
+                paths.append(folder / path)
+        packed = io.BytesIO(
+            git(repository, "cat-file", "--batch", given="\n".join(hashes).encode())
+        )
+        for path in paths:
+            _, kind, *size = packed.readline().split()
+            if kind == b"blob":  # a snapshot may lack some
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(packed.read(int(size[0]) + 1)[:-1])
         self.pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*.html")}
         self._lines = {name: self._read(name) for name in self.pages}
         self._on_pages = Counter(line for lines in self._lines.values() for line in set(lines))
