@@ -33,8 +33,9 @@ import trafilatura
 from contentspider.page.input.page import Page
 from contentspider_research.serve import SiteServer
 
-# A line that so many pages gained or lost is the template's.
-COMMON = 3
+# A line that so many pages, and this share of them, gained or lost is the template's.
+COMMON, COMMON_SHARE = 3, 0.1
+STUB = re.compile(rb"http-equiv=.?refresh", re.IGNORECASE)
 DIGITS = re.compile(r"\d+")
 
 
@@ -80,7 +81,8 @@ class State:
             if kind == b"blob":  # a snapshot may lack some
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(packed.read(int(size[0]) + 1)[:-1])
-        self.pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*.html")}
+        found = {path.relative_to(folder).as_posix() for path in folder.rglob("*.html")}
+        self.pages = {name for name in found if not STUB.search((folder / name).read_bytes())}
         self._lines = {name: self._read(name) for name in self.pages}
         self._on_pages = Counter(line for lines in self._lines.values() for line in set(lines))
 
@@ -109,10 +111,11 @@ def truth(before: State, after: State) -> tuple[set[str], set[str], dict[str, li
     for name in pages:
         old, new = before.lines(name), after.lines(name)
         differing[name] = [*(old - new).elements(), *(new - old).elements()]
+    many = max(COMMON, COMMON_SHARE * len(pages))
     common = Counter(line for lines in differing.values() for line in set(lines))
     changed, same = set(), set()
     for name, lines in differing.items():
-        differing[name] = own = [line for line in lines if common[line] < COMMON]
+        differing[name] = own = [line for line in lines if common[line] < many]
         numberless = Counter(DIGITS.sub("", line) for line in own if not after.has_label(line))
         if not own:
             same.add(name)
