@@ -107,9 +107,12 @@ class Baseline:
 
 def main_slot(page: Page, slot_of: Callable[[str], str]) -> tuple[str, int]:
     """Return the slot with most of a page's prose, and the characters of all of its prose."""
-    chars: Counter[str] = Counter()
+    at: Counter[str] = Counter()
     for block in page.content.blocks:
-        chars[slot_of(block.path)] += len(block.text) - block.link_chars
+        at[block.path] += len(block.text) - block.link_chars
+    chars: Counter[str] = Counter()
+    for path, count in at.items():  # many blocks have one path
+        chars[slot_of(path)] += count
     return max(chars, key=lambda slot: chars[slot], default=""), chars.total()
 
 
