@@ -8,6 +8,7 @@ from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 from scrapy.settings import Settings
 
 from contentspider.crawl.hold.models import SiteState
@@ -15,7 +16,12 @@ from contentspider.crawl.options import CrawlOptions
 from contentspider.crawl.revisits.refilter import Refilter
 from contentspider.page.input.page import Page
 from contentspider.site.learn.learner import SiteLearner
+from contentspider.site.vote.votes import Voter
+from contentspider.state.files.output import JsonLinesWriter
+from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.visits import Answer, Seen, Visit
+from tests.conftest import read_jsonl
+from tests.recrawled import FINISHED, SITE, OneCrawl, address
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
 
@@ -86,6 +92,34 @@ def test_pages_that_came_before_a_new_model_are_recorded_as_it_filters_them(
     again.changes()
     again.crawl()
     assert again.changes() == {}
+
+
+def test_items_that_are_out_are_those_of_the_last_model(tmp_path: Path) -> None:
+    numbers = range(1, 7)
+    pages = [Page.from_html(article(number), address(f"/{number}")) for number in numbers]
+    all_text = Voter("all", 1.0, lambda site, prior: np.full(len(prior), 0.99, np.float32))
+    learned = SiteLearner(SITE).fit(pages)
+    crawl = OneCrawl(tmp_path / "history.sqlite")
+    crawl.state.use(SiteLearner(SITE, voters=(all_text,), objections=()).fit(pages))
+    output = JsonLinesWriter(tmp_path / "pages.jsonl", None, [])
+    for number, page in zip(numbers, pages, strict=True):
+        if number == 6:
+            crawl.state.use(learned)
+        fields = crawl.see(f"/{number}", article(number))
+        line = json.dumps(fields).encode()
+        hand = PageInHand(page, key=str(number), page_id=str(fields["id"]))
+        assert crawl.ledger.items.record(hand, line)
+        output.write(line)
+    crawl.revisits.end(FINISHED)
+    assert crawl.revisits.has_refilled
+    output.rewrite(crawl.ledger.items.lines())
+    output.publish()
+    output.close()
+    crawl.close()
+    items = read_jsonl(tmp_path / "pages.jsonl")
+    assert [item["content"] for item in items] == [learned.extract(page).text for page in pages]
+    assert {item["model_version"] for item in items} == {learned.version}
+    assert {item["change"] for item in items} == {"new"}
 
 
 def test_what_differed_in_numbers_only_is_forgotten_when_the_page_is_cut_anew() -> None:

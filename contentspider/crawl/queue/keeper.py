@@ -216,6 +216,8 @@ class Keeper(CrawlState):
         self.ledger.end_run(ending.word)
         self._sync()
         writer = self.recorder.writer
+        if writer and self.revisits and self.revisits.has_refilled:
+            writer.rewrite(self.ledger.items.lines())
         if writer and ending.may_replace(writer.path.exists()):
             writer.publish()
         elif writer:

@@ -96,6 +96,8 @@ class Refilter:
         differs = asdict(Difference(change, cause, ratio, places, bool(places)))
         visit = replace(visit, content_hash=new_hash, model=state.version, **differs)
         item = refilled(seen.item, found) if seen.item is not None else None
+        if item is not None and "change" in item:
+            item |= {"change": change, "change_ratio": ratio}
         return replace(seen, visit=visit, content=found["content"], item=item)
 
     def filter_unvisited(self, takeover: Takeover, is_visited: Callable[[str], bool]) -> int:

@@ -66,6 +66,7 @@ class Revisits:
         self.lastmods = Lastmods(self._history, self._visits)
         self.originals = Originals(self._visits, self._history, self._refilter)
         self.own_answers = self._history.own_answers
+        self.has_refilled = False  # some items of this crawl, by a model that came later
         self._dead = self._history.dead_links.waiting(options.due)
         # The texts of the error pages, by folder.
         errors = self._facts.fact(ERROR_FACT) or {}
@@ -256,6 +257,9 @@ class Revisits:
             is_item_known, item = self._ledger.items.of_page(seen.visit.id, unless=UNCHANGED)
             seen = replace(seen, is_item_known=is_item_known, item=item)
             seen = without_counters(self._refilter.visit(seen), counters)
+            if seen.item is not item and seen.item is not None:
+                self._ledger.items.refill(seen.visit.id, seen.item)
+                self.has_refilled = True
             visit = takeover.take(gone.as_moved(seen))
             self.lastmods.judge(visit)
             counts[visit.change] += 1
@@ -267,6 +271,7 @@ class Revisits:
         for site in self._distrusted:
             takeover.distrust(site)
         self.lastmods.take(takeover)
+        self._ledger.commit()  # first: an output with items of two models is then written again
         self.own_answers.replace(self._ledger.own_texts.answers())
         takeover.commit()
         return counts

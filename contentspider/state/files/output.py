@@ -74,6 +74,12 @@ class JsonLinesWriter(LockedFile):
         """Append a line; it is in the file after `mark`. Raises OSError if the disk is full."""
         self._file.write(line + b"\n")
 
+    def rewrite(self, lines: Iterable[bytes]) -> None:
+        """Write these lines in place of all; raises OSError if the disk is full."""
+        self._file.truncate(self._file.seek(0))
+        for line in lines:
+            self.write(line)
+
     def mark(self) -> tuple[int, str]:
         """Hand all lines to the system and return the mark to go on from; raises OSError."""
         self._file.flush()

@@ -162,6 +162,14 @@ class Items:
             logger.error(message, self._database.name, page_id, error)
             return False, None
 
+    def refill(self, page_id: str, item: dict[str, Any]) -> None:
+        """Replace the line of a page's item, if it is one of ours."""
+        line = json.dumps(item, ensure_ascii=False).encode("utf-8", "replace")
+        self._do(
+            "UPDATE items SET line = ? WHERE page = ? AND names IS NULL AND line IS NOT NULL",
+            (zlib.compress(line, 3), page_id),
+        )
+
     def lines(self) -> Iterator[bytes]:
         """Yield every released item's JSON line, in the order of release, without damaged ones."""
         last = 0
