@@ -8,7 +8,7 @@ import re
 
 import numpy as np
 import pytest
-from contentspider.page.features.facts._texts import DATE, PRICE
+from contentspider.page.features._facts import DATE, PRICE
 
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block

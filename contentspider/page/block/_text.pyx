@@ -49,10 +49,6 @@ cdef class Run:
         self.extend(&part, text)
         return self.end_part(&part)
 
-    cdef bint is_blank(self) noexcept:
-        """Tell whether there is no text in it."""
-        return self.used == 0
-
     cdef str read(self):
         """Return the text."""
         return PyUnicode_DecodeUTF8(self.text.data(), self.used, NULL)

@@ -6,7 +6,7 @@ from libc.math cimport log1p
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from contentspider.page.features.facts._facts cimport (
+from contentspider.page.features._facts cimport (
     BlockFacts, ElementFacts, PageFacts, slashes, some,
 )
 

@@ -9,7 +9,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from contentspider.page.block._block cimport Block
-from contentspider.page.features.facts._facts cimport BlockFacts, PageFacts, some
+from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
 OFFSETS = (-2, -1, 1, 2)
 cdef int[4] OFFSETS_OF = OFFSETS

@@ -12,7 +12,7 @@ from libcpp.pair cimport pair
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from contentspider.page.features.facts._facts cimport BlockFacts, ElementFacts, PageFacts, some
+from contentspider.page.features._facts cimport BlockFacts, ElementFacts, PageFacts, some
 
 # So many elements of one path in one parent are a series.
 cdef int MIN_SERIES = 3

@@ -16,6 +16,7 @@ from contentspider.page.features._containers import (
     fill_levels,
     fill_trunk,
 )
+from contentspider.page.features._facts import TEXT, PageFacts, fill_texts
 from contentspider.page.features._neighbours import (
     HINT,
     OFFSET,
@@ -27,8 +28,6 @@ from contentspider.page.features._neighbours import (
 )
 from contentspider.page.features._positions import PAGE, POSITION, fill_page, fill_positions
 from contentspider.page.features._units import UNIT, fill_units
-from contentspider.page.features.facts._facts import PageFacts
-from contentspider.page.features.facts._texts import TEXT, fill_texts
 from contentspider.page.words.names import PATH_FEATURES, NameRows
 
 if TYPE_CHECKING:

@@ -107,11 +107,6 @@ cdef class Pictures:
         self.last = container
         return 0
 
-    cdef int end(self) except -1:
-        """Give those that stand alone at the page's end to the last block."""
-        self.share(-1)
-        return 0
-
     cdef list share(self, Py_ssize_t following):
         """Give the pictures that stand alone to the latest block or, if they stand nearer to it, to
         the one that is made, in the container *following* (-1: none); return the latter.
