@@ -12,7 +12,7 @@ from contentspider.page.features._facts import DATE, PRICE
 
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.input.page import Page
 from contentspider.page.text import text_weight, tokens
 

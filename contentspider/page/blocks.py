@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
-from contentspider.page.text import clean_text
-from contentspider.page.tree.tags import BOLD, CODE, INLINE_TAGS, PREFORMATTED_TAGS, SKIPPED_TAGS
-
 BUILD_AGAIN = (
     "contentspider's compiled part is missing, or was built against an lxml unlike yours ({});"
     " build it again: pip install --force-reinstall --no-binary contentspider contentspider"
@@ -33,19 +30,7 @@ if TYPE_CHECKING:
     # Its kind, what it is about, its text, and how many elements stand before it.
     HintElement = tuple[str, str, str, int]
 
-__all__ = [
-    "BOLD",
-    "CODE",
-    "INLINE_TAGS",
-    "PREFORMATTED_TAGS",
-    "SKIPPED_TAGS",
-    "Block",
-    "PageBlocks",
-    "clean_text",
-    "element_key",
-    "new_walker",
-    "read_tree",
-]
+__all__ = ["Block", "PageBlocks", "element_key", "new_walker", "read_tree"]
 
 # A page with less text shows what it hides: a script shows it.
 SHOWN_CHARS = 250

@@ -11,7 +11,7 @@ from contentspider.page.about.authors import BYLINE, NAME, author_names
 from contentspider.page.about.crumbs import MAX_CRUMB_CHARS, MAX_CRUMBS, between
 from contentspider.page.about.datetext import MONTHS, find_dates
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.blocks import BOLD, CODE
+from contentspider.page.tree.tags import BOLD, CODE
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import unique
 from contentspider.page.write.structure import Resolver

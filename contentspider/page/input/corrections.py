@@ -10,7 +10,7 @@ from lxml import etree
 
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.metadata import MAX_TITLE_CHARS
-from contentspider.page.blocks import clean_text
+from contentspider.page.text import clean_text
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from contentspider.page.stored import from_record, to_record
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from parsel import Selector
 
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
@@ -73,20 +72,6 @@ class Page:
         """
         root = parse(as_utf8(html, content_type))
         return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)
-
-    @classmethod
-    def from_selector(
-        cls,
-        selector: Selector,
-        url: str = "",
-        attributes: bool = False,
-        walker: Walker | None = None,
-    ) -> Page:
-        """Read the tree that *selector* has already parsed (``response.selector``)."""
-        root: _Element | None = selector.root
-        if root is None or not hasattr(root, "iter"):
-            return cls(url, PageBlocks(), Hints())
-        return cls.from_root(root, url, attributes, walker=walker)
 
     @classmethod
     def from_root(

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS, NO_PARTS, join, split_address
-from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
+from contentspider.page.tree.tags import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS, step_tag
 
 if TYPE_CHECKING:
@@ -130,7 +130,8 @@ class Part:
 
 
 def parts(blocks: Sequence[Block], base: str) -> list[Part]:
-    """Return the parts that *blocks* are, in their order; addresses are resolved by *base*.
+    """Return the parts that *blocks* are, in their order; addresses are resolved by *base*, and
+    those of other schemes than HTTP and mail left out.
 
     Lists are counted as they come out: the depth grows by one at most from a part to the next, and
     an entry goes on after a list in it, unless something else stood between.

@@ -20,7 +20,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.site.guess import best_guess
 from contentspider.site.judge.trees import Trees
 

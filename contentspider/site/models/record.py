@@ -22,12 +22,12 @@ from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.about.shown import beside_headline, shown_author, shown_dates, shown_section
-from contentspider.page.blocks import PREFORMATTED_TAGS
+from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
-from contentspider.page.write.markdown import to_markdown, write_markdown
-from contentspider.page.write.markup import to_html, write_html
+from contentspider.page.write.markdown import write_markdown
+from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
 from contentspider.page.write.structure import parts
@@ -112,12 +112,12 @@ class Extraction:
     @property
     def markdown(self) -> str:
         """Return the kept blocks as Markdown."""
-        return to_markdown(self.blocks, self.page.base)
+        return write_markdown(parts(self.blocks, self.page.base))
 
     @property
     def html(self) -> str:
         """Return the kept blocks as HTML, without the page's template."""
-        return to_html(self.blocks, self.page.base)
+        return write_html(parts(self.blocks, self.page.base))
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `ContentItem` (docs/items.md) as JSON values."""

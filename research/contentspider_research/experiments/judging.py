@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.decomposition import TruncatedSVD
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.site.judge.classifier import Columns
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures
 from contentspider_research.classifiers.matrix import CLASSIFIERS, COMPONENTS
