@@ -38,7 +38,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 import scrapy
-from contentspider.ground.jsonlines import json_lines
 from generated_server import GeneratedServer
 from scrapy import signals
 from scrapy.crawler import AsyncCrawlerProcess
@@ -47,7 +46,7 @@ from scrapy.http import HtmlResponse
 from contentspider import ContentItem
 from contentspider.crawl.spider.links import page_links, read_head, remembering
 from contentspider.crawl.spider.spider import SiteSpider
-from contentspider.evaluation.corpora import Corpus, find_corpora
+from contentspider.evaluation.corpora import Corpus, find_corpora, json_lines
 from contentspider.page.input.files import html_files
 from contentspider.run import project
 from contentspider.run.run import OWN_SITE

@@ -24,11 +24,10 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.ground.jsonlines import json_lines
 from hostile_feeds import BASE, VARIANTS, Entry, Material
 from own_texts import WORSE, Site
 
-from contentspider.evaluation.corpora import find_corpora
+from contentspider.evaluation.corpora import find_corpora, json_lines
 from contentspider.site.judge.prior import Prior
 from contentspider.site.own.matching import address_key, by_page
 from contentspider.site.own.quality import measure
