@@ -84,15 +84,13 @@ class Page:
         overrides: Overrides | None = None,
     ) -> Page:
         """Read the tree below *root*; at most *max_blocks* blocks are kept."""
-        selectors = overrides.selectors(url) if overrides else None
-        kept: list[_Element] | None = [] if selectors or attributes else None
+        rules = overrides.rules(url) if overrides else []
+        kept: list[_Element] | None = [] if rules or attributes else None
         content, elements = read_tree(root, max_blocks, attributes, walker, kept)
         if attributes and kept is not None:
             content.around = read_surroundings(kept)
         hints, statements, texts = read_head(root, elements)
-        corrections = (
-            correct(root, content, kept, selectors) if selectors and kept is not None else None
-        )
+        corrections = correct(root, content, kept, rules) if rules and kept is not None else None
         return cls(url, content, hints, statements, False, corrections, texts)
 
     @property
