@@ -1,6 +1,4 @@
-"""Commands as functions with their arguments, of which argparse's parsers are made. Options of
-crawls are those of their table (`contentspider.run.flags`).
-"""
+"""Commands as functions; options of crawls are those of `contentspider.run.flags`."""
 
 from __future__ import annotations
 

@@ -286,9 +286,7 @@ class Sync:
 
 @dataclass
 class Differences:
-    """Ids of documents by how an index differs from the history, *extra* those that are too much;
-    and how many are the *same*.
-    """
+    """Ids of documents by how an index differs (*extra*: too many), and how many are the *same*."""
 
     same: int = 0
     missing: list[str] = field(default_factory=list)
@@ -303,9 +301,7 @@ class Differences:
 def put(
     upsert: Callable[[Sequence[Document]], Sequence[Refused]], documents: Sequence[Document]
 ) -> list[Refused]:
-    """Put documents in by an engine's *upsert*, and return those that it does not take, found by
-    halves where a batch fails as a whole.
-    """
+    """Put documents in, halves where a batch fails as a whole; return those that are refused."""
     try:
         return list(upsert(documents))
     except EngineDownError:

@@ -144,9 +144,7 @@ def _histogram(values: Sequence[float]) -> list[int]:
 def _clusters(
     learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return the clusters of the highest scores (their share in the global score of Algorithm 1),
-    and how many there are besides.
-    """
+    """Return the clusters with the highest shares of the global score, and how many are left."""
     pages = [extraction.page for extraction in extractions]
     kept = np.concatenate([extraction.kept for extraction in extractions])
     site = gather([page.content for page in pages], [page.hints for page in pages])

@@ -1,6 +1,4 @@
-"""Crawls of many sites when they are due, each in its own process, some at a time:
-``contentspider run``.
-"""
+"""``contentspider run``: crawls of many sites, each in its own process, when they are due."""
 
 from __future__ import annotations
 
@@ -69,9 +67,7 @@ class LastCrawl:
 
 
 def last_crawl(path: Path) -> LastCrawl:
-    """Return the crawl with the ledger at *path*; if that cannot be read, as if there was none: the
-    next crawl says what is wrong with it.
-    """
+    """Return the crawl of a ledger; none if it cannot be read: the next crawl says why."""
     if path.is_file():
         broken = (ContentSpiderError, ValueError, TypeError)
         with suppress(*broken), closing(Ledger(path, read_only=True)) as ledger:

@@ -190,9 +190,7 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
 
 
 def lines_to_stdout(crawler: Crawler) -> Callable[[Any], None]:
-    """Return what writes an item of a crawl to standard output, as a JSON line; the crawl is
-    stopped if nobody reads them any more.
-    """
+    """Return what writes items to standard output; it stops the crawl if nobody reads them."""
     stopping = set()
 
     def write(item: Any) -> None:

@@ -49,9 +49,7 @@ class SitesFileError(ContentSpiderError):
 
 @dataclass(frozen=True, slots=True)
 class PlannedSite:
-    """A site of the file: the parsed *options* of its ``contentspider crawl``, as JSON can hold
-    them, and its *interval*, None if the file gives none.
-    """
+    """A site of the file: its crawl's *options*, as JSON can hold them, and *interval*, if any."""
 
     name: str
     options: dict[str, Any]

@@ -31,9 +31,7 @@ NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def read_json_ld(text: str) -> list[dict[str, object]]:
-    """Return the objects of a script of JSON-LD that may describe the page: those on top, in a
-    graph, and main entities. A broken script has none.
-    """
+    """Return the objects on top of a JSON-LD script, in graphs, and main entities; broken: none."""
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):

@@ -58,9 +58,7 @@ MAX_PATHS = 400
 
 
 def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
-    """Return the short blocks beside the heading that says the page's *title*, else its first
-    ``h1``; none if there is neither.
-    """
+    """Return the short blocks beside the heading with the *title*, else beside the first ``h1``."""
     at = _headline(blocks[:MAX_BLOCKS], title_key(title))
     if at is None:
         return ()
@@ -126,9 +124,7 @@ def _has_year(text: str) -> bool:
 
 
 def shown_author(near: Sequence[Block]) -> tuple[str, ...]:
-    """Return whom the blocks beside a headline name as the author: what is marked as one by its
-    classes, or stands behind "By".
-    """
+    """Return the author that blocks beside a headline name, by their classes or behind "By"."""
     follows = False
     for block in near:
         text = block.text

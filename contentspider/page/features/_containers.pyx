@@ -131,9 +131,7 @@ def fill_trunk(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
 
 
 def fill_landmarks(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column, str tag not None):
-    """Write the features of the innermost element of a *tag*, or with the role, around each block
-    into *rows*, from a *column* on.
-    """
+    """Write the features of the innermost element with a *tag* or such a role around each block."""
     cdef float* row = page.start(rows, column, LAST_LANDMARK)
     cdef vector[int] innermost, ranks  # the landmark around each element, and its place among them
     cdef Py_ssize_t index

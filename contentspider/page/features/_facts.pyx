@@ -116,9 +116,7 @@ cdef class PageFacts:
         return 0
 
     cdef float* start(self, float[:, ::1] rows, Py_ssize_t column, Py_ssize_t width) except NULL:
-        """Return where in the first of *rows* a group of *width* features begins that is to be
-        written from *column* on.
-        """
+        """Return where in the first of *rows* *width* features begin, from *column* on."""
         if rows.shape[0] != <Py_ssize_t>self.block.size() or not 0 <= column <= rows.shape[1] - width:
             raise ValueError("the rows do not suit")
         return &rows[0, column]
@@ -247,9 +245,7 @@ cdef int count_text(str text, BlockFacts* into) except -1:
 
 
 cdef bint may_have_date(str text, Py_ssize_t size) noexcept:
-    """Tell whether the beginning of *text* may have a `DATE`: hardly any without one does, and the
-    pattern takes twenty times as long.
-    """
+    """Tell whether *text* may begin with a `DATE`: the pattern takes twenty times as long."""
     cdef Py_ssize_t start = 0, end
     cdef Py_UCS4 char
     while start < size:

@@ -89,9 +89,7 @@ def declared_encoding(body: bytes, content_type: str | None) -> str | None:
 
 
 def page_encoding(body: bytes, content_type: str | None) -> str:
-    """Return the encoding to read a page in: the declared one, else UTF-8 if it decodes, else the
-    web's old default.
-    """
+    """Return the declared encoding, else UTF-8 if it decodes, else the web's old default."""
     return declared_encoding(body, content_type) or _guess_encoding(body)
 
 

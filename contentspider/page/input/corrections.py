@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +14,7 @@ from contentspider.page.text import clean_text
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Collection, Sequence
 
     import numpy as np

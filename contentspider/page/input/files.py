@@ -27,9 +27,7 @@ HTML_BEGINNING = re.compile(
 
 
 def html_files(folder: Path) -> Iterator[Path]:
-    """Yield the HTML files below *folder* in order of their paths, by their ending or their first
-    bytes: mirrors of websites have pages with any ending.
-    """
+    """Yield the HTML files below *folder* by path: mirrors have pages with any ending."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and (path.suffix.lower() in PAGE_SUFFIXES or _begins_like_html(path)):
             yield path

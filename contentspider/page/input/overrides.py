@@ -1,6 +1,4 @@
-"""Corrections by people: the file ``overrides.toml`` beside a site's model, with CSS selectors of
-what to keep and to drop.
-"""
+"""Corrections by people: ``overrides.toml`` beside a site's model, with CSS selectors."""
 
 from __future__ import annotations
 

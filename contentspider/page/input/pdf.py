@@ -44,9 +44,7 @@ def can_read() -> bool:
 
 
 def read_pdf(body: bytes, url: str) -> Page | None:
-    """Return a PDF file as a page, with its paragraphs as blocks; None if it cannot be read within
-    `READ_SECS` and the other limits.
-    """
+    """Return a PDF file as a page; None if it cannot be read within `READ_SECS` and the limits."""
     if len(body) > MAX_BYTES or not can_read():
         return None
     try:

@@ -113,9 +113,7 @@ cdef class Paths:
         return step
 
     cdef Py_ssize_t write_name(self, str tag, const char** values) except -1:
-        """Write what tells an element from others, its tag and the attributes in its step, into
-        *name*; return how many bytes these are.
-        """
+        """Write an element's tag and the attributes in its step into *name*; return the bytes."""
         cdef Py_ssize_t length, size
         cdef const char* text = PyUnicode_AsUTF8AndSize(tag, &size)
         cdef int i

@@ -62,9 +62,7 @@ cdef bint is_below(str size, int least) except -1:
 
 @cython.final
 cdef class Pictures:
-    """Those of one page, in the order of its walk: which of its *blocks* they stand in, or nearest
-    to in its *tree*.
-    """
+    """A page's, in its order: the *blocks* that they stand in, or nearest to in its *tree*."""
 
     def __cinit__(self, Tree tree, list blocks):
         self.tree, self.blocks, self.left = tree, blocks, MAX_IMAGES

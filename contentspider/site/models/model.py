@@ -161,9 +161,7 @@ class SiteModel:
         return _Decision(probabilities, True, is_guess)
 
     def _is_strange(self, page: Page, decided: Floats) -> bool:
-        """Tell whether hardly anything was kept of a page with most prose at unseen places; known
-        boilerplate does not count.
-        """
+        """Tell whether hardly any is kept of prose that is new, known boilerplate aside."""
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
         chars, unseen = self.unseen_prose(page)

@@ -130,9 +130,7 @@ class Extraction:
 
 
 def page_id(url: str) -> str:
-    """Return the stable id of a page: a hash of its canonical URL, and of the order of unsorted
-    parameters, 32 hexadecimal digits.
-    """
+    """Return a page's stable id, 32 digits: of its canonical URL and its parameters' order."""
     if not CANONICAL.match(url):
         url = url.encode("utf-8", "replace").decode()
         url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url
@@ -178,9 +176,7 @@ def absolute_url(page: Page, address: str) -> str:
 
 
 def _canonical(page: Page) -> str:
-    """Return the address that a page names canonical, empty if that is in a private network in
-    which the page is not.
-    """
+    """Return the canonical address, empty if it leads into a private network from outside."""
     address = absolute_url(page, page.hints.canonical)
     network = network_of(host_name(address))
     return address if network in ("", network_of(host_name(page.url))) else ""

@@ -1,6 +1,4 @@
-"""Other versions of a page: its Markdown, as documentation generators write it, and those for print
-and for mobile devices (AMP): its text with little around it.
-"""
+"""Other versions of a page: its Markdown, and those for print and for mobile devices (AMP)."""
 
 from __future__ import annotations
 
