@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, its *text* (the first sentence is its help in a line), and what runs it (None: one
-    of its actions is run, `group`).
-    """
+    """A command, its *text*, which begins with its help, and what runs it (None: an action)."""
 
     name: str
     text: str

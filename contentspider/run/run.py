@@ -96,9 +96,7 @@ def local_outputs(options: argparse.Namespace) -> list[Output]:
 
 
 def start_addresses(options: argparse.Namespace) -> list[str]:
-    """Return the addresses of the command line and of the files of ``-i``; raises
-    `ContentSpiderError` if there are none, or one is invalid.
-    """
+    """Return the addresses given and in files; `ContentSpiderError`: one is wrong, or none is."""
     found = list(options.url)
     for name in options.input:
         try:

@@ -47,9 +47,7 @@ class Overrides:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Overrides | None:
-        """Return the corrections in the model's *folder* (``overrides.toml``), None if there are
-        none; raises `OverridesError`, which names file and line.
-        """
+        """Return the corrections in a model's *folder*, None if there are none."""
         path = Path(folder) / OVERRIDES
         try:
             text = path.read_bytes().decode("utf-8-sig")

@@ -79,7 +79,7 @@ class Prior:
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return how probable blocks are (by their *features*, if known), and without comment names."""
+        """Return how probable blocks are (of *features*, if given), and without comment names."""
         judged = []
         rows: list[NDArray[np.float32]] = []
         # The features of all pages at once would fill the memory: a block's are 1.4 kB.
