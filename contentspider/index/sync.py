@@ -107,10 +107,9 @@ class Cursors:
 
 
 class Sync:
-    """Brings the index that an opened *engine* holds, with this *identity* at *url*, to what
-    *documents* has. Its cursor is moved on only when what is before it is safe in the index. With
-    *force* documents are deleted however many they are. *tell* hears how many of how many changes
-    are through.
+    """Brings the index that an opened *engine* holds (*identity*, at *url*) to what *documents*
+    has. Its cursor moves on only when what is before it is safe. With *force* any number of
+    documents is deleted; *tell* hears how many of how many changes are through.
     """
 
     def __init__(

@@ -87,10 +87,7 @@ def _check(content: PageBlocks, containers: list[int]) -> None:
 
 
 def from_record(record: dict[str, Any]) -> PageBlocks:
-    """Return what `to_record` was given.
-
-    Raises one of `contentspider.ground.errors.DAMAGE` if the record is damaged.
-    """
+    """Return what `to_record` was given; raises one of `DAMAGE` if the record is damaged."""
     paths: list[str] = []
     for above, rest in record["paths"]:
         paths.append(paths[above] + rest if above >= 0 else rest)

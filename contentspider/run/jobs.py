@@ -79,12 +79,10 @@ def last_crawl(path: Path) -> LastCrawl:
 
 @dataclass(frozen=True, slots=True)
 class SiteResult:
-    """The outcome of a site: that of its crawl, or `NOT_DUE`, `RUNNING` (elsewhere) or
-    `NOT_STARTED`.
-
-    *exit_code* is the process' (negative: the signal that ended it), *items* are those of this run,
-    *f1* is how good they are, measured on *f1_pages* pages whose text the site publishes (0: it is
-    predicted). Times are ISO 8601 in UTC, *log* is a path.
+    """The outcome of a site: its crawl's, `NOT_DUE`, `RUNNING` (elsewhere) or `NOT_STARTED`.
+    *exit_code* is the process' (negative: the signal that ended it), *items* are this run's, *f1*
+    is how good they are, measured on *f1_pages* pages whose text the site publishes (0: predicted).
+    Times are ISO 8601 in UTC, *log* is a path.
     """
 
     site: str
@@ -121,9 +119,8 @@ class Jobs:
         self.is_stopped = False
 
     def run(self, sites: Sequence[PlannedSite]) -> list[SiteResult]:
-        """Crawl the sites and return the outcome of each, in the order of *sites*.
-
-        SIGINT and SIGTERM are passed on to the crawls; no other one begins then.
+        """Crawl the sites and return their outcomes in the order of *sites*. SIGINT and SIGTERM are
+        passed on to the crawls; no other one begins then.
         """
         order = sorted(sites, key=self._due) if self._only_due else list(sites)
         with ExitStack() as stack:

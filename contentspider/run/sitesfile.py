@@ -113,10 +113,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_sites(path: Path) -> list[PlannedSite]:
-    """Return the sites of a file in their order; raises `SitesFileError` at the first mistake.
-
-    Folders of outputs must exist, in relation to the current folder.
-    """
+    """Return the sites of a file, or raise `SitesFileError`; folders of outputs must exist."""
     tables = _load(path)
     for name in tables:
         if name not in ("defaults", "site"):

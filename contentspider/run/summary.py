@@ -25,10 +25,7 @@ def summary(
     outputs: Sequence[str],
     models: str,
 ) -> list[str]:
-    """Return the summary of a crawl, in lines: its counts, and its outcome.
-
-    *unread* says which start addresses could not be read, and why.
-    """
+    """Return the summary of a crawl in lines; *unread* says which starts were not read, and why."""
     lines = [f"contentspider: {what}" for what in unread]
     if outcome in (Outcome.ERROR, Outcome.OUT_OF_MEMORY):
         lines += [f"contentspider: {reason}" for reason in reasons]

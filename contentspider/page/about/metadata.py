@@ -173,9 +173,8 @@ def _first_date(*texts: str) -> str:
 
 
 def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
-    """Return when the page was published and changed by its ``<time>`` elements.
-
-    Those count that stand near the headline, or all if they agree on the day.
+    """Return when the page was published and changed by its ``<time>`` elements: those near the
+    headline, or all if they agree on the day.
     """
     dates = [
         (mark, date)

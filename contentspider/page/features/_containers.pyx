@@ -82,10 +82,7 @@ def fill_levels(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
 
 
 cdef Py_ssize_t deepest_with(PageFacts page, double share) noexcept:
-    """Return the deepest element with this share of the page's prose (text, without prose).
-
-    In document order the last of a chain of ancestors is the deepest.
-    """
+    """Return the deepest element, the last in order, with this share of the prose (or text)."""
     cdef Py_ssize_t index = page.element.size() - 1
     cdef ElementFacts* whole = &page.element[0]
     cdef bint by_prose = whole.prose > 0

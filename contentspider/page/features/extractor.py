@@ -66,10 +66,7 @@ STARTS = dict(zip(GROUPS, np.cumsum([0, *map(len, GROUPS.values())]).tolist(), s
 
 
 class FeatureExtractor:
-    """Computes the feature matrix of pages; keeps what it knows of the paths that it has met.
-
-    One extractor serves one site: its cache grows with the site's template, not with its pages.
-    """
+    """Computes the feature matrix of a site's pages; keeps what it knows of their paths."""
 
     def __init__(self) -> None:
         self._names = NameRows()

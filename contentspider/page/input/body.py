@@ -148,12 +148,9 @@ def parse(body: bytes) -> _Element:
 
 
 def limit_markup(body: bytes) -> bytes:
-    """Return *body*, HTML in an encoding that extends ASCII, up to `MAX_BYTES` and its `MAX_TAGS`th
-    tag, without the attributes after the first 1,000 of a tag, or 500,000 of all.
-
-    Nearly always it is the same object, at the cost of a look at each byte. Where there may be more
-    attributes, the page is parsed without these, and only cut if they were in a tag, not in a
-    script.
+    """Return *body*, HTML in an encoding that extends ASCII, up to `MAX_BYTES` and `MAX_TAGS`,
+    without the attributes after the first 1,000 of a tag, or 500,000 of all. Nearly always it is
+    the same object; where it may have more, it is parsed, and cut if they were in no script.
     """
     if len(body) > MAX_BYTES:
         end = MAX_BYTES

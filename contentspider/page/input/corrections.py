@@ -162,7 +162,8 @@ def _deciding(
             deciding[number] = around
     inline = list(islice((element for element in matches if element not in nearest), MAX_INLINE))
     compared = 0
-    for element in sorted(inline, key=_depth):  # the innermost has the last word
+    # The innermost has the last word.
+    for element in sorted(inline, key=lambda each: sum(1 for _ in each.iterancestors())):
         at = element.getparent()
         while at is not None and at not in nearest:
             at = at.getparent()
@@ -175,10 +176,6 @@ def _deciding(
                 if page.blocks[number].text in text:
                     deciding[number] = element
     return deciding
-
-
-def _depth(element: _Element) -> int:
-    return sum(1 for _ in element.iterancestors())
 
 
 def _title(root: _Element, selector: Selector) -> str:

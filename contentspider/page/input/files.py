@@ -47,11 +47,9 @@ def read_pages(
     attributes: bool = False,
     overrides: Overrides | None = None,
 ) -> Iterator[Page]:
-    """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its
-    path below it.
-
-    A file that cannot be read or is not HTML (a PDF, a picture) is left out with a warning; there
-    is a warning for a page that is cut, too. Pages record the matches of *overrides*.
+    """Yield the pages of *files* (default: all HTML files below *root*) with the matches of
+    *overrides*; a page's address is its path below *root*. What cannot be read, is not HTML or is
+    cut gets a warning.
     """
     walker = new_walker()
     for path in html_files(root) if files is None else files:

@@ -1,7 +1,4 @@
-"""Text of PDF files, if the extra ``pdf`` (pypdf) is installed.
-
-A file may take unlimited time and memory to read, so it is read in a process with limits.
-"""
+"""Text of PDF files (extra ``pdf``: pypdf), read in a process with limits of time and memory."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The elements around the text of a page: their parents, tags, positions and selector paths.
-
-Paths are kept across pages, which share most of them.
-"""
+"""The elements around a page's text, with their selector paths, which are kept across pages."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize

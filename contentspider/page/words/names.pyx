@@ -120,10 +120,8 @@ cdef class Step:
 
 @cython.final
 cdef class NameRows:
-    """Rows of `PATH_FEATURES`, computed once a path: the leaf tag, the tags above, and the names by
-    nearness.
-
-    At most *max_kept* are kept: ids that name a page each would fill the memory.
+    """Rows of `PATH_FEATURES`, computed once a path; at most *max_kept* are kept, since ids that
+    name a page each would fill the memory.
     """
 
     cdef dict rows, steps

@@ -84,10 +84,7 @@ class Image(NamedTuple):
 
 
 class Marked:
-    """What stands in a line under a mark: texts, pictures and further marks.
-
-    *target* is where it leads, if the mark is an address that may be written.
-    """
+    """What stands under a mark: texts, pictures, marks; *target* is where it leads, if it may."""
 
     def __init__(self, mark: str, target: str, end: int, children: Line) -> None:
         self.mark, self.target, self.end, self.children = mark, target, end, children
@@ -287,10 +284,7 @@ def _pictures(block: Block, resolver: Resolver) -> list[tuple[int, Image]]:
 
 
 class Resolver:
-    """Resolves the addresses in a page by *base*.
-
-    Without an absolute *base* (a file's path) relative addresses stay as they are.
-    """
+    """Resolves a page's addresses by *base*; without an absolute one relative ones stay."""
 
     def __init__(self, base: str) -> None:
         self._base = base

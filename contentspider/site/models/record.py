@@ -201,11 +201,8 @@ def _passages(
 def page_fields(
     page: Page, site: str, extraction: Extraction | None, model_version: str, passage_chars: int = 0
 ) -> dict[str, object]:
-    """Return the values of all fields of `ContentItem` for a page, with passages of at most
-    *passage_chars* characters (0: without).
-
-    Without an *extraction* the content is the page's whole text, and ``model_version`` is
-    `UNFILTERED`.
+    """Return all fields of `ContentItem` for a page, with passages of *passage_chars* characters at
+    most (0: none). Without an *extraction* the content is its whole text, `UNFILTERED`.
     """
     blocks = extraction.blocks if extraction else page.content.blocks
     content = to_text(blocks)
