@@ -31,8 +31,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import find_corpora
 from contentspider.page.blocks import new_walker
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.page.features.extractor import GROUPS
+from contentspider.page.features.extractor import FEATURE_NAMES, GROUPS, FeatureExtractor
 from contentspider.page.input.page import Page
 from contentspider.page.write.output import to_text
 from contentspider.site.guess import best_guess

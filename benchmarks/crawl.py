@@ -46,8 +46,7 @@ from scrapy.http import HtmlResponse
 from contentspider import ContentItem
 from contentspider.crawl.spider.links import page_links, read_head, remembering
 from contentspider.crawl.spider.spider import SiteSpider
-from contentspider.evaluation.corpora import Corpus, find_corpora
-from contentspider.ground.jsonlines import json_lines
+from contentspider.evaluation.corpora import Corpus, find_corpora, json_lines
 from contentspider.page.input.files import html_files
 from contentspider.run import project
 from contentspider.run.run import OWN_SITE

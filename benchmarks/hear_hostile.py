@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hostile_feeds import BASE, VARIANTS, Entry, Material
 from own_texts import WORSE, Site
 
-from contentspider.evaluation.corpora import find_corpora
-from contentspider.ground.jsonlines import json_lines
+from contentspider.evaluation.corpora import find_corpora, json_lines
 from contentspider.site.judge.prior import Prior
 from contentspider.site.own.matching import address_key, by_page
 from contentspider.site.own.quality import measure

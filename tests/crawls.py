@@ -109,7 +109,7 @@ class Crawl:
         response = HtmlResponse(
             request.url, body=html.encode(), request=request, encoding="utf-8", **fields
         )
-        request.meta[PAGE_META_KEY] = Page.from_selector(response.selector, response.url)
+        request.meta[PAGE_META_KEY] = Page.from_root(response.selector.root, response.url)
         return response
 
 

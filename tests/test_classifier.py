@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contentspider.site.judge.classifier import Columns
+from contentspider.site.judge.classifier import matrix_of
 from contentspider.site.judge.rows import Group
 from contentspider.site.judge.svm import LinearSVM
 
@@ -91,9 +91,8 @@ def test_a_classifier_is_read_as_it_was_written() -> None:
 
 
 def test_rows_have_a_column_for_each_feature_that_was_met() -> None:
-    columns = Columns()
     both = Group((("b",),), above=A)
-    assert columns.matrix([[both], [B], []]).toarray().tolist() == [[1, 1], [0, 1], [0, 0]]
-    assert columns.matrix([[A]]).toarray().tolist() == [[1, 0]]
-    assert columns.matrix([[C]]).toarray().tolist() == [[0, 0, 1]]
-    assert columns.matrix([[A]]).indices.dtype == columns.matrix([[A]]).indptr.dtype == np.int32
+    matrix, features = matrix_of([[both], [B], [], [C], [A]])
+    assert matrix.toarray().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1], [1, 0, 0]]
+    assert features == [("a",), ("b",), ("c",)]
+    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32

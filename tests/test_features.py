@@ -8,11 +8,11 @@ import re
 
 import numpy as np
 import pytest
-from contentspider.page.features.facts._texts import DATE, PRICE
+from contentspider.page.features._facts import DATE, PRICE
 
 from contentspider.page.about.hints import Hints
 from contentspider.page.blocks import Block
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.input.page import Page
 from contentspider.page.text import text_weight, tokens
 

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.evaluation.corpora import Corpus
+from contentspider.evaluation.corpora import Corpus, json_lines
 from contentspider.extract import extract_paths
-from contentspider.ground.jsonlines import json_lines
 from contentspider.page.input.files import html_files, read_pages
 
 if TYPE_CHECKING:

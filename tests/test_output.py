@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 
 from contentspider.page.input.files import read_pages
 from contentspider.page.input.page import Page
-from contentspider.page.write.markdown import to_markdown
-from contentspider.page.write.markup import to_html
+from contentspider.page.write.markdown import write_markdown
+from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
-from contentspider.page.write.structure import Resolver
+from contentspider.page.write.structure import Resolver, parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
     from contentspider.page.blocks import Block
 
 BASE = "https://e.example/d/p.html"
+
+
+def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
+    return write_markdown(parts(blocks, base))
+
+
+def to_html(blocks: Sequence[Block], base: str = "") -> str:
+    return write_html(parts(blocks, base))
 
 
 def markdown(html: str, base: str = "") -> str:
@@ -107,8 +115,8 @@ def test_addresses_are_absolute_and_safe(href: str, expected: str) -> None:
 def test_relative_addresses_are_joined_as_the_standard_says(base: str) -> None:
     pieces = "a b.html .. . / // ?x=1 ? #f # %20 ~u @c ;p - é (x) ... ..a a.. ./ ../ ?u=http:// &"
     resolver = Resolver(base)
-    for parts in itertools.product(pieces.split(), repeat=2):
-        address = "".join(parts)
+    for pieces_of in itertools.product(pieces.split(), repeat=2):
+        address = "".join(pieces_of)
         if not address.startswith("/"):
             assert resolver.resolve(address) == urljoin(base, address)
 

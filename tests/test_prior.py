@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from contentspider.ground.errors import StateError
-from contentspider.page.features import FEATURE_NAMES
+from contentspider.page.features.extractor import FEATURE_NAMES
 from contentspider.page.input.page import Page
 from contentspider.site.judge import prior as prior_module
 from contentspider.site.judge.prior import Prior

@@ -1,6 +1,4 @@
-"""The command line, ``contentspider COMMAND``: a module a group of commands, and those that other
-packages add.
-"""
+"""The command line, ``contentspider COMMAND``: our commands, and those of other packages."""
 
 from __future__ import annotations
 

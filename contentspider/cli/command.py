@@ -1,6 +1,4 @@
-"""Commands as functions with their arguments, of which argparse's parsers are made. Options of
-crawls are those of their table (`contentspider.run.flags`).
-"""
+"""Commands as functions; options of crawls are those of `contentspider.run.flags`."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command, its *text* (the first sentence is its help in a line), and what runs it (None: one
-    of its actions is run, `group`).
-    """
+    """A command, its *text*, which begins with its help, and what runs it (None: an action)."""
 
     name: str
     text: str

@@ -1,6 +1,4 @@
-"""``contentspider crawl`` and ``run``, and what they left: ``status``, ``replay``, ``changes`` and
-``diff``.
-"""
+"""``contentspider crawl``, ``run``, ``status``, ``replay``, ``changes`` and ``diff``."""
 
 from __future__ import annotations
 

@@ -39,9 +39,7 @@ def evaluate(options: argparse.Namespace) -> None:
 
 
 def predictor(options: argparse.Namespace, priors: Mapping[str, Prior]) -> Callable[[Corpus], Rows]:
-    """Return what predicts a corpus by learning its sites, each judged by its own of *priors*, or
-    by the shipped one.
-    """
+    """Return what predicts a corpus by its own of *priors*, or by the shipped one."""
     from contentspider.evaluation.predict import predict_site
     from contentspider.site.judge.prior import Prior
 

@@ -95,9 +95,7 @@ def _tell(done: int, total: int) -> None:
 
 
 def _chosen_index(options: argparse.Namespace) -> str:
-    """Return the URL of the index that is to be searched; raises `ContentSpiderError` if none is
-    named, and there is no default one.
-    """
+    """Return the URL of the index to search; raises `ContentSpiderError` if there is none."""
     url = options.index or os.environ.get(INDEX_VARIABLE, "").split(",")[0].strip()
     if not url and has_default(options.state_dir):
         url = DEFAULT

@@ -34,9 +34,7 @@ FILE = argument("FILE", "a zip file", Path)
 
 
 def action(name: str, *arguments: Argument) -> Callable[[Action], Command]:
-    """Return a decorator that makes an action of a function, which is given the store of models and
-    returns the lines to print.
-    """
+    """Return what makes an action of a function that returns the lines to print."""
 
     def decorate(act: Action) -> Command:
         def run(options: argparse.Namespace) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from contentspider.ground.errors import DAMAGE, ContentSpiderError
-from contentspider.ground.jsonlines import json_lines
 from contentspider.page.input.files import read_pages
 from contentspider.site.own.readers.reading import text_of, title_of
 from contentspider.site.own.texts import OwnText
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from contentspider.page.input.page import Page
 
 GOLD = "gold.jsonl"
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield each line that is not blank, with its number; only a line feed ends a line."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield number, line
 
 
 class CorpusError(ContentSpiderError):

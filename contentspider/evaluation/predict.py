@@ -1,6 +1,4 @@
-"""Predictions on corpora: learn each site from its pages without the gold, and extract its gold
-pages.
-"""
+"""Predictions on corpora: sites are learned without their gold, and its pages extracted."""
 
 from __future__ import annotations
 

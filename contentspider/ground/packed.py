@@ -14,9 +14,7 @@ def pack_text(text: str) -> bytes:
 
 
 def unpack(packed: bytes) -> bytes:
-    """Return what was compressed; what is damaged, or larger than `MAX_BYTES`, raises zlib.error,
-    ValueError or TypeError.
-    """
+    """Return what was compressed; raises one of `DAMAGE`, also for more than `MAX_BYTES`."""
     unpacking = zlib.decompressobj()
     data = unpacking.decompress(packed, MAX_BYTES)
     if not unpacking.eof:

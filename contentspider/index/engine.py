@@ -115,9 +115,7 @@ class Engine(ABC):
         """End the connection."""
 
     def search(self, query: Query) -> Results:
-        """Return the documents that hold all words, or else some of them: words of any language,
-        and nothing in them is a command.
-        """
+        """Return the documents that hold all words, or else some; nothing in them is a command."""
         if unknown := query.filters.keys() - set(FACETS):
             raise EngineError(f"results are not narrowed by {', '.join(sorted(unknown))}")
         found = terms(query.words, self._languages(query)) if query.words.strip() else []
@@ -182,9 +180,7 @@ OTHERS = {"postgresql", "typesense", "opensearch", "elasticsearch", "meilisearch
 
 
 def connect(url: str) -> Engine:
-    """Return the engine that an index's URL names; raises `EngineError` if the URL is wrong, or a
-    package is missing.
-    """
+    """Return the engine of an index's URL; `EngineError`: it is wrong, or a package is missing."""
     scheme, colon, rest = url.partition(":")
     if not colon or not rest.strip("/"):
         raise EngineError(

@@ -26,9 +26,7 @@ class EngineError(ContentSpiderError):
 
 
 class EngineDownError(EngineError):
-    """An engine does not answer, or has too much to do (429, 503): it may be asked again, in *wait*
-    seconds if it says so.
-    """
+    """An engine does not answer, or is busy (429, 503): ask again, in *wait* seconds if said."""
 
     def __init__(self, message: str, wait: float = 0.0) -> None:
         super().__init__(message)

@@ -30,9 +30,7 @@ SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A document as a list of results shows it, *rank* from 1; *pieces* of its text, of which those
-    that were searched are marked (True).
-    """
+    """A result in a list, *rank* from 1; *pieces* of its text, those that were searched marked."""
 
     rank: int
     score: float
@@ -118,9 +116,7 @@ FOLDING = _Folding()
 
 
 def _matches(text: str, root: str) -> Iterator[tuple[int, int]]:
-    """Yield where *root* stands as a word of *text*, maybe with an ending; in any place where words
-    are not told apart.
-    """
+    """Yield where *root* stands as a word, maybe with an ending; anywhere in unspaced scripts."""
     anywhere = LETTER.match(root)
     spare = ENDING_CHARS[min(len(root), 4)]
     start = text.find(root) if root else -1

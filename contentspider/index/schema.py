@@ -37,9 +37,7 @@ class Kind(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of documents; a text's words count by their *weight*, results are counted and
-    narrowed by facets.
-    """
+    """A field; words count by their text's *weight*, facets are counted and narrow results."""
 
     name: str
     kind: Kind

@@ -107,10 +107,9 @@ class Cursors:
 
 
 class Sync:
-    """Brings the index that an opened *engine* holds, with this *identity* at *url*, to what
-    *documents* has. Its cursor is moved on only when what is before it is safe in the index. With
-    *force* documents are deleted however many they are. *tell* hears how many of how many changes
-    are through.
+    """Brings the index that an opened *engine* holds (*identity*, at *url*) to what *documents*
+    has. Its cursor moves on only when what is before it is safe. With *force* any number of
+    documents is deleted; *tell* hears how many of how many changes are through.
     """
 
     def __init__(
@@ -286,9 +285,7 @@ class Sync:
 
 @dataclass
 class Differences:
-    """Ids of documents by how an index differs from the history, *extra* those that are too much;
-    and how many are the *same*.
-    """
+    """Ids of documents by how an index differs (*extra*: too many), and how many are the *same*."""
 
     same: int = 0
     missing: list[str] = field(default_factory=list)
@@ -303,9 +300,7 @@ class Differences:
 def put(
     upsert: Callable[[Sequence[Document]], Sequence[Refused]], documents: Sequence[Document]
 ) -> list[Refused]:
-    """Put documents in by an engine's *upsert*, and return those that it does not take, found by
-    halves where a batch fails as a whole.
-    """
+    """Put documents in, halves where a batch fails as a whole; return those that are refused."""
     try:
         return list(upsert(documents))
     except EngineDownError:

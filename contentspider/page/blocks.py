@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lxml import etree
 
-from contentspider.page.text import clean_text
-from contentspider.page.tree.tags import BOLD, CODE, INLINE_TAGS, PREFORMATTED_TAGS, SKIPPED_TAGS
-
 BUILD_AGAIN = (
     "contentspider's compiled part is missing, or was built against an lxml unlike yours ({});"
     " build it again: pip install --force-reinstall --no-binary contentspider contentspider"
@@ -33,19 +30,7 @@ if TYPE_CHECKING:
     # Its kind, what it is about, its text, and how many elements stand before it.
     HintElement = tuple[str, str, str, int]
 
-__all__ = [
-    "BOLD",
-    "CODE",
-    "INLINE_TAGS",
-    "PREFORMATTED_TAGS",
-    "SKIPPED_TAGS",
-    "Block",
-    "PageBlocks",
-    "clean_text",
-    "element_key",
-    "new_walker",
-    "read_tree",
-]
+__all__ = ["Block", "PageBlocks", "element_key", "new_walker", "read_tree"]
 
 # A page with less text shows what it hides: a script shows it.
 SHOWN_CHARS = 250
@@ -95,10 +80,8 @@ class PageBlocks:
 
 
 def new_walker() -> Walker:
-    """Return a walker, which keeps the paths that pages share (8 MB at most): keep one for the
-    pages of a site.
-
-    Raises ImportError if it cannot read the nodes of the lxml that is installed.
+    """Return a walker, which keeps the paths that the pages of a site share (8 MB at most). Raises
+    ImportError if it cannot read the nodes of the lxml that is installed.
     """
     _check_walk()
     return Walker()
@@ -126,11 +109,9 @@ def read_tree(
     if asked for; and the elements that may hold hints. *kept*, if it is given, gets the element of
     each of the page's containers.
 
-    The walk is compiled (`contentspider.page.tree._walk`) and keeps its own stack, so that deep
-    markup exhausts nothing (libxml2 itself gives up what is nested more than 2,048 levels deep); it
-    takes time proportional to the number of elements. Blocks after the first *max_blocks* are left
-    out and `PageBlocks.truncated` is set. Of a page that shows hardly any text what it hides is
-    read, too.
+    The compiled walk keeps its own stack, so that deep markup exhausts nothing, and takes time
+    proportional to the number of elements. Blocks after the first *max_blocks* are left out
+    (`PageBlocks.truncated`). Of a page that shows hardly any text what it hides is read, too.
     """
     page = PageBlocks()
     walker = walker or new_walker()

@@ -54,9 +54,7 @@ def to_record(content: PageBlocks) -> dict[str, Any]:
 
 
 def _shorten(content: PageBlocks) -> tuple[list[tuple[int, str]], list[int]]:
-    """Return the distinct paths, each as the number of another and what it adds to that, and the
-    number of each container's.
-    """
+    """Return the paths, each as another's number and a rest, and the numbers of the containers'."""
     paths: list[tuple[int, str]] = []
     known: dict[str, int] = {}
     path_of: list[int] = []
@@ -74,9 +72,7 @@ def _shorten(content: PageBlocks) -> tuple[list[tuple[int, str]], list[int]]:
 
 
 def _check(content: PageBlocks, containers: list[int]) -> None:
-    """Raise ValueError, or TypeError or OverflowError, unless the elements are a tree and the
-    blocks stand in its *containers*.
-    """
+    """Raise one of `DAMAGE` unless the elements are a tree, and the blocks in its *containers*."""
     parents, positions, count = content.parents, content.positions, len(content.parents)
     array("i", parents + positions)
     if (
@@ -91,10 +87,7 @@ def _check(content: PageBlocks, containers: list[int]) -> None:
 
 
 def from_record(record: dict[str, Any]) -> PageBlocks:
-    """Return what `to_record` was given.
-
-    Raises one of `contentspider.ground.errors.DAMAGE` if the record is damaged.
-    """
+    """Return what `to_record` was given; raises one of `DAMAGE` if the record is damaged."""
     paths: list[str] = []
     for above, rest in record["paths"]:
         paths.append(paths[above] + rest if above >= 0 else rest)

@@ -40,10 +40,8 @@ BINS = 10
 
 
 def write_report(folder: Path, models: Path, output: Path) -> int:
-    """Learn a site from its HTML files in *folder*, write its report to *output*, and return the
-    number of pages in it: a sample, if there are more than the learner takes.
-
-    People's corrections in *models* for a site with the folder's name are applied.
+    """Learn a site from its HTML files in *folder*, with people's corrections in *models*; write
+    its report to *output*, and return the number of pages in it, a sample if there are many.
     """
     site, files = folder.resolve().name, list(html_files(folder))
     overrides = ModelStore(models).overrides(site)
@@ -57,10 +55,8 @@ def write_report(folder: Path, models: Path, output: Path) -> int:
 
 
 def write_crawl_report(crawl: Path, models: Path, site: str, output: Path) -> int:
-    """Write the report of a crawl's *site* ("": its only one) from the pages in its ledger, and
-    return their number.
-
-    They are filtered with the site's model in *models*; if there is none, one is learned.
+    """Write the report of a crawl's *site* ("": its only one) from the pages in its ledger, by the
+    model in *models*, or one that is learned; return the number of pages.
     """
     with closing(Ledger(crawl, read_only=True)) as ledger:
         chosen, pages = ledger.pages.of_site(site)
@@ -95,11 +91,9 @@ def site_report(
     total: int = 0,
     overrides: Overrides | None = None,
 ) -> str:
-    """Return the report of a site's *pages* as *model* filters them; *learner* gives the clusters'
-    scores. They may be a sample of *total* pages. The effects of *overrides* are listed.
-
-    Raises `NotEnoughTextError` if no page has any text, and `ContentSpiderError` if Jinja2 is not
-    installed.
+    """Return the report of a site's *pages*, perhaps a sample of *total*, as *model* filters them,
+    with the clusters' scores by *learner* and the effects of *overrides*. Raises
+    `NotEnoughTextError`, or `ContentSpiderError` if Jinja2 is not installed.
     """
     try:
         from jinja2 import Environment, StrictUndefined
@@ -144,9 +138,7 @@ def _histogram(values: Sequence[float]) -> list[int]:
 def _clusters(
     learner: SiteLearner, model: SiteModel, extractions: list[Extraction]
 ) -> tuple[list[dict[str, Any]], int]:
-    """Return the clusters of the highest scores (their share in the global score of Algorithm 1),
-    and how many there are besides.
-    """
+    """Return the clusters with the highest shares of the global score, and how many are left."""
     pages = [extraction.page for extraction in extractions]
     kept = np.concatenate([extraction.kept for extraction in extractions])
     site = gather([page.content for page in pages], [page.hints for page in pages])

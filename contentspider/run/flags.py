@@ -1,6 +1,4 @@
-"""Options of `contentspider crawl`, of a site in `sites.toml` and of the site spider, beside our
-settings (`contentspider.crawl.options`).
-"""
+"""Options of crawls beside our settings: of the command, of `sites.toml`, of the site spider."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Crawls of many sites when they are due, each in its own process, some at a time:
-``contentspider run``.
-"""
+"""``contentspider run``: crawls of many sites, each in its own process, when they are due."""
 
 from __future__ import annotations
 
@@ -69,9 +67,7 @@ class LastCrawl:
 
 
 def last_crawl(path: Path) -> LastCrawl:
-    """Return the crawl with the ledger at *path*; if that cannot be read, as if there was none: the
-    next crawl says what is wrong with it.
-    """
+    """Return the crawl of a ledger; none if it cannot be read: the next crawl says why."""
     if path.is_file():
         broken = (ContentSpiderError, ValueError, TypeError)
         with suppress(*broken), closing(Ledger(path, read_only=True)) as ledger:
@@ -83,12 +79,10 @@ def last_crawl(path: Path) -> LastCrawl:
 
 @dataclass(frozen=True, slots=True)
 class SiteResult:
-    """The outcome of a site: that of its crawl, or `NOT_DUE`, `RUNNING` (elsewhere) or
-    `NOT_STARTED`.
-
-    *exit_code* is the process' (negative: the signal that ended it), *items* are those of this run,
-    *f1* is how good they are, measured on *f1_pages* pages whose text the site publishes (0: it is
-    predicted). Times are ISO 8601 in UTC, *log* is a path.
+    """The outcome of a site: its crawl's, `NOT_DUE`, `RUNNING` (elsewhere) or `NOT_STARTED`.
+    *exit_code* is the process' (negative: the signal that ended it), *items* are this run's, *f1*
+    is how good they are, measured on *f1_pages* pages whose text the site publishes (0: predicted).
+    Times are ISO 8601 in UTC, *log* is a path.
     """
 
     site: str
@@ -125,9 +119,8 @@ class Jobs:
         self.is_stopped = False
 
     def run(self, sites: Sequence[PlannedSite]) -> list[SiteResult]:
-        """Crawl the sites and return the outcome of each, in the order of *sites*.
-
-        SIGINT and SIGTERM are passed on to the crawls; no other one begins then.
+        """Crawl the sites and return their outcomes in the order of *sites*. SIGINT and SIGTERM are
+        passed on to the crawls; no other one begins then.
         """
         order = sorted(sites, key=self._due) if self._only_due else list(sites)
         with ExitStack() as stack:

@@ -96,9 +96,7 @@ def local_outputs(options: argparse.Namespace) -> list[Output]:
 
 
 def start_addresses(options: argparse.Namespace) -> list[str]:
-    """Return the addresses of the command line and of the files of ``-i``; raises
-    `ContentSpiderError` if there are none, or one is invalid.
-    """
+    """Return the addresses given and in files; `ContentSpiderError`: one is wrong, or none is."""
     found = list(options.url)
     for name in options.input:
         try:
@@ -190,9 +188,7 @@ def _run(settings: Settings, addresses: list[str], options: argparse.Namespace) 
 
 
 def lines_to_stdout(crawler: Crawler) -> Callable[[Any], None]:
-    """Return what writes an item of a crawl to standard output, as a JSON line; the crawl is
-    stopped if nobody reads them any more.
-    """
+    """Return what writes items to standard output; it stops the crawl if nobody reads them."""
     stopping = set()
 
     def write(item: Any) -> None:

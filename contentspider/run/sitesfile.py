@@ -49,9 +49,7 @@ class SitesFileError(ContentSpiderError):
 
 @dataclass(frozen=True, slots=True)
 class PlannedSite:
-    """A site of the file: the parsed *options* of its ``contentspider crawl``, as JSON can hold
-    them, and its *interval*, None if the file gives none.
-    """
+    """A site of the file: its crawl's *options*, as JSON can hold them, and *interval*, if any."""
 
     name: str
     options: dict[str, Any]
@@ -115,10 +113,7 @@ KEYS: dict[str, Callable[[Any], Any]] = {
 
 
 def read_sites(path: Path) -> list[PlannedSite]:
-    """Return the sites of a file in their order; raises `SitesFileError` at the first mistake.
-
-    Folders of outputs must exist, in relation to the current folder.
-    """
+    """Return the sites of a file, or raise `SitesFileError`; folders of outputs must exist."""
     tables = _load(path)
     for name in tables:
         if name not in ("defaults", "site"):

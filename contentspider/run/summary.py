@@ -25,10 +25,7 @@ def summary(
     outputs: Sequence[str],
     models: str,
 ) -> list[str]:
-    """Return the summary of a crawl, in lines: its counts, and its outcome.
-
-    *unread* says which start addresses could not be read, and why.
-    """
+    """Return the summary of a crawl in lines; *unread* says which starts were not read, and why."""
     lines = [f"contentspider: {what}" for what in unread]
     if outcome in (Outcome.ERROR, Outcome.OUT_OF_MEMORY):
         lines += [f"contentspider: {reason}" for reason in reasons]
@@ -104,9 +101,7 @@ def _models(stats: Mapping[str, Any], models: str) -> str:
 
 
 def site_qualities(stats: Mapping[str, Any]) -> list[tuple[float, int, str]]:
-    """Return the F1 of each site by what it publishes of its pages, on how many pages it was
-    measured (0: it is predicted), and the site, the worst first.
-    """
+    """Return each site's F1, on how many pages (0: predicted), and name; the worst first."""
     sites = (name.removeprefix(F1_STAT) for name in stats if name.startswith(F1_STAT))
     return sorted((stats[F1_STAT + site], stats.get(PAGES_STAT + site, 0), site) for site in sites)
 

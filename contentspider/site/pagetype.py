@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import BOLD, CODE
 from contentspider.page.text import text_weight
+from contentspider.page.tree.tags import BOLD, CODE
 from contentspider.page.words.names import HEADINGS
 
 if TYPE_CHECKING:

@@ -91,9 +91,8 @@ class Index:
 
 
 def make_app(url: str, histories: Sequence[Path], hosts: Sequence[str]) -> Starlette:
-    """Return the application that searches the index at *url*, and tells of the crawls of the
-    *histories*. It answers only requests that name one of *hosts*: no other site's page can have a
-    browser read it.
+    """Return the application that searches the index at *url*, and tells of the crawls in
+    *histories*; only for requests to *hosts*: no other site's page can have a browser read it.
     """
     pages = Pages(Index(url), histories)
     return Starlette(

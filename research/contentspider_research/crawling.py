@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from contentspider.evaluation.corpora import json_lines
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.jsonlines import json_lines
 from contentspider_research.corpora import bases, is_crawlable, start_paths
 from contentspider_research.serve import SiteServer
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from contentspider.evaluation.corpora import json_lines
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.jsonlines import json_lines
 from contentspider.page.about.hints import Hints
-from contentspider.page.blocks import Block, PageBlocks, clean_text, element_key
+from contentspider.page.blocks import Block, PageBlocks, element_key
 from contentspider.page.input.page import Page
+from contentspider.page.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from contentspider.evaluation.corpora import CorpusError
 from contentspider.page.blocks import new_walker
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.page.input.page import Page
 from contentspider.page.text import tokens
 from contentspider.page.words.names import HEADINGS

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from contentspider.page.blocks import INLINE_TAGS, SKIPPED_TAGS
 from contentspider.page.input.page import Page
+from contentspider.page.tree.tags import INLINE_TAGS, SKIPPED_TAGS
 from contentspider_rules import standalone
 from contentspider_rules.standalone import Element, Rule, RuleError, Rules
 

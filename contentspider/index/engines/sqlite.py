@@ -56,9 +56,7 @@ PASSING = re.compile(r"locked|busy|full|disk I/O", re.IGNORECASE)
 
 
 class SQLiteEngine(Engine):
-    """The index in the SQLite file of the URL ``sqlite:FILE``: one writer at a time, many readers,
-    who see what was written after `flush`.
-    """
+    """The index in ``sqlite:FILE``: one writer, many readers, who see what was flushed."""
 
     def __init__(self, url: str) -> None:
         self._path = Path(url.partition(":")[2].removeprefix("//"))

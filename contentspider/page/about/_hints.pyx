@@ -88,9 +88,7 @@ cdef class HintElements:
         return 0
 
     cdef int add_stated(self, xmlNode* node) except -1:
-        """Append an element that RDFa marks as a text of the page's own, unless it is in the one
-        before: what is in many of them would be written as often.
-        """
+        """Append a text of the page's own by RDFa, unless it is in the one before."""
         cdef xmlNode* above = node
         while above is not NULL and above != self.last_stated:
             above = above.parent
@@ -125,9 +123,7 @@ cdef class HintElements:
 
 
 cdef bint is_mark(xmlAttr* attribute) noexcept:
-    """Tell whether an attribute may mark a date, an author or a text of the page's own; most that
-    elements have do not.
-    """
+    """Tell whether an attribute may mark a date, an author or the page's own text; most do not."""
     cdef const char* name = <const char*>attribute.name
     cdef const char* value
     if name[0] == c"d":

@@ -48,11 +48,8 @@ def _enumerated(text: str) -> list[str]:
     if len(parts) == 1:
         return parts
     parts = [name for part in parts for name in COMMA.split(part)]
-    return parts if all(map(_is_full_name, parts)) else [text]
-
-
-def _is_full_name(text: str) -> bool:
-    return bool(NAME.fullmatch(text)) and not text[0].islower()
+    are_names = all(NAME.fullmatch(part) and not part[0].islower() for part in parts)
+    return parts if are_names else [text]
 
 
 def _is_name(text: str) -> bool:

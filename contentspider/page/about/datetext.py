@@ -16,9 +16,7 @@ MIN_ABBREVIATION = 3
 
 
 def _months() -> dict[str, int]:
-    """Return the number of each month by its names, as they stand in dates, and what they can be
-    cut to.
-    """
+    """Return the numbers of months by their names in dates, and what these can be cut to."""
     meant: dict[str, set[int]] = {}
     whole: dict[str, int] = {}
     for names in read_data("months.json").values():

@@ -87,10 +87,8 @@ def _unique(texts: list[str]) -> tuple[str, ...]:
 def read_head(
     root: _Element, elements: Iterable[HintElement]
 ) -> tuple[Hints, Statements, tuple[StatedText, ...]]:
-    """Return the hints of a page, the statements for its metadata, and its stated texts.
-
-    *elements* are those that `read_tree` found below *root*: in the head, and JSON-LD, dates and
-    authors anywhere.
+    """Return the hints of a page, the statements for its metadata, and its stated texts, of the
+    *elements* that `read_tree` found below *root*.
     """
     named: dict[str, list[str]] = {}
     title = ""

@@ -31,9 +31,7 @@ NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def read_json_ld(text: str) -> list[dict[str, object]]:
-    """Return the objects of a script of JSON-LD that may describe the page: those on top, in a
-    graph, and main entities. A broken script has none.
-    """
+    """Return the objects on top of a JSON-LD script, in graphs, and main entities; broken: none."""
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -82,10 +80,8 @@ def _rank(entry: Mapping[str, object]) -> int:
 def main_entity(
     entries: Sequence[dict[str, object]], titles: Sequence[str]
 ) -> tuple[dict[str, object] | None, dict[str, object] | None]:
-    """Return what the page is about, and the page itself, of the objects of its JSON-LD.
-
-    It is what bears the page's title; else the only one there is: a page with several is a list,
-    and says nothing of itself by any of them.
+    """Return what the page is about, and the page itself, of its JSON-LD: what bears its title,
+    else the only one there is: by several, as those of a list, a page says nothing of itself.
     """
     if not entries:
         return None, None

@@ -108,9 +108,7 @@ class Statements:
 
     @cached_property
     def metadata(self) -> Metadata:
-        """The metadata that the page states, computed when they are asked for: many pages need
-        none.
-        """
+        """The metadata, computed when they are asked for: many pages need none."""
         metadata = read_metadata(self)
         self.named, self.entries, self.marks = {}, (), ()  # they are large
         return metadata
@@ -175,9 +173,8 @@ def _first_date(*texts: str) -> str:
 
 
 def _marked_dates(marks: Sequence[Mark]) -> tuple[str, str]:
-    """Return when the page was published and changed by its ``<time>`` elements.
-
-    Those count that stand near the headline, or all if they agree on the day.
+    """Return when the page was published and changed by its ``<time>`` elements: those near the
+    headline, or all if they agree on the day.
     """
     dates = [
         (mark, date)
@@ -207,9 +204,7 @@ def _author(
     linked: Mapping[str, Mapping[str, object]],
     site_name: str,
 ) -> tuple[str, ...]:
-    """Return the authors by the most trusted source; names that repeat the site's only if there are
-    no others.
-    """
+    """Return the authors by the most trusted source that names more than the site, if one does."""
     value = about.get("author") or about.get("creator") if about else None
     people = value if isinstance(value, list) else [value]
     stated = [text for person in people[:MAX_VALUES] for text in strings_of(follow(person, linked))]

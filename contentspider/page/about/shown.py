@@ -11,7 +11,7 @@ from contentspider.page.about.authors import BYLINE, NAME, author_names
 from contentspider.page.about.crumbs import MAX_CRUMB_CHARS, MAX_CRUMBS, between
 from contentspider.page.about.datetext import MONTHS, find_dates
 from contentspider.page.about.jsonld import title_key
-from contentspider.page.blocks import BOLD, CODE
+from contentspider.page.tree.tags import BOLD, CODE
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import unique
 from contentspider.page.write.structure import Resolver
@@ -58,9 +58,7 @@ MAX_PATHS = 400
 
 
 def beside_headline(blocks: Sequence[Block], title: str) -> Sequence[Block]:
-    """Return the short blocks beside the heading that says the page's *title*, else its first
-    ``h1``; none if there is neither.
-    """
+    """Return the short blocks beside the heading with the *title*, else beside the first ``h1``."""
     at = _headline(blocks[:MAX_BLOCKS], title_key(title))
     if at is None:
         return ()
@@ -126,9 +124,7 @@ def _has_year(text: str) -> bool:
 
 
 def shown_author(near: Sequence[Block]) -> tuple[str, ...]:
-    """Return whom the blocks beside a headline name as the author: what is marked as one by its
-    classes, or stands behind "By".
-    """
+    """Return the author that blocks beside a headline name, by their classes or behind "By"."""
     follows = False
     for block in near:
         text = block.text

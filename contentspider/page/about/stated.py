@@ -51,9 +51,7 @@ SKIPPED = frozenset(["comment", "isPartOf", "publisher", "author", "breadcrumb",
 
 @dataclass(frozen=True, slots=True)
 class StatedText:
-    """A text that a page states as its own: *source* says by which property, *text* has a paragraph
-    a line, without markup.
-    """
+    """A text that a page states: *source* is its property, *text* plain, a paragraph a line."""
 
     source: str
     text: str
@@ -152,9 +150,7 @@ def marked_texts(page: PageBlocks) -> tuple[StatedText, ...]:
 
 
 def plain_text(value: str) -> str:
-    """Return a text that may be HTML without its markup, a paragraph a line; half an emoji, which
-    JSON can hold, as a question mark.
-    """
+    """Return text or HTML without markup, a paragraph a line; half an emoji becomes "?"."""
     value = value.encode("utf-8", "replace").decode()
     if "<" in value or "&" in value:
         try:

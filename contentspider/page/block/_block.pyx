@@ -53,9 +53,7 @@ cdef class Block:
         return self.known_spans
 
     cdef int count_marks(self, char bold, char code, double* marks, double* chars) except -1:
-        """Write how many *spans* are marked otherwise than *bold*, and how many characters are
-        marked as *code*; links' addresses are not made for it.
-        """
+        """Write how many *spans* are not *bold*, and how many characters are *code*."""
         cdef const Span* span
         cdef const char* mark
         cdef Py_ssize_t index

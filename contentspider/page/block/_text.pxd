@@ -22,13 +22,12 @@ cdef class Run:
     cdef vector[Mark] marks
 
     cdef vector[char] text
-    cdef Py_ssize_t used
+    cdef Py_ssize_t used  # bytes of the text; 0: there is none
     cdef bint pending_space, part_ended_with_space
     cdef vector[Mark] open_marks
 
     cdef int add_texts(self, xmlNode* node) except -1
     cdef int add(self, const char* text) except -1
-    cdef bint is_blank(self) noexcept
     cdef str read(self)
     cdef int clear(self) except -1
     cdef bint open_mark(self, Py_ssize_t number) except -1

@@ -49,10 +49,6 @@ cdef class Run:
         self.extend(&part, text)
         return self.end_part(&part)
 
-    cdef bint is_blank(self) noexcept:
-        """Tell whether there is no text in it."""
-        return self.used == 0
-
     cdef str read(self):
         """Return the text."""
         return PyUnicode_DecodeUTF8(self.text.data(), self.used, NULL)
@@ -163,9 +159,7 @@ cdef class Run:
         return 0
 
     cdef int extend(self, Part* part, const char* source) except -1:
-        """Add *source* to the run of text, as `clean_text` would, and count its characters in
-        *part*.
-        """
+        """Add *source*, cleaned as `clean_text` does; count its characters in *part*."""
         cdef const unsigned char* at = <const unsigned char*>source
         cdef size_t needed = self.used + strlen(source) + 1  # and the space before it
         cdef bint preformatted = self.preformatted
@@ -244,9 +238,7 @@ cdef Part new_part() noexcept:
 
 
 cdef int decode(const unsigned char* at, uint32_t* character) noexcept:
-    """Read a character that is not ASCII, and return its bytes; 0: it is no UTF-8. No byte after a
-    NUL is read.
-    """
+    """Read a character beyond ASCII, nothing behind a NUL; return its bytes, 0: it is no UTF-8."""
     cdef int size, i
     cdef uint32_t least, found
     if 0xC2 <= at[0] < 0xE0:

@@ -5,9 +5,3 @@ the ids and classes around it call it, what stands beside it, what it shares wit
 Each module has one or several groups of them: a group's names stand above the numbers that the
 module writes them by, in one order; the tests ask for values by name.
 """
-
-from __future__ import annotations
-
-from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
-
-__all__ = ["FEATURE_NAMES", "FeatureExtractor"]

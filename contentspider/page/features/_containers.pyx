@@ -6,7 +6,7 @@ from libc.math cimport log1p
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from contentspider.page.features.facts._facts cimport (
+from contentspider.page.features._facts cimport (
     BlockFacts, ElementFacts, PageFacts, slashes, some,
 )
 
@@ -82,10 +82,7 @@ def fill_levels(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
 
 
 cdef Py_ssize_t deepest_with(PageFacts page, double share) noexcept:
-    """Return the deepest element with this share of the page's prose (text, without prose).
-
-    In document order the last of a chain of ancestors is the deepest.
-    """
+    """Return the deepest element, the last in order, with this share of the prose (or text)."""
     cdef Py_ssize_t index = page.element.size() - 1
     cdef ElementFacts* whole = &page.element[0]
     cdef bint by_prose = whole.prose > 0
@@ -131,9 +128,7 @@ def fill_trunk(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
 
 
 def fill_landmarks(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column, str tag not None):
-    """Write the features of the innermost element of a *tag*, or with the role, around each block
-    into *rows*, from a *column* on.
-    """
+    """Write the features of the innermost element with a *tag* or such a role around each block."""
     cdef float* row = page.start(rows, column, LAST_LANDMARK)
     cdef vector[int] innermost, ranks  # the landmark around each element, and its place among them
     cdef Py_ssize_t index

@@ -9,7 +9,7 @@ from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from contentspider.page.block._block cimport Block
-from contentspider.page.features.facts._facts cimport BlockFacts, PageFacts, some
+from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
 OFFSETS = (-2, -1, 1, 2)
 cdef int[4] OFFSETS_OF = OFFSETS
@@ -42,9 +42,7 @@ cdef struct Sums:  # of the blocks before one
 
 
 def fill_offsets(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
-    """Write the features of the blocks at `OFFSETS` into *rows*, from a *column* on; -1 beyond the
-    ends of the page.
-    """
+    """Write the features of the blocks at `OFFSETS`; -1 beyond the ends of the page."""
     cdef float* row = page.start(rows, column, len(OFFSETS) * LAST_OFFSET)
     cdef float* into
     cdef BlockFacts* of

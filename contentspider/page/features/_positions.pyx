@@ -7,7 +7,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from contentspider.page.features.facts._facts cimport BlockFacts, PageFacts, some
+from contentspider.page.features._facts cimport BlockFacts, PageFacts, some
 
 from contentspider.page.words.phrases import NOISE_PHRASES
 

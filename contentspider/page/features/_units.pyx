@@ -12,7 +12,7 @@ from libcpp.pair cimport pair
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
-from contentspider.page.features.facts._facts cimport BlockFacts, ElementFacts, PageFacts, some
+from contentspider.page.features._facts cimport BlockFacts, ElementFacts, PageFacts, some
 
 # So many elements of one path in one parent are a series.
 cdef int MIN_SERIES = 3
@@ -64,9 +64,7 @@ cdef vector[int] series_of(PageFacts page, vector[Series]& series) except *:
 
 
 def fill_units(PageFacts page not None, float[:, ::1] rows, Py_ssize_t column):
-    """Write the features of the innermost unit around each block, and those of the outermost, into
-    *rows*, from a *column* on; -1 where a block stands in none.
-    """
+    """Write the features of the innermost unit around each block and of the outermost; -1: none."""
     cdef float* row = page.start(rows, column, 2 * LAST_UNIT)
     cdef vector[Series] series
     cdef vector[int] of_element = series_of(page, series)

@@ -16,6 +16,7 @@ from contentspider.page.features._containers import (
     fill_levels,
     fill_trunk,
 )
+from contentspider.page.features._facts import TEXT, PageFacts, fill_texts
 from contentspider.page.features._neighbours import (
     HINT,
     OFFSET,
@@ -27,8 +28,6 @@ from contentspider.page.features._neighbours import (
 )
 from contentspider.page.features._positions import PAGE, POSITION, fill_page, fill_positions
 from contentspider.page.features._units import UNIT, fill_units
-from contentspider.page.features.facts._facts import PageFacts
-from contentspider.page.features.facts._texts import TEXT, fill_texts
 from contentspider.page.words.names import PATH_FEATURES, NameRows
 
 if TYPE_CHECKING:
@@ -67,10 +66,7 @@ STARTS = dict(zip(GROUPS, np.cumsum([0, *map(len, GROUPS.values())]).tolist(), s
 
 
 class FeatureExtractor:
-    """Computes the feature matrix of pages; keeps what it knows of the paths that it has met.
-
-    One extractor serves one site: its cache grows with the site's template, not with its pages.
-    """
+    """Computes the feature matrix of a site's pages; keeps what it knows of their paths."""
 
     def __init__(self) -> None:
         self._names = NameRows()

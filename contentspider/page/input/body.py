@@ -89,9 +89,7 @@ def declared_encoding(body: bytes, content_type: str | None) -> str | None:
 
 
 def page_encoding(body: bytes, content_type: str | None) -> str:
-    """Return the encoding to read a page in: the declared one, else UTF-8 if it decodes, else the
-    web's old default.
-    """
+    """Return the declared encoding, else UTF-8 if it decodes, else the web's old default."""
     return declared_encoding(body, content_type) or _guess_encoding(body)
 
 
@@ -150,12 +148,9 @@ def parse(body: bytes) -> _Element:
 
 
 def limit_markup(body: bytes) -> bytes:
-    """Return *body*, HTML in an encoding that extends ASCII, up to `MAX_BYTES` and its `MAX_TAGS`th
-    tag, without the attributes after the first 1,000 of a tag, or 500,000 of all.
-
-    Nearly always it is the same object, at the cost of a look at each byte. Where there may be more
-    attributes, the page is parsed without these, and only cut if they were in a tag, not in a
-    script.
+    """Return *body*, HTML in an encoding that extends ASCII, up to `MAX_BYTES` and `MAX_TAGS`,
+    without the attributes after the first 1,000 of a tag, or 500,000 of all. Nearly always it is
+    the same object; where it may have more, it is parsed, and cut if they were in no script.
     """
     if len(body) > MAX_BYTES:
         end = MAX_BYTES

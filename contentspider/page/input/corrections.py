@@ -10,10 +10,11 @@ from lxml import etree
 
 from contentspider.page.about.dates import parse_date
 from contentspider.page.about.metadata import MAX_TITLE_CHARS
-from contentspider.page.blocks import clean_text
+from contentspider.page.text import clean_text
 from contentspider.page.words.tidy import tidy
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Collection, Sequence
 
     import numpy as np
@@ -44,16 +45,23 @@ class Selector(NamedTuple):
         return list(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Selectors:
-    """The selectors that apply to a page: what to keep and to drop; where its title and its date
-    are, in order of preference.
+class Rule(NamedTuple):
+    """What to keep and to drop, and where title and date are, on pages at addresses of a *pattern*
+    ("": all).
     """
 
-    keep: tuple[Selector, ...] = ()
-    drop: tuple[Selector, ...] = ()
-    titles: tuple[Selector, ...] = ()
-    dates: tuple[Selector, ...] = ()
+    pattern: str
+    address: re.Pattern[str]
+    keep: tuple[Selector, ...]
+    drop: tuple[Selector, ...]
+    title: Selector | None
+    date: Selector | None
+
+    def holds_for(self, address: str) -> bool:
+        """Tell whether the rule applies to an address."""
+        # Pages from files have a path as address; patterns of paths match them, too.
+        whole = address if "://" in address else "file:///" + address.lstrip("/")
+        return self.address.search(whole) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,34 +110,35 @@ class Corrections:
 
 
 def correct(
-    root: _Element, page: PageBlocks, containers: Sequence[_Element], selectors: Selectors
+    root: _Element, page: PageBlocks, containers: Sequence[_Element], rules: Sequence[Rule]
 ) -> Corrections:
-    """Return the matches of *selectors* in the tree below *root*; *page* has its blocks,
-    *containers* the page's elements.
+    """Return the matches of *rules* in the tree below *root*; *page* has its blocks, *containers*
+    the page's elements. Titles and dates of later rules come first.
 
     An element stands for all blocks in it, an inline element for the block whose whole text it has.
     The innermost match around a block decides; if it is to be kept and dropped, it is dropped.
     """
     matches: dict[_Element, dict[str, bool]] = {}
-    for chosen, keeps in ((selectors.keep, True), (selectors.drop, False)):
-        for selector in chosen:
-            for element in selector.elements(root):
-                said = matches.setdefault(element, {})
-                said[selector.text] = keeps and said.get(selector.text, True)
+    wanted = [(selector, True) for rule in rules for selector in rule.keep]
+    wanted += [(selector, False) for rule in rules for selector in rule.drop]
+    for selector, keeps in wanted:
+        for element in selector.elements(root):
+            said = matches.setdefault(element, {})
+            said[selector.text] = keeps and said.get(selector.text, True)
     keep: dict[str, list[int]] = {}
     drop: dict[str, list[int]] = {}
     deciding = _deciding(page, containers, matches) if matches else {}
     for number, element in sorted(deciding.items()):
         said = matches[element]
         keeps = all(said.values())
-        for text, wanted in said.items():
-            if wanted is keeps:
+        for text, is_kept in said.items():
+            if is_kept is keeps:
                 (keep if keeps else drop).setdefault(text, []).append(number)
     return Corrections(
         keep,
         drop,
-        next(filter(None, (_title(root, selector) for selector in selectors.titles)), ""),
-        next(filter(None, (_date(root, selector) for selector in selectors.dates)), ""),
+        next(filter(None, (_title(root, r.title) for r in reversed(rules) if r.title)), ""),
+        next(filter(None, (_date(root, r.date) for r in reversed(rules) if r.date)), ""),
     )
 
 
@@ -153,7 +162,8 @@ def _deciding(
             deciding[number] = around
     inline = list(islice((element for element in matches if element not in nearest), MAX_INLINE))
     compared = 0
-    for element in sorted(inline, key=_depth):  # the innermost has the last word
+    # The innermost has the last word.
+    for element in sorted(inline, key=lambda each: sum(1 for _ in each.iterancestors())):
         at = element.getparent()
         while at is not None and at not in nearest:
             at = at.getparent()
@@ -166,10 +176,6 @@ def _deciding(
                 if page.blocks[number].text in text:
                     deciding[number] = element
     return deciding
-
-
-def _depth(element: _Element) -> int:
-    return sum(1 for _ in element.iterancestors())
 
 
 def _title(root: _Element, selector: Selector) -> str:

@@ -27,9 +27,7 @@ HTML_BEGINNING = re.compile(
 
 
 def html_files(folder: Path) -> Iterator[Path]:
-    """Yield the HTML files below *folder* in order of their paths, by their ending or their first
-    bytes: mirrors of websites have pages with any ending.
-    """
+    """Yield the HTML files below *folder* by path: mirrors have pages with any ending."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and (path.suffix.lower() in PAGE_SUFFIXES or _begins_like_html(path)):
             yield path
@@ -49,11 +47,9 @@ def read_pages(
     attributes: bool = False,
     overrides: Overrides | None = None,
 ) -> Iterator[Page]:
-    """Yield the pages of *files*, by default all HTML files below *root*; a page's address is its
-    path below it.
-
-    A file that cannot be read or is not HTML (a PDF, a picture) is left out with a warning; there
-    is a warning for a page that is cut, too. Pages record the matches of *overrides*.
+    """Yield the pages of *files* (default: all HTML files below *root*) with the matches of
+    *overrides*; a page's address is its path below *root*. What cannot be read, is not HTML or is
+    cut gets a warning.
     """
     walker = new_walker()
     for path in html_files(root) if files is None else files:

@@ -1,19 +1,17 @@
-"""Corrections by people: the file ``overrides.toml`` beside a site's model, with CSS selectors of
-what to keep and to drop.
-"""
+"""Corrections by people: ``overrides.toml`` beside a site's model, with CSS selectors."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from contentspider.ground.errors import ContentSpiderError, OverridesError
 from contentspider.ground.patterns import compile_pattern
-from contentspider.page.input.corrections import Selector, Selectors
+from contentspider.page.input.corrections import Rule, Selector
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,23 +29,6 @@ RULE_LINE = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 ERROR_LINE = re.compile(r"\s*\(at line (\d+), column \d+\)")
 
 
-class OverrideRule(NamedTuple):
-    """One table of the file: its selectors, and the *pattern* of its addresses ("": all)."""
-
-    pattern: str
-    address: re.Pattern[str]
-    keep: tuple[Selector, ...]
-    drop: tuple[Selector, ...]
-    title: Selector | None
-    date: Selector | None
-
-    def holds_for(self, address: str) -> bool:
-        """Tell whether the rule applies to an address."""
-        # Pages from files have a path as address; patterns of paths match them, too.
-        whole = address if "://" in address else "file:///" + address.lstrip("/")
-        return self.address.search(whole) is not None
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Overrides:
     """The corrections of a site; `Page.from_html` records what they match.
@@ -59,17 +40,14 @@ class Overrides:
     {'.ad': [1]}
     """
 
-    tables: tuple[OverrideRule, ...]
-    _known: dict[tuple[int, ...], Selectors] = field(init=False, default_factory=dict)
+    tables: tuple[Rule, ...]
 
     def __repr__(self) -> str:
         return f"<Overrides: {len(self.tables)} rules>"
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Overrides | None:
-        """Return the corrections in the model's *folder* (``overrides.toml``), None if there are
-        none; raises `OverridesError`, which names file and line.
-        """
+        """Return the corrections in a model's *folder*, None if there are none."""
         path = Path(folder) / OVERRIDES
         try:
             text = path.read_bytes().decode("utf-8-sig")
@@ -105,23 +83,9 @@ class Overrides:
         tables += [reader.rule(rule, number) for number, rule in enumerate(rules, 1)]
         return cls(tuple(tables))
 
-    def selectors(self, address: str) -> Selectors | None:
-        """Return the selectors that apply to an address, None if none do."""
-        fitting = tuple(
-            number for number, rule in enumerate(self.tables) if rule.holds_for(address)
-        )
-        if not fitting:
-            return None
-        if fitting not in self._known:
-            rules = [self.tables[number] for number in fitting]
-            self._known[fitting] = Selectors(
-                tuple(selector for rule in rules for selector in rule.keep),
-                tuple(selector for rule in rules for selector in rule.drop),
-                # Rules further down come first.
-                tuple(rule.title for rule in reversed(rules) if rule.title),
-                tuple(rule.date for rule in reversed(rules) if rule.date),
-            )
-        return self._known[fitting]
+    def rules(self, address: str) -> list[Rule]:
+        """Return the rules that apply to an address."""
+        return [rule for rule in self.tables if rule.holds_for(address)]
 
 
 class _Reader:
@@ -133,7 +97,7 @@ class _Reader:
         starts = [number for number, line in enumerate(self.lines) if RULE_LINE.match(line)]
         self.bounds = [0, *starts, len(self.lines)]
 
-    def rule(self, table: dict[str, Any], number: int) -> OverrideRule:
+    def rule(self, table: dict[str, Any], number: int) -> Rule:
         """Return *table* as a rule; *number* counts from 1, 0 is the part above the first."""
         known = [*LISTS, *PLACES, *([PATTERN] if number else [RULE])]
         for key in table:
@@ -150,7 +114,7 @@ class _Reader:
         title, date = (
             self._selector(table[key], number, key) if key in table else None for key in PLACES
         )
-        return OverrideRule("" if pattern == "*" else pattern, address, keep, drop, title, date)
+        return Rule("" if pattern == "*" else pattern, address, keep, drop, title, date)
 
     def _selectors(self, table: dict[str, Any], key: str, number: int) -> tuple[Selector, ...]:
         texts = table.get(key, [])

@@ -20,7 +20,6 @@ from contentspider.page.stored import from_record, to_record
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-    from parsel import Selector
 
     from contentspider.page.input.overrides import Overrides
     from contentspider.page.tree._walk import Walker
@@ -75,20 +74,6 @@ class Page:
         return cls.from_root(root, url, attributes, walker=walker, overrides=overrides)
 
     @classmethod
-    def from_selector(
-        cls,
-        selector: Selector,
-        url: str = "",
-        attributes: bool = False,
-        walker: Walker | None = None,
-    ) -> Page:
-        """Read the tree that *selector* has already parsed (``response.selector``)."""
-        root: _Element | None = selector.root
-        if root is None or not hasattr(root, "iter"):
-            return cls(url, PageBlocks(), Hints())
-        return cls.from_root(root, url, attributes, walker=walker)
-
-    @classmethod
     def from_root(
         cls,
         root: _Element,
@@ -99,15 +84,13 @@ class Page:
         overrides: Overrides | None = None,
     ) -> Page:
         """Read the tree below *root*; at most *max_blocks* blocks are kept."""
-        selectors = overrides.selectors(url) if overrides else None
-        kept: list[_Element] | None = [] if selectors or attributes else None
+        rules = overrides.rules(url) if overrides else []
+        kept: list[_Element] | None = [] if rules or attributes else None
         content, elements = read_tree(root, max_blocks, attributes, walker, kept)
         if attributes and kept is not None:
             content.around = read_surroundings(kept)
         hints, statements, texts = read_head(root, elements)
-        corrections = (
-            correct(root, content, kept, selectors) if selectors and kept is not None else None
-        )
+        corrections = correct(root, content, kept, rules) if rules and kept is not None else None
         return cls(url, content, hints, statements, False, corrections, texts)
 
     @property

@@ -1,7 +1,4 @@
-"""Text of PDF files, if the extra ``pdf`` (pypdf) is installed.
-
-A file may take unlimited time and memory to read, so it is read in a process with limits.
-"""
+"""Text of PDF files (extra ``pdf``: pypdf), read in a process with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -44,9 +41,7 @@ def can_read() -> bool:
 
 
 def read_pdf(body: bytes, url: str) -> Page | None:
-    """Return a PDF file as a page, with its paragraphs as blocks; None if it cannot be read within
-    `READ_SECS` and the other limits.
-    """
+    """Return a PDF file as a page; None if it cannot be read within `READ_SECS` and the limits."""
     if len(body) > MAX_BYTES or not can_read():
         return None
     try:

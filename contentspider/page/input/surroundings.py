@@ -1,7 +1,4 @@
-"""The surroundings of elements: those above, beside and below them, inline and empty ones, too.
-
-They are only read together with the attributes of the markup.
-"""
+"""The surroundings of elements, inline and empty ones, too; read only with the attributes."""
 
 from __future__ import annotations
 
@@ -34,10 +31,7 @@ def is_link(element: _Element) -> bool:
 
 
 def read_surroundings(elements: Sequence[_Element]) -> list[Surroundings]:
-    """Return what stands around each of the *elements*, which are of one tree, in document order.
-
-    It takes time proportional to the size of the tree.
-    """
+    """Return what stands around each of a tree's *elements*, in time proportional to its size."""
     found: list[Surroundings] = []
     above: dict[_Element, frozenset[str]] = {}
     counts: dict[_Element | None, Counter[str]] = {None: Counter()}

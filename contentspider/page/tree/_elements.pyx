@@ -84,9 +84,7 @@ cdef class Elements:
         return self.mark_texts.size() - 1
 
     cdef Py_ssize_t link_number(self) except -1:
-        """Add the address that the element at hand leads to as a mark, and return its number; 0: it
-        leads to none.
-        """
+        """Add the address of the element at hand as a mark; return its number, 0: it has none."""
         cdef const char* href = self.values[HREF]
         cdef Py_ssize_t number, length
         if href is NULL or href[0] == 0:

@@ -72,9 +72,7 @@ cdef class Segments:
 
 
 cdef bytes number_in(const char* id_, bytes letters):
-    """Return what follows the last colon of an id if one of *letters* stands before it and a
-    hexadecimal number behind, else None.
-    """
+    """Return the hexadecimal number behind an id's last colon and one of *letters*, else None."""
     cdef const char* colon
     cdef Py_ssize_t index
     if id_ is NULL:

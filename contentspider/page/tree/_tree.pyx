@@ -1,9 +1,6 @@
 # cython: language_level=3, wraparound=False
 # distutils: language = c++
-"""The elements around the text of a page: their parents, tags, positions and selector paths.
-
-Paths are kept across pages, which share most of them.
-"""
+"""The elements around a page's text, with their selector paths, which are kept across pages."""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -113,9 +110,7 @@ cdef class Paths:
         return step
 
     cdef Py_ssize_t write_name(self, str tag, const char** values) except -1:
-        """Write what tells an element from others, its tag and the attributes in its step, into
-        *name*; return how many bytes these are.
-        """
+        """Write an element's tag and the attributes in its step into *name*; return the bytes."""
         cdef Py_ssize_t length, size
         cdef const char* text = PyUnicode_AsUTF8AndSize(tag, &size)
         cdef int i

@@ -231,7 +231,7 @@ cdef class _Walk:
             node = node.next
             self.run.add_texts(node)
         self.flush()
-        self.pictures.end()
+        self.pictures.share(-1)  # those that stand alone at the page's end
         if self.noscripts:
             drop_stand_ins(self.blocks, self.noscripts)
 
@@ -287,7 +287,7 @@ cdef class _Walk:
     cdef int flush(self) except -1:
         """End the open run of text; it becomes a block if there is text in it."""
         cdef str text
-        if not self.run.is_blank():
+        if self.run.used:
             if self.place.preformatted:
                 text = clean_preformatted(self.run.read())
                 if text:

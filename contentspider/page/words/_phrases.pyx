@@ -1,8 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # distutils: language = c++
-"""Tells what texts say of themselves: patterns, asked only of texts in which what they begin with
-is found, which takes a twentieth of their time.
-"""
+"""Patterns asked only of texts that have what they begin with: a twentieth of their time."""
 
 cimport cython
 

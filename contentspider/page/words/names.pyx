@@ -65,9 +65,7 @@ cpdef str step_tag(str step):
 
 
 cpdef set name_groups(str step):
-    """Return the indexes in `NAME_GROUPS` of what the ids, classes and roles of *step* say, and the
-    tag, if it is the page's own: ``shop-price``.
-    """
+    """Return the indexes in `NAME_GROUPS` of a step's ids, classes, roles and custom tag."""
     cdef Py_ssize_t start, end = 0, size = len(step)
     cdef bint is_custom = False
     cdef set found = set()
@@ -114,9 +112,7 @@ cdef int add_groups(set found, str name) except -1:
 @cython.final
 @cython.no_gc
 cdef class Step:
-    """What one step says: the columns of its tag as a leaf and as an ancestor (-1: none), and its
-    groups.
-    """
+    """A step's groups, and the columns of its tag as a leaf and as an ancestor (-1: none)."""
 
     cdef int leaf, ancestor
     cdef tuple groups
@@ -124,10 +120,8 @@ cdef class Step:
 
 @cython.final
 cdef class NameRows:
-    """Rows of `PATH_FEATURES`, computed once a path: the leaf tag, the tags above, and the names by
-    nearness.
-
-    At most *max_kept* are kept: ids that name a page each would fill the memory.
+    """Rows of `PATH_FEATURES`, computed once a path; at most *max_kept* are kept, since ids that
+    name a page each would fill the memory.
     """
 
     cdef dict rows, steps

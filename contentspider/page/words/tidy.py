@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import clean_text
+from contentspider.page.text import clean_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,9 +15,7 @@ CONTROLS.update(dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 
 
 
 def tidy(text: str, limit: int) -> str:
-    """Return *text* on one line, without control characters and halves of characters, cut to
-    *limit* characters.
-    """
+    """Return *text* on one line of *limit* characters, without controls and half characters."""
     text = text[: 4 * limit]
     if not text.isprintable():
         text = text.encode("utf-8", "replace").decode().translate(CONTROLS)
@@ -25,9 +23,7 @@ def tidy(text: str, limit: int) -> str:
 
 
 def unique(texts: Iterable[str], most: int, limit: int) -> tuple[str, ...]:
-    """Return *most* of the *texts*, each as `tidy` makes it, without empty ones and those that
-    differ from one before in capitals only.
-    """
+    """Return *most* of the *texts*, each `tidy`; no empty ones, none twice but for capitals."""
     found: dict[str, str] = {}
     for text in texts:
         if len(found) == most:

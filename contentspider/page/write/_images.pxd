@@ -16,5 +16,4 @@ cdef class Pictures:
     cdef int add(self, xmlNode* node, Py_ssize_t chars) except -1
     cdef int leave(self, Py_ssize_t container) except -1
     cdef int place(self, Block block, Py_ssize_t container, bint preformatted) except -1
-    cdef int end(self) except -1
     cdef list share(self, Py_ssize_t following)

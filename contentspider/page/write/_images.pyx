@@ -62,9 +62,7 @@ cdef bint is_below(str size, int least) except -1:
 
 @cython.final
 cdef class Pictures:
-    """Those of one page, in the order of its walk: which of its *blocks* they stand in, or nearest
-    to in its *tree*.
-    """
+    """A page's, in its order: the *blocks* that they stand in, or nearest to in its *tree*."""
 
     def __cinit__(self, Tree tree, list blocks):
         self.tree, self.blocks, self.left = tree, blocks, MAX_IMAGES
@@ -105,11 +103,6 @@ cdef class Pictures:
             block.images += tuple(own)
             self.inside.clear()
         self.last = container
-        return 0
-
-    cdef int end(self) except -1:
-        """Give those that stand alone at the page's end to the last block."""
-        self.share(-1)
         return 0
 
     cdef list share(self, Py_ssize_t following):

@@ -7,14 +7,11 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
+from contentspider.page.tree.tags import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS
-from contentspider.page.write.structure import Image, Part, parts
+from contentspider.page.write.structure import Image, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from contentspider.page.blocks import Block
     from contentspider.page.write.structure import Line
 
 # What Markdown would read as markup where plain text stands; the backslash, which escapes, first.
@@ -30,17 +27,10 @@ INDENT = "    "
 SPECIAL_TAGS = PREFORMATTED_TAGS | HEADINGS.keys()
 
 
-def to_markdown(blocks: Sequence[Block], base: str = "") -> str:
-    """Return the blocks as Markdown, with headings, lists, quotes, tables, code, links, pictures.
-
-    Addresses are resolved by *base*. Text is escaped; links of other schemes than HTTP and mail
-    are left as text. The blocks of a cell are parted by ``<br>``.
-    """
-    return write_markdown(parts(blocks, base))
-
-
 def write_markdown(found: list[Part]) -> str:
-    """Return the parts of a page as Markdown, as `to_markdown` does the blocks."""
+    """Return the parts of a page as Markdown, with headings, lists, quotes, tables, code, links and
+    pictures. Text is escaped; the blocks of a cell are parted by ``<br>``.
+    """
     lines: list[str] = []
     depth = quotes = 0  # the part's before
     for part in found:

@@ -7,31 +7,21 @@ import re
 from html import escape
 from typing import TYPE_CHECKING
 
-from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
+from contentspider.page.tree.tags import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS, step_tag
-from contentspider.page.write.structure import CELL_TAGS, Image, Part, parts
+from contentspider.page.write.structure import CELL_TAGS, Image, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from contentspider.page.blocks import Block
     from contentspider.page.write.structure import Line
 
 SPECIAL = re.compile(r"[&<>\"']")
 
 
-def to_html(blocks: Sequence[Block], base: str = "") -> str:
-    """Return the blocks as HTML: ``p``, ``h1`` to ``h6``, lists, ``table``, ``pre``,
-    ``blockquote``, and in them ``a``, ``code``, ``strong`` and ``img``.
-
-    All text is escaped, and no attribute is kept but addresses, resolved by *base*, and pictures'
-    descriptions. Addresses of other schemes than HTTP and mail are left out.
-    """
-    return write_html(parts(blocks, base))
-
-
 def write_html(found: list[Part]) -> str:
-    """Return the parts of a page as HTML, as `to_html` does the blocks."""
+    """Return the parts of a page as HTML: ``p``, ``h1`` to ``h6``, lists, ``table``, ``pre``,
+    ``blockquote``, and in them ``a``, ``code``, ``strong`` and ``img``. All text is escaped, and no
+    attribute is kept but addresses and pictures' descriptions.
+    """
     lines: list[str] = []
     lists: list[str] = []  # the open ones; an entry is open in each
     quotes = 0

@@ -1,6 +1,4 @@
-"""Passages for retrieval: the content split at its headings into texts of bounded length, each with
-the headings that it stands under.
-"""
+"""Passages for retrieval: texts of bounded length, each with the headings that it stands under."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from contentspider.ground.addresses import MAX_ADDRESS_CHARS, NO_PARTS, join, split_address
-from contentspider.page.blocks import BOLD, CODE, PREFORMATTED_TAGS
+from contentspider.page.tree.tags import BOLD, CODE, PREFORMATTED_TAGS
 from contentspider.page.words.names import HEADINGS, step_tag
 
 if TYPE_CHECKING:
@@ -84,10 +84,7 @@ class Image(NamedTuple):
 
 
 class Marked:
-    """What stands in a line under a mark: texts, pictures and further marks.
-
-    *target* is where it leads, if the mark is an address that may be written.
-    """
+    """What stands under a mark: texts, pictures, marks; *target* is where it leads, if it may."""
 
     def __init__(self, mark: str, target: str, end: int, children: Line) -> None:
         self.mark, self.target, self.end, self.children = mark, target, end, children
@@ -130,7 +127,8 @@ class Part:
 
 
 def parts(blocks: Sequence[Block], base: str) -> list[Part]:
-    """Return the parts that *blocks* are, in their order; addresses are resolved by *base*.
+    """Return the parts that *blocks* are, in their order; addresses are resolved by *base*, and
+    those of other schemes than HTTP and mail left out.
 
     Lists are counted as they come out: the depth grows by one at most from a part to the next, and
     an entry goes on after a list in it, unless something else stood between.
@@ -286,10 +284,7 @@ def _pictures(block: Block, resolver: Resolver) -> list[tuple[int, Image]]:
 
 
 class Resolver:
-    """Resolves the addresses in a page by *base*.
-
-    Without an absolute *base* (a file's path) relative addresses stay as they are.
-    """
+    """Resolves a page's addresses by *base*; without an absolute one relative ones stay."""
 
     def __init__(self, base: str) -> None:
         self._base = base

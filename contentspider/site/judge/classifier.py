@@ -22,33 +22,27 @@ if TYPE_CHECKING:
     from contentspider.site.judge.rows import Feature, Group, Row
 
 
-class Columns:
-    """Numbers for features in the order in which they are met: the columns of a matrix."""
+def matrix_of(rows: Sequence[Row]) -> tuple[csr_matrix, list[Feature]]:
+    """Return *rows* as a sparse matrix, 1 where a row has a feature; and the columns' features."""
+    # Imported here: filtering needs no SciPy.
+    from scipy.sparse import csr_matrix
 
-    def __init__(self) -> None:
-        self.numbers: dict[Feature, int] = {}
-
-    def matrix(self, rows: Sequence[Row]) -> csr_matrix:
-        """Return *rows* as a sparse matrix: 1 where a row has a feature."""
-        # Imported here: filtering needs no SciPy.
-        from scipy.sparse import csr_matrix
-
-        number = self.numbers
-        of_group: dict[Group, list[int]] = {}
-        indices: list[int] = []
-        ends = [0]
-        for row in rows:
-            for group in row:
-                columns = of_group.get(group)
-                if columns is None:
-                    columns = of_group[group] = [
-                        number.setdefault(feature, len(number)) for feature in group
-                    ]
-                indices += columns
-            ends.append(len(indices))
-        # liblinear takes 32-bit indices only.
-        places = np.asarray(indices, dtype=np.int32), np.asarray(ends, dtype=np.int32)
-        return csr_matrix((np.ones(len(indices)), *places), shape=(len(rows), len(number)))
+    number: dict[Feature, int] = {}
+    of_group: dict[Group, list[int]] = {}
+    indices: list[int] = []
+    ends = [0]
+    for row in rows:
+        for group in row:
+            columns = of_group.get(group)
+            if columns is None:
+                columns = [number.setdefault(feature, len(number)) for feature in group]
+                of_group[group] = columns
+            indices += columns
+        ends.append(len(indices))
+    # liblinear takes 32-bit indices only.
+    places = np.asarray(indices, dtype=np.int32), np.asarray(ends, dtype=np.int32)
+    matrix = csr_matrix((np.ones(len(indices)), *places), shape=(len(rows), len(number)))
+    return matrix, list(number)
 
 
 class Classifier(Protocol):

@@ -20,7 +20,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from contentspider.ground.errors import DAMAGE, StateError
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
+from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
 from contentspider.site.guess import best_guess
 from contentspider.site.judge.trees import Trees
 
@@ -79,9 +79,7 @@ class Prior:
     def judge(
         self, pages: Sequence[Page], features: Sequence[NDArray[np.float32]] = ()
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return for all blocks how probable each is by its page, and without names of comments;
-        who has the *features* of each page's blocks may give them.
-        """
+        """Return how probable blocks are (of *features*, if given), and without comment names."""
         judged = []
         rows: list[NDArray[np.float32]] = []
         # The features of all pages at once would fill the memory: a block's are 1.4 kB.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contentspider.site.judge.classifier import Columns
+from contentspider.site.judge.classifier import matrix_of
 from contentspider.site.judge.rows import weigh
 
 if TYPE_CHECKING:
@@ -43,13 +43,12 @@ class LinearSVM:
     def fit(
         cls, rows: Sequence[Row], labels: NDArray[np.bool_], weights: NDArray[np.floating[Any]]
     ) -> LinearSVM:
-        """Return an SVM of *rows*, with balanced classes, since boilerplate outnumbers content
-        (Zhou and Mashuq, section 3.4). With one class or no feature all blocks are of the commonest
-        class.
+        """Return an SVM of *rows*, with balanced classes (Zhou and Mashuq, section 3.4), since most
+        is boilerplate. With one class or no feature all blocks are of the commonest class.
         """
-        columns = Columns()
-        if labels.all() or not labels.any() or not (matrix := columns.matrix(rows)).nnz:
+        if labels.all() or not labels.any() or not (made := matrix_of(rows))[0].nnz:
             return cls({}, 1.0 if len(labels) and labels.mean() > 0.5 else -1.0)
+        matrix, features = made
         # Imported here: filtering does not need its 100 MB.
         from sklearn.svm import LinearSVC
 
@@ -59,7 +58,7 @@ class LinearSVM:
         svm.fit(matrix, labels, sample_weight=weights / weights.mean())
         found = {
             feature: round(weight, 5)
-            for feature, weight in zip(columns.numbers, svm.coef_.ravel().tolist(), strict=True)
+            for feature, weight in zip(features, svm.coef_.ravel().tolist(), strict=True)
             if abs(weight) > 1e-4
         }
         return cls(found, round(float(svm.intercept_[0]), 5))

@@ -127,11 +127,9 @@ class SiteModel:
         return self._version
 
     def probabilities(self, page: Page) -> Floats:
-        """Return for each block the probability that it is content; above 0.5 is kept.
-
-        The classifier decides. A model of few pages is averaged with the prior, which alone judges
-        pages unlike those that the model has seen. People's corrections (`Page.corrections`) come
-        last.
+        """Return for each block the probability that it is content; above 0.5 is kept. The
+        classifier decides, with the prior where the model has few pages, and the prior alone of
+        pages unlike those that were seen. People's corrections (`Page.corrections`) come last.
         """
         return self._corrected(page).probabilities
 
@@ -161,9 +159,7 @@ class SiteModel:
         return _Decision(probabilities, True, is_guess)
 
     def _is_strange(self, page: Page, decided: Floats) -> bool:
-        """Tell whether hardly anything was kept of a page with most prose at unseen places; known
-        boilerplate does not count.
-        """
+        """Tell whether hardly any is kept of prose that is new, known boilerplate aside."""
         if kept_chars(page.content, decided.tolist()) >= SENTENCE_CHARS:
             return False
         chars, unseen = self.unseen_prose(page)
@@ -278,9 +274,8 @@ class SiteModel:
             raise StateError(f"the model cannot be used: {error}") from error
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Save the model in the folder *path*, beside earlier ones, and return the folder.
-
-        ``manifest.json`` in it is for people. A crash leaves the old model or the new one.
+        """Save the model in the folder *path*, beside earlier ones, and return the folder. A crash
+        leaves the old model or the new one.
         """
         Generations(Path(path)).add(self.manifest(), self.dump_weights())
         return Path(path)

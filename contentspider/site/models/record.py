@@ -22,12 +22,12 @@ from contentspider.ground.times import now
 from contentspider.page.about.dates import date_in_address
 from contentspider.page.about.hints import MAX_HINT_CHARS
 from contentspider.page.about.shown import beside_headline, shown_author, shown_dates, shown_section
-from contentspider.page.blocks import PREFORMATTED_TAGS
+from contentspider.page.tree.tags import PREFORMATTED_TAGS
 from contentspider.page.words.language import SAMPLE_CHARS, detect_language, script_language
 from contentspider.page.words.names import HEADINGS
 from contentspider.page.words.tidy import tidy
-from contentspider.page.write.markdown import to_markdown, write_markdown
-from contentspider.page.write.markup import to_html, write_html
+from contentspider.page.write.markdown import write_markdown
+from contentspider.page.write.markup import write_html
 from contentspider.page.write.output import to_text
 from contentspider.page.write.passages import to_passages
 from contentspider.page.write.structure import parts
@@ -112,12 +112,12 @@ class Extraction:
     @property
     def markdown(self) -> str:
         """Return the kept blocks as Markdown."""
-        return to_markdown(self.blocks, self.page.base)
+        return write_markdown(parts(self.blocks, self.page.base))
 
     @property
     def html(self) -> str:
         """Return the kept blocks as HTML, without the page's template."""
-        return to_html(self.blocks, self.page.base)
+        return write_html(parts(self.blocks, self.page.base))
 
     def to_dict(self) -> dict[str, object]:
         """Return the fields of `ContentItem` (docs/items.md) as JSON values."""
@@ -130,9 +130,7 @@ class Extraction:
 
 
 def page_id(url: str) -> str:
-    """Return the stable id of a page: a hash of its canonical URL, and of the order of unsorted
-    parameters, 32 hexadecimal digits.
-    """
+    """Return a page's stable id, 32 digits: of its canonical URL and its parameters' order."""
     if not CANONICAL.match(url):
         url = url.encode("utf-8", "replace").decode()
         url = canonicalize_url(url) + parameter_order(url) if is_web_address(url) else url
@@ -178,9 +176,7 @@ def absolute_url(page: Page, address: str) -> str:
 
 
 def _canonical(page: Page) -> str:
-    """Return the address that a page names canonical, empty if that is in a private network in
-    which the page is not.
-    """
+    """Return the canonical address, empty if it leads into a private network from outside."""
     address = absolute_url(page, page.hints.canonical)
     network = network_of(host_name(address))
     return address if network in ("", network_of(host_name(page.url))) else ""
@@ -205,11 +201,8 @@ def _passages(
 def page_fields(
     page: Page, site: str, extraction: Extraction | None, model_version: str, passage_chars: int = 0
 ) -> dict[str, object]:
-    """Return the values of all fields of `ContentItem` for a page, with passages of at most
-    *passage_chars* characters (0: without).
-
-    Without an *extraction* the content is the page's whole text, and ``model_version`` is
-    `UNFILTERED`.
+    """Return all fields of `ContentItem` for a page, with passages of *passage_chars* characters at
+    most (0: none). Without an *extraction* the content is its whole text, `UNFILTERED`.
     """
     blocks = extraction.blocks if extraction else page.content.blocks
     content = to_text(blocks)

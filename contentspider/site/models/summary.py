@@ -72,9 +72,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The median *confidence* on a model's own pages, and the share of *empty* ones by slot, of
-    those with `MIN_CHARS` of prose.
-    """
+    """The pages' median *confidence*, and shares of *empty* ones by slot (from `MIN_CHARS` on)."""
 
     confidence: float
     empty: Mapping[str, float] = field(default_factory=dict)

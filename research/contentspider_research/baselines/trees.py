@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from lxml import etree
 
-from contentspider.page.blocks import SKIPPED_TAGS
 from contentspider.page.input.body import as_utf8, parse
+from contentspider.page.tree.tags import SKIPPED_TAGS
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

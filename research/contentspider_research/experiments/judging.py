@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.decomposition import TruncatedSVD
 
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.page.features import FEATURE_NAMES, FeatureExtractor
-from contentspider.site.judge.classifier import Columns
+from contentspider.page.features.extractor import FEATURE_NAMES, FeatureExtractor
+from contentspider.site.judge.classifier import matrix_of
 from contentspider.site.judge.featuresets import SLOTS, SiteFeatures
 from contentspider_research.classifiers.matrix import CLASSIFIERS, COMPONENTS
 from contentspider_research.experiments.experiments import (
@@ -77,7 +77,7 @@ def slots_of(site: ExperimentSite) -> Matrices:
     """Return what the site's SVM decides by, as numbers: singular vectors of the names."""
     features = SiteFeatures([SLOTS], site.table)
     rows = [features.rows(page.content) for page in site.pages]
-    matrix = Columns().matrix([row for page in rows for row in page])
+    matrix, _ = matrix_of([row for page in rows for row in page])
     count = min(SVD_NUMBERS, min(matrix.shape) - 1)
     if count < 1:
         return [np.zeros((len(page), 1), dtype=np.float32) for page in rows]

@@ -11,7 +11,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from contentspider.page.about.hints import squeeze
-from contentspider.site.judge.classifier import Columns
+from contentspider.site.judge.classifier import matrix_of
 from contentspider.site.judge.featuresets import SiteFeatures
 from contentspider.site.vote.paper import cluster_blocks
 from contentspider_research.features.sets import NUMBERS
@@ -109,7 +109,7 @@ def _matrix(
         columns = [zip(*numbers_of(page.content), strict=True) for numbers_of in numeric]
         numbers.append(np.array([column for found in columns for column in found], dtype=float).T)
     count = len(rows)
-    return Columns().matrix(rows), (np.concatenate(numbers) if numeric else np.zeros((count, 0)))
+    return matrix_of(rows)[0], (np.concatenate(numbers) if numeric else np.zeros((count, 0)))
 
 
 def _fit_and_decide(

@@ -11,9 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from contentspider.evaluation.corpora import GoldPage
+from contentspider.evaluation.corpora import GoldPage, json_lines
 from contentspider.ground.errors import ContentSpiderError
-from contentspider.ground.jsonlines import json_lines
 from contentspider.page.text import tokens
 from contentspider_research.rendered import read_with_gold
 

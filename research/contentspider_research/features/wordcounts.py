@@ -7,8 +7,8 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from contentspider.page.blocks import BOLD, CODE
 from contentspider.page.text import WORD
+from contentspider.page.tree.tags import BOLD, CODE
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -50,10 +50,8 @@ def read_json(body: bytes) -> object:
 
 
 def read_xml(body: bytes) -> _Element | None:
-    """Return the root of XML, even if it is broken; None if nothing can be read.
-
-    Entities are not resolved, no file or address is opened, and the document ends where libxml2
-    suspects a bomb.
+    """Return the root of XML, even if it is broken; None if nothing can be read. Entities
+    are not resolved, no file or address is opened, and it ends where libxml2 suspects a bomb.
     """
     if len(body) > MAX_BODY_BYTES or body.count(b"<") > MAX_NODES:
         return None

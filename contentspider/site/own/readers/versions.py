@@ -1,6 +1,4 @@
-"""Other versions of a page: its Markdown, as documentation generators write it, and those for print
-and for mobile devices (AMP): its text with little around it.
-"""
+"""Other versions of a page: its Markdown, and those for print and for mobile devices (AMP)."""
 
 from __future__ import annotations
 
@@ -50,9 +48,8 @@ class Markdown:
                 yield address
 
     def read(self, body: bytes, url: str, content_type: str = "") -> list[OwnText]:
-        """Return the text of a page's Markdown; nothing if its type is another, or it is HTML.
-
-        The page's address is that of the Markdown without one of `SUFFIXES`, if it ends so.
+        """Return the text of a page's Markdown, nothing if it is something else. The page's address
+        is that of the Markdown without one of `SUFFIXES`, if it ends so.
         """
         is_markdown = content_type.lower().startswith(KIND) or _path(url).endswith(".md")
         page = _page_address(url)
@@ -86,9 +83,8 @@ def _page_address(url: str) -> str:
 
 
 class Version:
-    """The own texts of pages that link their AMP or print version, each kind a source by itself.
-
-    One that is mostly template is not believed, as any source (`contentspider.site.own.evidence`).
+    """The own texts of pages that link their AMP or print version, each kind a source by itself;
+    one that is mostly template is not believed (`contentspider.site.own.evidence`).
     """
 
     name = "version"

@@ -1,1 +1,0 @@
-"""What is counted of blocks and their texts, of which the groups of features are made."""

@@ -1,0 +1,9 @@
+from collections.abc import Mapping
+
+from contentspider.page.blocks import PageBlocks
+
+def kept_chars(page: PageBlocks, probabilities: list[float]) -> int: ...
+def sureness(
+    page: PageBlocks, probabilities: list[float], seen: Mapping[str, bool] | None = None
+) -> float: ...
+def count_prose(page: PageBlocks, seen: Mapping[str, bool]) -> tuple[int, int]: ...
