@@ -18,6 +18,36 @@ def test_pages_of_which_nothing_is_known_are_visited_alike() -> None:
     assert Spell("a") == Spell("a", 0.0, 0, 0.0)
 
 
+def test_intervals_are_those_that_were_measured() -> None:
+    """The policy's constants were chosen by `benchmarks/freshness.py`; another result is another
+    policy, to be measured anew.
+    """
+    spells = [
+        *(Spell("a", 10.0 * number, number % 4, 3.0 * (number % 4)) for number in range(8)),
+        *(Spell("b", 2.0, number, 1.0 * number) for number in range(5)),
+        Spell("c", 1e6, 10**6, 1e6),
+    ]
+    assert intervals(spells, BOUNDS) == pytest.approx(
+        [
+            8.5678,
+            8.5678,
+            8.5678,
+            8.5678,
+            10.5579,
+            9.5109,
+            9.5109,
+            9.5109,
+            8.5678,
+            5.6422,
+            5.0827,
+            5.0827,
+            5.0827,
+            4.5787,
+        ],
+        rel=1e-3,
+    )
+
+
 def test_bounds_and_mean_are_kept() -> None:
     random = np.random.default_rng(3)
     still, moved, count = random.exponential(20, 500), random.exponential(9, 500), range(500)
