@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,6 +73,29 @@ def test_an_unfinished_crawl_is_resumed_if_that_is_asked_for(
     ledger.close()
 
 
+def test_what_a_resumed_crawl_goes_on_with_is_said(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawled(path, "shutdown", unread=False)
+    ledger = Ledger(path)
+    for name in "bc":
+        ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
+    ledger.frontier.queue.take()
+    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>")))
+    (run,) = ledger.runs.all()
+    ledger.commit()
+    ledger.close()
+    again, _ = open_crawl(path, resume=True)
+    (said,) = caplog.messages
+    assert f"{path}: the run of {run.started} was stopped (shutdown)" in said
+    assert said.endswith("3 addresses in the queue, 0 that could not be read and 1 held items")
+    again.close()
+    caplog.clear()
+    anew, _ = open_crawl(path, resume=False)
+    anew.close()
+    assert f"{path}: the crawl of {run.started} was not finished" in caplog.text
+
+
 def test_a_ledger_without_runs_is_not_archived(path: Path) -> None:
     Ledger(path).close()
     ledger, is_resumed = open_crawl(path, resume=True)
@@ -124,6 +148,48 @@ def test_the_status_of_a_crawl(path: Path) -> None:
     assert "the same command with --resume goes on with it" in text
     crawled(path, "finished")
     assert "--resume" not in crawl_status(path)
+
+
+def test_the_status_says_why_pages_were_not_read(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    reasons = [None, None, *(f"HTTP {code}" for code in range(500, 511))]
+    for number, (state, reason) in enumerate(
+        [("fetched", "so"), *(("failed", one) for one in reasons), *[("skipped", "noindex")] * 2]
+    ):
+        row = ledger.frontier.enqueue(b"%d" % number, f"http://e.org/{number:02}", 0, "{}")
+        ledger.frontier.queue.take()
+        ledger.frontier.finish(row, state, reason)
+    ledger.end_run("shutdown")
+    ledger.close()
+    with closing(Ledger(path, read_only=True)) as looked:
+        (run,) = looked.runs.all()
+    lines = crawl_status(path).split("\n")
+    others = [lines.pop(7) for _ in range(9)]
+    assert len({line for line in others if line.startswith("    1 HTTP 5")}) == 9
+    assert lines == [
+        str(path),
+        f"run 1, started {run.started}, ended {run.ended}: shutdown",
+        *("", "items: 0 out, 0 held", "addresses:", "  13 failed"),
+        "    2  (such as http://e.org/01)",
+        *("  2 skipped", "    2 noindex (such as http://e.org/14)", "  1 fetched"),
+        *("", "It is not finished: the same command with --resume goes on with it."),
+    ]
+
+
+def test_a_crawl_is_found_by_its_whole_name_before_those_of_its_parts(tmp_path: Path) -> None:
+    state = str(tmp_path)
+    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; there are: none$"):
+        find_crawl("e.org", state)
+    for name in ("e.org-docs-01234567", "e.org.20240101T000000", "e_org"):
+        crawled(tmp_path / f"{name}.sqlite", "finished")
+    assert find_crawl("e.org", state).name == "e.org-docs-01234567.sqlite"
+    crawled(tmp_path / "e.org.sqlite", "finished")
+    assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
+    with pytest.raises(ContentSpiderError, match=r"\[x: no such file or folder, and no crawl of"):
+        find_crawl("http://[x", state)
+    with pytest.raises(ContentSpiderError, match=rf"{state}/history; there are: none"):
+        find_history("e.org", state)
 
 
 def test_a_crawl_is_found_by_what_it_crawls(tmp_path: Path) -> None:
