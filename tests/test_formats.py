@@ -264,6 +264,46 @@ def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_ane
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_a_file_is_known_again_by_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.state.files.output.END_BYTES", 8)
+    out, partial = tmp_path / "out.jsonl", tmp_path / ".out.jsonl.partial"
+    writer = JsonLinesWriter(out, None, [b"one", b"two", b"six"])
+    assert writer.path == out
+    mark = writer.mark()
+    assert mark[0] == 12 and len(mark[1]) == 32
+    writer.write(b"after")
+    writer.close()
+    for content, expected in (
+        (b"ONE\ntwo\nsix\n", b"ONE\ntwo\nsix\nnew\n"),
+        (b"one\nTwo\nsix\n", b"all\nnew\n"),
+        (b"one\ntwo\nsix", b"all\nnew\n"),
+    ):
+        partial.write_bytes(content)
+        again = JsonLinesWriter(out, mark, [b"all"])
+        again.write(b"new")
+        again.close()
+        assert partial.read_bytes() == expected
+
+
+def test_a_file_has_one_writer_at_a_time_and_no_folder_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    writer = JsonLinesWriter(path, None, [])
+    with pytest.raises(ContentSpiderError, match=rf"{path} is being written by another crawl"):
+        JsonLinesWriter(path, None, [])
+    writer.close()
+    JsonLinesWriter(path, None, []).close()
+    with pytest.raises(ContentSpiderError, match=rf"{tmp_path} cannot be written: it is a folder"):
+        JsonLinesWriter(tmp_path, None, [])
+
+    def broken() -> Any:
+        yield b"one"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(ContentSpiderError, match=rf"{path} cannot be written: No space left"):
+        JsonLinesWriter(path, None, broken())
+    JsonLinesWriter(path, None, []).close()
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
 def test_a_folder_in_which_no_file_can_be_made_is_said() -> None:
     path = Path("/proc/x.jsonl")
