@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.state.crawls import folder
 from contentspider.state.crawls.export import export_items, find_crawl, find_history, histories
-from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.folder import has_default, index_url, state_folder
 from contentspider.state.crawls.ledgers import (
     crawl_status,
     history_of,
@@ -25,9 +26,6 @@ from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError
 from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
@@ -48,10 +46,25 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
     ("reasons", "resume", "goes_on", "text"),
     [
         (["shutdown"], True, True, "was stopped (shutdown); going on with 0 addresses"),
-        ([None], True, True, "ended without notice"),
+        (
+            [None],
+            True,
+            True,
+            "ended without notice: it was killed, or the power was lost",
+        ),
         (["incomplete"], True, True, "1 that could not be read and 0 held items"),
-        (["incomplete"] * 2, True, False, "1 addresses could not be read in 2 runs"),
-        (["shutdown"], False, False, "--resume (CONTENTSPIDER_RESUME) would go on with it"),
+        (
+            ["incomplete"] * 2,
+            True,
+            False,
+            "1 addresses could not be read in 2 runs; a new crawl",
+        ),
+        (
+            ["shutdown"],
+            False,
+            False,
+            "--resume (CONTENTSPIDER_RESUME) would go on with it",
+        ),
         (["incomplete", "finished"], True, False, ""),
     ],
 )
@@ -93,7 +106,10 @@ def test_what_a_resumed_crawl_goes_on_with_is_said(
     caplog.clear()
     anew, _ = open_crawl(path, resume=False)
     anew.close()
-    assert f"{path}: the crawl of {run.started} was not finished" in caplog.text
+    assert (
+        f"{path}: the crawl of {run.started} was not finished; this one starts over. -"
+        in caplog.text
+    )
 
 
 def test_a_ledger_without_runs_is_not_archived(path: Path) -> None:
@@ -112,7 +128,8 @@ def test_a_ledger_that_is_being_read_is_not_moved(path: Path) -> None:
     writer.runs.set_fact("name", "value")
     writer.commit()
     writer.close()
-    with pytest.raises(LedgerBusyError, match="being read by another process"):
+    said = rf"^{path} is being read by another process \(.* last crawl\); try again in a while$"
+    with pytest.raises(LedgerBusyError, match=said):
         open_crawl(path, resume=False)
     reader.close()
 
@@ -239,6 +256,10 @@ def test_a_damaged_history_is_set_aside_with_one_error(
     assert history.live_count() == 0
     history.close()
     assert len(caplog.messages) == bool(content)
+    for said in caplog.messages:
+        assert said.startswith(f"{path} is not a history, or is damaged (")
+        assert "; it is set aside as crawl.sqlite.broken, and all pages count as new" in said
+        assert said.endswith("consumers of its change log begin anew")
     assert path.with_name(path.name + ".broken").exists() == bool(content)
 
 
@@ -257,3 +278,45 @@ def test_the_folder_of_state_is_that_of_the_project(
     monkeypatch.chdir(tmp_path / "project" / "below")
     assert str(state_folder()).endswith(expected)
     assert str(state_folder("given")) == "given"
+
+
+def test_the_nearest_project_has_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert state_folder() == inner / ".scrapy" / "contentspider"
+    (tmp_path / "outer" / "scrapy.cfg").write_text("[datadir]\nother = data\n")
+    assert state_folder() == tmp_path / "outer" / ".scrapy" / "contentspider"
+    (inner / "scrapy.cfg").write_text("[datadir]\ndefault =\n")
+    assert state_folder() == inner / ".scrapy" / "contentspider"
+    (inner / "scrapy.cfg").write_text("[datadir]\ndefault = /data\n")
+    assert state_folder() == Path("/data/contentspider")
+
+
+def test_the_index_that_is_there_is_the_default_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = str(tmp_path)
+    monkeypatch.setattr(folder, "find_spec", lambda name: object() if name == "tantivy" else None)
+    assert index_url("default", state) == f"tantivy:{state}/index/tantivy"
+    (tmp_path / "index").mkdir()
+    assert not has_default(state)
+    (tmp_path / "index" / "pages.db").touch()
+    assert has_default(state)
+    assert index_url("default", state) == f"sqlite:{state}/index/pages.db"
+    (tmp_path / "index" / "tantivy").mkdir()
+    assert index_url("default", state) == f"tantivy:{state}/index/tantivy"
+    (tmp_path / "index" / "pages.db").unlink()
+    assert has_default(state)
+
+
+def test_histories_come_by_their_names(tmp_path: Path) -> None:
+    for name in ("b.org", "a.org", "c.org"):
+        History(history_of(tmp_path / f"{name}.sqlite")).close()
+    found = histories(str(tmp_path))
+    assert found == [tmp_path / f"history/{name}.org.sqlite" for name in "abc"]
+    path = tmp_path / "one.txt"
+    path.touch()
+    assert find_crawl(str(path), str(tmp_path)) == path, "a file of any name"
+    with pytest.raises(ContentSpiderError, match=r"one.txt: .* there are: a.org, b.org, c.org$"):
+        find_history("one.txt", str(tmp_path))

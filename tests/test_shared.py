@@ -21,7 +21,7 @@ from contentspider.state.stores.remote import (
     without_secrets,
     writer,
 )
-from contentspider.state.stores.shared import ATTEMPTS, SharedFiles
+from contentspider.state.stores.shared import ATTEMPTS, Note, SharedFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,6 +83,7 @@ def objects_in(objects: Objects) -> list[str]:
 def test_another_machine_has_the_same_files(second: Machine) -> None:
     assert second.texts() == {"parts/1/part.json": "one", "whole.json": "first"}
     assert not second.push()  # there is nothing new in them
+    assert Note("u") == Note("u", "", {}, False), "what nobody has noted"
 
 
 def test_what_is_outdated_goes_from_store_and_machines(
