@@ -57,7 +57,7 @@ print("LOADED", *(name for name in files if not files[name].startswith(os.getcwd
 """
 SQL = re.compile(
     r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|CREATE|WHERE|FROM|ORDER|JOIN|BEGIN|IS NOT NULL)\b"
-    r"|^\"\w+ = \?"
+    r'|^"\w+ = \?|^"\w+(?:, \w+)+"$'
 )
 CODECS = ("utf-8", "ascii", "latin-1")
 
