@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,11 @@ def test_who_has_a_file_open_is_known_and_said(path: Path) -> None:
     assert lock_of(path).lock_file == f"{path}.lock"
     with closing(Database(path, read_only=True)):
         assert not is_in_use(path)
+    lock = lock_of(path)
+    lock.acquire()
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(lock.release).result()
+    assert not is_in_use(path), "any thread may let it go"
     path.with_name("crawl.sqlite.other").touch()
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).touch()

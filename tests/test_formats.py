@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -290,7 +291,8 @@ def test_a_file_has_one_writer_at_a_time_and_no_folder_has_one(tmp_path: Path) -
     writer = JsonLinesWriter(path, None, [])
     with pytest.raises(ContentSpiderError, match=rf"{path} is being written by another crawl"):
         JsonLinesWriter(path, None, [])
-    writer.close()
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(writer.close).result()
     JsonLinesWriter(path, None, []).close()
     with pytest.raises(ContentSpiderError, match=rf"{tmp_path} cannot be written: it is a folder"):
         JsonLinesWriter(tmp_path, None, [])
