@@ -62,7 +62,7 @@ def test_whatever_comes_the_largest_sample_gives_up_its_last_page(seed: int) -> 
     draw = random.Random(seed)
     database = Database(None)
     pages = PageSample(database, site_pages=4, all_pages=9)
-    for _ in range(150):
+    for _ in range(100):
         site = draw.choice("aaabbcd")
         pages.offer(site, Page.from_html(HTML, f"{site}{draw.randint(0, 40)}"))
         if draw.random() < 0.1:  # a resumed crawl
