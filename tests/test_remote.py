@@ -7,7 +7,7 @@ import logging
 import os
 import socket
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +18,7 @@ from contentspider.state.stores.remote import (
     Objects,
     RemoteError,
     ReplacedError,
+    S3Objects,
     check_url,
     is_url,
     open_objects,
@@ -28,7 +29,7 @@ from contentspider.state.stores.remote import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytest.importorskip("fsspec")
+get_loop = pytest.importorskip("fsspec.asyn").get_loop
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -178,6 +179,93 @@ def test_a_store_that_lets_anybody_replace_is_refused_whichever_half_it_lacks(
         with pytest.raises(RemoteError, match=f"^{objects.url}: it lets a writer replace"):
             objects.check()
         assert names(objects) == []
+
+
+class RefusedError(Exception):
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.response = {"Error": {"Code": code}}
+
+
+class Body:
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    async def read(self) -> bytes:
+        return self._data
+
+
+class Bucket:
+    """What s3fs does for a bucket ``b``: it asks a server, which here is a dict."""
+
+    def __init__(self) -> None:
+        self.loop = get_loop()
+        self.objects: dict[str, bytes] = {}
+        self.fails: Exception | None = None
+
+    def split_path(self, path: str) -> tuple[str, str, None]:
+        bucket, _, key = path.partition("/")
+        return bucket, key, None
+
+    def call_s3(self, method: str, Bucket: str, Key: str, **given: Any) -> dict[str, Any]:  # noqa: N803 - S3's
+        if self.fails:
+            raise self.fails
+        if Bucket != "b":
+            raise FileNotFoundError(Bucket)
+        found = self.objects.get(Key)
+        if method == "get_object":
+            if found is None:
+                raise FileNotFoundError(Key)
+            return {"Body": Body(found), "ETag": self.mark(found)}
+        assert method == "put_object"
+        data = given.pop("Body")
+        if given == {"IfNoneMatch": "*"}:
+            code = "PreconditionFailed" if found is not None else ""
+        else:
+            (mark,) = given.values()
+            assert list(given) == ["IfMatch"]
+            if found is None:
+                raise FileNotFoundError(Key)
+            code = "" if mark == self.mark(found) else "412"
+        if code:
+            raise OSError(22, code) from RefusedError(code)
+        self.objects[Key] = data
+        return {"ETag": self.mark(data)}
+
+    def mark(self, data: bytes) -> str:
+        return f'"{len(data)}"'
+
+
+def test_a_server_of_s3_checks_versions_itself() -> None:
+    bucket = Bucket()
+    objects = S3Objects("s3://b/models/", bucket, "b/models/")
+    assert objects.read("x") is None
+    assert objects.replace("x", b"first", "") == '"5"'
+    assert bucket.objects == {"models/x": b"first"}
+    assert objects.read("x") == (b"first", '"5"')
+    assert objects.replace("x", b"second", '"5"') == '"6"'
+    for mark in ("", '"5"'):
+        with pytest.raises(ReplacedError, match=r"^s3://b/models/x has changed$"):
+            objects.replace("x", b"third", mark)
+    with pytest.raises(ReplacedError, match=r"^s3://b/models/y is gone by now$"):
+        objects.replace("y", b"", '"5"')
+    assert bucket.objects == {"models/x": b"second"}
+    with pytest.raises(RemoteError, match=r"^s3://c: x cannot be written .*no such bucket\)$"):
+        S3Objects("s3://c", bucket, "c").replace("x", b"", "")
+    bucket.fails = OSError(5, "slow\ndown")
+    with pytest.raises(
+        RemoteError, match=r"^s3://b/models: x cannot be written \(OSError: .*slow d"
+    ):
+        objects.replace("x", b"", "")
+    with pytest.raises(
+        RemoteError, match=r"^s3://b/models: x cannot be read \(OSError: .*slow down"
+    ):
+        objects.read("x")
+    bucket.fails = OSError(5, "no answer")
+    bucket.fails.__cause__ = RefusedError("SlowDown")
+    with pytest.raises(RemoteError, match="no answer") as error:
+        objects.replace("x", b"", "")
+    assert not isinstance(error.value, ReplacedError)
 
 
 @pytest.mark.parametrize("url", ["s3://a@b", "s3://b?c", "s3://b#c", "s3://b c", "s3://b\n"])
