@@ -139,6 +139,10 @@ def watched(*found: tuple[int, int, list[tuple[str, int]]]) -> Drift:
 def test_a_page_is_strange_if_most_of_its_prose_is_at_new_places() -> None:
     few = watched((MIN_CHARS - 1, MIN_CHARS - 1, []))
     assert (few.pages, few.strange, few.shared) == (0, 0, 0)
+    short = SimpleNamespace(url="short", chars=MIN_CHARS - 1, unseen=MIN_CHARS - 1, slots=[])
+    assert not few.add(short)  # type: ignore[arg-type]
+    page = SimpleNamespace(url="page", chars=MIN_CHARS, unseen=MIN_CHARS, slots=[])
+    assert few.add(page) and few.strange == 1  # type: ignore[arg-type]
     half = watched((1_000, 500, []), (1_000, 501, []))
     assert (half.pages, half.strange) == (2, 1)
     assert not half.is_found
