@@ -9,6 +9,7 @@ import pytest
 
 from contentspider.page.input.page import Page
 from contentspider.recrawl.intervals import Spell, kind_of
+from contentspider.state.crawls.ledgers import open_history
 from contentspider.state.history import takeover as module
 from contentspider.state.history.entries import Entries, Entry
 from contentspider.state.history.history import History
@@ -171,6 +172,15 @@ def test_pages_are_kept_as_a_whole_up_to_a_size(history: History) -> None:
         take(small, "b", seen(1, visit("1", "changed"), "Two."))
         assert small.has_page("1") == is_kept
         small.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all, but some text that is long enough"])
+def test_a_history_that_is_opened_has_its_bound(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "history.sqlite").write_bytes(content)
+    history = open_history(tmp_path / "history.sqlite", 1)
+    take(history, "a", seen(1, visit("1", "new"), "One.", page=Page.from_html(HTML).dump()))
+    assert (history.content("1"), history.has_page("1")) == ("One.", False)
+    history.close()
 
 
 def test_copies_are_forgotten_after_three_complete_crawls_without_them(history: History) -> None:
