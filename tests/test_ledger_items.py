@@ -67,6 +67,16 @@ def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path
     again.close()
 
 
+def test_an_item_that_is_data_is_there_after_a_kill(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.items.hold("site", {"n": 1}, in_hand("u", "k"))
+    ledger.commit()
+    again = killed(ledger)
+    again.begin_run()
+    assert [item for item, _ in again.items.release("site")] == [{"n": 1}]
+    again.close()
+
+
 def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
     ledger, row = with_an_item_in_memory(path)
     ((_, hand),) = ledger.items.release("site")
