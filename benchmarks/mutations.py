@@ -55,7 +55,10 @@ pytest.main(["--collect-only", *sys.argv[1:]])
 files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
 print("LOADED", *(name for name in files if not files[name].startswith(os.getcwd())))
 """
-SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|CREATE|WHERE|FROM|ORDER|JOIN|BEGIN)\b")
+SQL = re.compile(
+    r"\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|CREATE|WHERE|FROM|ORDER|JOIN|BEGIN|IS NOT NULL)\b"
+    r'|^"\w+ = \?|^"\w+(?:, \w+)+"$'
+)
 CODECS = ("utf-8", "ascii", "latin-1")
 
 

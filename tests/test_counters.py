@@ -10,11 +10,13 @@ import pytest
 
 from contentspider import Page
 from contentspider.recrawl.counters import (
+    MAX_CHARS,
     MIN_PAGES,
     Counters,
     are_counters,
     numbered_places,
     place_of,
+    without_counter,
 )
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
@@ -84,6 +86,30 @@ def test_what_differs_in_whole_numbers_of_short_lines_only() -> None:
         assert places(price.format(41), price.format(42)) == ()
     assert places(f"In 41 {prose(1)}", f"In 42 {prose(1)}") == (), "a sentence"
     assert places("Posts: 41", "Posts: 41\nPosts: 42") == ()
+
+
+def test_the_line_of_a_counter_is_short_and_has_no_price() -> None:
+    short = f"{'x' * (MAX_CHARS - 3)} 41"
+    assert without_counter(short) == f"{short[:-2]}0"
+    assert places(short, f"{short[:-2]}42") == (f"body/p\t{short[:-2]}0",)
+    assert without_counter(f"x{short}") == f"x{short}"
+    assert places(f"x{short}", f"x{short[:-2]}42") == ()
+    assert without_counter("For 41 kr") == "For 41 kr"
+    assert places("C 1\nB 1\nA 1", "C 1\nB 2\nA 2") == ("body/p\tA 0", "body/p\tB 0")
+
+
+def test_a_counter_changes_on_half_of_the_pages_that_have_it() -> None:
+    place = place_of("slot", "Read 0 times")
+    counters = Counters([[place]])
+    still, other = (
+        Page.from_html(f"<p>Read {views} times</p><p>{'x' * MAX_CHARS}</p>") for views in (1, 2)
+    )
+    for _ in range(MIN_PAGES):
+        counters.add(still, still, lambda path: "slot")
+        counters.add(other, still, lambda path: "slot")
+    assert counters.found() == {place, "slot"}
+    counters.add(still, still, lambda path: "slot")
+    assert counters.found() == set()
 
 
 def test_a_counter_changes_on_most_pages_that_have_it() -> None:

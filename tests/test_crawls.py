@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from contentspider.ground.errors import ContentSpiderError
 from contentspider.page.input.page import Page
+from contentspider.state.crawls import folder
 from contentspider.state.crawls.export import export_items, find_crawl, find_history, histories
-from contentspider.state.crawls.folder import state_folder
+from contentspider.state.crawls.folder import has_default, index_url, state_folder
 from contentspider.state.crawls.ledgers import (
     crawl_status,
     history_of,
@@ -24,9 +26,6 @@ from contentspider.state.history.history import History
 from contentspider.state.ledger.database import LedgerBusyError
 from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
@@ -47,10 +46,25 @@ def crawled(path: Path, *reasons: str | None, unread: bool = True) -> None:
     ("reasons", "resume", "goes_on", "text"),
     [
         (["shutdown"], True, True, "was stopped (shutdown); going on with 0 addresses"),
-        ([None], True, True, "ended without notice"),
+        (
+            [None],
+            True,
+            True,
+            "ended without notice: it was killed, or the power was lost",
+        ),
         (["incomplete"], True, True, "1 that could not be read and 0 held items"),
-        (["incomplete"] * 2, True, False, "1 addresses could not be read in 2 runs"),
-        (["shutdown"], False, False, "--resume (CONTENTSPIDER_RESUME) would go on with it"),
+        (
+            ["incomplete"] * 2,
+            True,
+            False,
+            "1 addresses could not be read in 2 runs; a new crawl",
+        ),
+        (
+            ["shutdown"],
+            False,
+            False,
+            "--resume (CONTENTSPIDER_RESUME) would go on with it",
+        ),
         (["incomplete", "finished"], True, False, ""),
     ],
 )
@@ -72,6 +86,32 @@ def test_an_unfinished_crawl_is_resumed_if_that_is_asked_for(
     ledger.close()
 
 
+def test_what_a_resumed_crawl_goes_on_with_is_said(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    crawled(path, "shutdown", unread=False)
+    ledger = Ledger(path)
+    for name in "bc":
+        ledger.frontier.enqueue(name.encode(), f"http://e.org/{name}", 0, "{}")
+    ledger.frontier.queue.take()
+    ledger.items.hold("e.org", {}, PageInHand(Page.from_html("<p>Tea</p>")))
+    (run,) = ledger.runs.all()
+    ledger.commit()
+    ledger.close()
+    again, _ = open_crawl(path, resume=True)
+    (said,) = caplog.messages
+    assert f"{path}: the run of {run.started} was stopped (shutdown)" in said
+    assert said.endswith("3 addresses in the queue, 0 that could not be read and 1 held items")
+    again.close()
+    caplog.clear()
+    anew, _ = open_crawl(path, resume=False)
+    anew.close()
+    assert (
+        f"{path}: the crawl of {run.started} was not finished; this one starts over. -"
+        in caplog.text
+    )
+
+
 def test_a_ledger_without_runs_is_not_archived(path: Path) -> None:
     Ledger(path).close()
     ledger, is_resumed = open_crawl(path, resume=True)
@@ -88,7 +128,8 @@ def test_a_ledger_that_is_being_read_is_not_moved(path: Path) -> None:
     writer.runs.set_fact("name", "value")
     writer.commit()
     writer.close()
-    with pytest.raises(LedgerBusyError, match="being read by another process"):
+    said = rf"^{path} is being read by another process \(.* last crawl\); try again in a while$"
+    with pytest.raises(LedgerBusyError, match=said):
         open_crawl(path, resume=False)
     reader.close()
 
@@ -124,6 +165,48 @@ def test_the_status_of_a_crawl(path: Path) -> None:
     assert "the same command with --resume goes on with it" in text
     crawled(path, "finished")
     assert "--resume" not in crawl_status(path)
+
+
+def test_the_status_says_why_pages_were_not_read(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.begin_run()
+    reasons = [None, None, *(f"HTTP {code}" for code in range(500, 511))]
+    for number, (state, reason) in enumerate(
+        [("fetched", "so"), *(("failed", one) for one in reasons), *[("skipped", "noindex")] * 2]
+    ):
+        row = ledger.frontier.enqueue(b"%d" % number, f"http://e.org/{number:02}", 0, "{}")
+        ledger.frontier.queue.take()
+        ledger.frontier.finish(row, state, reason)
+    ledger.end_run("shutdown")
+    ledger.close()
+    with closing(Ledger(path, read_only=True)) as looked:
+        (run,) = looked.runs.all()
+    lines = crawl_status(path).split("\n")
+    others = [lines.pop(7) for _ in range(9)]
+    assert len({line for line in others if line.startswith("    1 HTTP 5")}) == 9
+    assert lines == [
+        str(path),
+        f"run 1, started {run.started}, ended {run.ended}: shutdown",
+        *("", "items: 0 out, 0 held", "addresses:", "  13 failed"),
+        "    2  (such as http://e.org/01)",
+        *("  2 skipped", "    2 noindex (such as http://e.org/14)", "  1 fetched"),
+        *("", "It is not finished: the same command with --resume goes on with it."),
+    ]
+
+
+def test_a_crawl_is_found_by_its_whole_name_before_those_of_its_parts(tmp_path: Path) -> None:
+    state = str(tmp_path)
+    with pytest.raises(ContentSpiderError, match=r"e.org: no such file .*; there are: none$"):
+        find_crawl("e.org", state)
+    for name in ("e.org-docs-01234567", "e.org.20240101T000000", "e_org"):
+        crawled(tmp_path / f"{name}.sqlite", "finished")
+    assert find_crawl("e.org", state).name == "e.org-docs-01234567.sqlite"
+    crawled(tmp_path / "e.org.sqlite", "finished")
+    assert find_crawl("http://www.e.org", state).name == "e.org.sqlite"
+    with pytest.raises(ContentSpiderError, match=r"\[x: no such file or folder, and no crawl of"):
+        find_crawl("http://[x", state)
+    with pytest.raises(ContentSpiderError, match=rf"{state}/history; there are: none"):
+        find_history("e.org", state)
 
 
 def test_a_crawl_is_found_by_what_it_crawls(tmp_path: Path) -> None:
@@ -173,6 +256,10 @@ def test_a_damaged_history_is_set_aside_with_one_error(
     assert history.live_count() == 0
     history.close()
     assert len(caplog.messages) == bool(content)
+    for said in caplog.messages:
+        assert said.startswith(f"{path} is not a history, or is damaged (")
+        assert "; it is set aside as crawl.sqlite.broken, and all pages count as new" in said
+        assert said.endswith("consumers of its change log begin anew")
     assert path.with_name(path.name + ".broken").exists() == bool(content)
 
 
@@ -191,3 +278,45 @@ def test_the_folder_of_state_is_that_of_the_project(
     monkeypatch.chdir(tmp_path / "project" / "below")
     assert str(state_folder()).endswith(expected)
     assert str(state_folder("given")) == "given"
+
+
+def test_the_nearest_project_has_the_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert state_folder() == inner / ".scrapy" / "contentspider"
+    (tmp_path / "outer" / "scrapy.cfg").write_text("[datadir]\nother = data\n")
+    assert state_folder() == tmp_path / "outer" / ".scrapy" / "contentspider"
+    (inner / "scrapy.cfg").write_text("[datadir]\ndefault =\n")
+    assert state_folder() == inner / ".scrapy" / "contentspider"
+    (inner / "scrapy.cfg").write_text("[datadir]\ndefault = /data\n")
+    assert state_folder() == Path("/data/contentspider")
+
+
+def test_the_index_that_is_there_is_the_default_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = str(tmp_path)
+    monkeypatch.setattr(folder, "find_spec", lambda name: object() if name == "tantivy" else None)
+    assert index_url("default", state) == f"tantivy:{state}/index/tantivy"
+    (tmp_path / "index").mkdir()
+    assert not has_default(state)
+    (tmp_path / "index" / "pages.db").touch()
+    assert has_default(state)
+    assert index_url("default", state) == f"sqlite:{state}/index/pages.db"
+    (tmp_path / "index" / "tantivy").mkdir()
+    assert index_url("default", state) == f"tantivy:{state}/index/tantivy"
+    (tmp_path / "index" / "pages.db").unlink()
+    assert has_default(state)
+
+
+def test_histories_come_by_their_names(tmp_path: Path) -> None:
+    for name in ("b.org", "a.org", "c.org"):
+        History(history_of(tmp_path / f"{name}.sqlite")).close()
+    found = histories(str(tmp_path))
+    assert found == [tmp_path / f"history/{name}.org.sqlite" for name in "abc"]
+    path = tmp_path / "one.txt"
+    path.touch()
+    assert find_crawl(str(path), str(tmp_path)) == path, "a file of any name"
+    with pytest.raises(ContentSpiderError, match=r"one.txt: .* there are: a.org, b.org, c.org$"):
+        find_history("one.txt", str(tmp_path))

@@ -14,6 +14,8 @@ def test_the_hash_of_a_text_is_that_of_all_its_blocks() -> None:
     assert text_hash(one) == text_hash(Page.from_html("<div>Tea</div><h1>Milk</h1>"))
     assert text_hash(one) != text_hash(other)
     assert len(text_hash(one)) == 32
+    page = Page.from_html("<p>Tea</p><p>\ud83d</p>")
+    assert text_hash(page) == "892a97e57603a1e976e2d7586dec7b78", "histories have it"
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,7 @@ def test_the_hash_of_a_text_is_that_of_all_its_blocks() -> None:
         ("", "", 0.0),
         ("", "tea", 1.0),
         ("tea milk", "tea cake", 0.5),
+        ("tea milk cake", "tea milk egg", 0.3333),
         ("tea\nmilk", "tea milk", 0.0),
         ("w " * 9_999, "w " * 9_999 + "v", 0.0001),
     ],

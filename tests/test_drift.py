@@ -6,7 +6,10 @@ from threading import Event
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from contentspider import Page, SiteLearner
+from contentspider.recrawl import drift
 from contentspider.recrawl.drift import A_FEW, ENOUGH, LESS_SURE, SHARED_BY, Drift
 from contentspider.site.models.model import SiteModel
 from contentspider.site.models.summary import MIN_CHARS, Baseline
@@ -15,6 +18,8 @@ from tests.test_recrawls import Recrawls
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from tests.conftest import Site
 
@@ -134,6 +139,10 @@ def watched(*found: tuple[int, int, list[tuple[str, int]]]) -> Drift:
 def test_a_page_is_strange_if_most_of_its_prose_is_at_new_places() -> None:
     few = watched((MIN_CHARS - 1, MIN_CHARS - 1, []))
     assert (few.pages, few.strange, few.shared) == (0, 0, 0)
+    short = SimpleNamespace(url="short", chars=MIN_CHARS - 1, unseen=MIN_CHARS - 1, slots=[])
+    assert not few.add(short)  # type: ignore[arg-type]
+    page = SimpleNamespace(url="page", chars=MIN_CHARS, unseen=MIN_CHARS, slots=[])
+    assert few.add(page) and few.strange == 1  # type: ignore[arg-type]
     half = watched((1_000, 500, []), (1_000, 501, []))
     assert (half.pages, half.strange) == (2, 1)
     assert not half.is_found
@@ -175,6 +184,61 @@ def test_empty_pages_count_beyond_the_usual_share_of_their_slot() -> None:
     assert watch.emptied == ("usual", 16)
     watch.pages = 801
     assert not watch.is_found, "so many of a rare kind are nothing"
+    watch.pages = 800
+    assert watch.is_found
+
+
+class Sureness(Places):
+    """A model that is as sure of a page, and keeps as much of its blocks, as its address says."""
+
+    baseline = Baseline(0.9, {"usual": 0.5})
+
+    def unseen_prose(self, page: SimpleNamespace) -> tuple[int, int]:
+        return MIN_CHARS, 0
+
+    def extract(self, page: Page) -> SimpleNamespace:
+        confidence, probability = map(float, page.url.split()[:2])
+        return SimpleNamespace(confidence=confidence, probabilities=np.array([probability]))
+
+    def slot_of(self, path: str) -> str:
+        return {"body/p": "usual"}.get(path, path)
+
+
+def sure(watch: Drift, *found: float, probability: float = 0.9, tag: str = "p") -> list[bool]:
+    return [
+        watch.add(Page.from_html(f"<{tag}>{prose(1)}", f"{confidence} {probability} {watch.pages}"))
+        for confidence in found
+    ]
+
+
+def test_half_of_the_pages_are_less_sure() -> None:
+    less = 0.9 - LESS_SURE
+    watch = Drift(Sureness())  # type: ignore[arg-type]
+    assert not any(sure(watch, *[less - 0.1] * (ENOUGH // 2), *[0.9] * (ENOUGH // 2)))
+    assert not watch.is_found, "the other half is as sure as ever"
+    assert sure(watch, less - 0.1) == [True]
+    assert watch.is_found
+    assert f"its model is sure of half of {ENOUGH + 1} pages by 0.75 or less" in watch.evidence()
+    watch = Drift(Sureness())  # type: ignore[arg-type]
+    assert not any(sure(watch, *[less] * (ENOUGH - 1))) and not watch.is_found
+    assert sure(watch, less, less - 0.01) == [False, True], "it is one of the less sure half"
+    assert watch.is_found
+
+
+def test_an_empty_page_is_held_unless_most_of_its_slot_came_out_empty_before() -> None:
+    watch = Drift(Sureness())  # type: ignore[arg-type]
+    assert sure(watch, 0.9, probability=0.1, tag="p") == [False]
+    assert sure(watch, 0.9, probability=0.1, tag="h2") == [True]
+    assert (watch.pages, watch.strange, watch.emptied) == (2, 0, ("body/h2", 1))
+
+
+def test_what_a_watch_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drift, "MAX_SLOTS", 2)
+    monkeypatch.setattr(drift, "MAX_CONFIDENCES", ENOUGH - 1)
+    assert watched(*[(1_000, 900, [("a", 20)])] * 3).shared == 3
+    assert watched(*[(1_000, 900, [("a", 20), ("b", 20)])] * 3).shared == 1
+    watch = Drift(Sureness())  # type: ignore[arg-type]
+    assert not any(sure(watch, *[0.1] * (ENOUGH + 1)))
 
 
 def bodies_of(items: dict[str, dict[str, object]]) -> dict[str, list[str]]:

@@ -33,6 +33,14 @@ def test_what_a_crawl_may_replace(ending: Ending, word: str, replaces: bool) -> 
     assert Ending.from_stats(ending.stats() | {"finish_reason": ending.reason}) == ending
 
 
+def test_an_end_without_stats_has_nothing_left() -> None:
+    assert Ending.from_stats({}) == Ending("", 0) == Ending("", 0, 0, 0, 0, 0)
+    assert Ending("finished", 1, queued=1).word == "incomplete"
+    assert Ending("outage", 1, queued=1).word == "outage"
+    assert Ending("finished", 100, queued=10).may_replace(is_there=True)
+    assert not Ending("finished", 100, queued=5, unread=5, held=1).may_replace(is_there=True)
+
+
 def test_ends_that_are_taken_over_into_a_history() -> None:
     for reason in ("finished", "outage", "max_pages", "closespider_pagecount"):
         assert Ending(reason, 1).is_end

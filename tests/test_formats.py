@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,68 @@ def test_markdown_and_text_tell_pages_apart(tmp_path: Path) -> None:
     assert not {"\x1b", "\x00", "\x0b"} & {*markdown, *text}
 
 
+ODD: list[dict[str, Any]] = [
+    {
+        "url": "https://e.org/a b?c=[1]&d='é'",
+        "title": 'Tea & "milk"',
+        "language": "en",
+        "content": 'Tea & "milk" is served.\nHot.\n',
+        "1 x": {"a.b-c": [None, 1.5, True], "é": "\r\x85"},
+        "-y": ("=a", "b"),
+        "mixed": ["a", 1],
+    },
+    {"n": 0},
+]
+
+
+def test_how_each_format_writes_an_item(tmp_path: Path) -> None:
+    assert write("out.xml", tmp_path, ODD) == (
+        '<?xml version="1.0" encoding="utf-8"?>\n<items>\n'
+        "<item><url>https://e.org/a b?c=[1]&amp;d='é'</url><title>Tea &amp; \"milk\"</title>"
+        '<language>en</language><content>Tea &amp; "milk" is served.\nHot.\n</content>'
+        "<_1_x><a.b-c><value></value><value>1.5</value><value>True</value></a.b-c>"
+        "<_>&#13;\x85</_></_1_x><_-y><value>=a</value><value>b</value></_-y>"
+        "<mixed><value>a</value><value>1</value></mixed></item>\n<item><n>0</n></item>\n</items>\n"
+    )
+    assert write("out.csv", tmp_path, ODD) == (
+        "url,title,language,content,1 x,'-y,mixed,n\r\n"
+        'https://e.org/a b?c=[1]&d=\'é\',"Tea & ""milk""",en,"Tea & ""milk"" is served.\nHot.\n",'
+        '"{""a.b-c"": [null, 1.5, true], ""é"": ""\\r\x85""}","\'=a, b","[""a"", 1]",\r\n'
+        ",,,,,,,0\r\n"
+    )
+    text = 'Tea & "milk" is served.\nHot.\n'
+    head = "https://e.org/a b?c=[1]&d='é'\n\n"
+    assert write("out.txt", tmp_path, ODD) == f"{head}{text}\n{'=' * 80}\n\n\n"
+    assert write("out.md", tmp_path, ODD) == (
+        f"<https://e.org/a%20b?c=[1]&d='%C3%A9'>\n\n{text}\n---\n\n<>\n"
+    )
+    assert write("out.json", tmp_path, ODD[1:] * 2) == '[\n{"n": 0},\n{"n": 0}\n]\n'
+    assert write("out.JL", tmp_path, ODD[1:] * 2) == '{"n": 0}\n{"n": 0}\n'
+    write("lines/", tmp_path, [{"url": "x", "made": Path("a")}], page_kind="json")
+    (line,) = (tmp_path / "lines").iterdir()
+    assert (line.name[:2], line.read_bytes()) == ("x-", b'{"url": "x", "made": "a"}\n')
+
+
+def test_a_page_of_html_is_made_of_an_items_text(tmp_path: Path) -> None:
+    write("pages/", tmp_path, ODD, page_kind="html")
+    empty, page = sorted((tmp_path / "pages").iterdir(), key=lambda path: path.stat().st_size)
+    assert empty.name == "page-e3b0c44298fc.html"
+    assert empty.read_text("utf-8").startswith("<!DOCTYPE html>\n<html>\n<head>\n")
+    assert page.read_text("utf-8") == (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        "<title>Tea &amp; &quot;milk&quot;</title>\n"
+        '<link rel="canonical" href="https://e.org/a b?c=[1]&amp;d=&#x27;é&#x27;">\n'
+        "</head>\n<body>\n<p>Tea &amp; &quot;milk&quot; is served.</p>\n<p>Hot.</p>\n<p></p>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def test_a_title_is_written_once(tmp_path: Path) -> None:
+    items = [{"url": "u", "title": "Tea", "content": text} for text in ("Tea is.", "Hot.")]
+    found = write("out.txt", tmp_path, items)
+    assert found == f"u\n\nTea is.\n\n{'=' * 80}\n\nu\nTea\n\nHot.\n"
+
+
 @pytest.mark.parametrize("kind", PAGE_KINDS)
 def test_a_folder_has_a_file_a_page_and_nothing_outside(kind: str, tmp_path: Path) -> None:
     urls = [
@@ -141,6 +204,9 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         ("out.xlsx", "names no format"),
         ("none/out.csv", "its folder does not exist"),
         ("folder.csv", "it is a folder"),
+        ("out", "names no format; use one of .jsonl, .json, .csv, .xml, .md, .txt, .parquet, .jl,"),
+        ("x" * 300, "File name too long"),
+        ("a\0b", "null byte"),
     ],
 )
 def test_an_output_that_cannot_be_is_said(name: str, message: str, tmp_path: Path) -> None:
@@ -157,6 +223,12 @@ def test_a_read_only_folder_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_names_of_files_are_stable() -> None:
     assert page_file("https://example.org/a/b?c=1", "md").startswith("example.org-a-b-c-1-")
+    for url, name in (
+        ("https://e.org/" + "x" * 200, f"e.org-{'x' * 114}-3a9e7cfad18e.md"),
+        ("https://e.org/a%20_b.c._d/", "e.org-a-b.c-d-fbeacafaf9ff.md"),
+        ("e.org/é\ud83d", "e.org-é-efacc12c12a6.md"),
+    ):
+        assert page_file(url, "md") == name
 
 
 def test_logs_steer_no_terminal_and_tell_no_password() -> None:
@@ -193,8 +265,62 @@ def test_output_behind_the_last_commit_is_cut_off_and_a_lost_file_is_written_ane
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_a_file_is_known_again_by_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("contentspider.state.files.output.END_BYTES", 8)
+    out, partial = tmp_path / "out.jsonl", tmp_path / ".out.jsonl.partial"
+    writer = JsonLinesWriter(out, None, [b"one", b"two", b"six"])
+    assert writer.path == out
+    mark = writer.mark()
+    assert mark[0] == 12 and len(mark[1]) == 32
+    writer.write(b"after")
+    writer.close()
+    for content, expected in (
+        (b"ONE\ntwo\nsix\n", b"ONE\ntwo\nsix\nnew\n"),
+        (b"one\nTwo\nsix\n", b"all\nnew\n"),
+        (b"one\ntwo\nsix", b"all\nnew\n"),
+    ):
+        partial.write_bytes(content)
+        again = JsonLinesWriter(out, mark, [b"all"])
+        again.write(b"new")
+        again.close()
+        assert partial.read_bytes() == expected
+
+
+def test_a_file_has_one_writer_at_a_time_and_no_folder_has_one(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    writer = JsonLinesWriter(path, None, [])
+    with pytest.raises(ContentSpiderError, match=rf"{path} is being written by another crawl"):
+        JsonLinesWriter(path, None, [])
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(writer.close).result()
+    JsonLinesWriter(path, None, []).close()
+    with pytest.raises(ContentSpiderError, match=rf"{tmp_path} cannot be written: it is a folder"):
+        JsonLinesWriter(tmp_path, None, [])
+
+    def broken() -> Any:
+        yield b"one"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(ContentSpiderError, match=rf"{path} cannot be written: No space left"):
+        JsonLinesWriter(path, None, broken())
+    JsonLinesWriter(path, None, []).close()
+
+
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
 def test_a_folder_in_which_no_file_can_be_made_is_said() -> None:
     path = Path("/proc/x.jsonl")
     with pytest.raises(ContentSpiderError, match="no file can be made in /proc"):
         JsonLinesWriter(path, None, [])
+
+
+def test_which_output_a_command_line_names(tmp_path: Path) -> None:
+    for name in ("there", "there.md"):
+        (tmp_path / name).mkdir()
+    for name in ("new/", "there", "there/", "there.md/", "new.csv/"):
+        found = Output.parse(f"{tmp_path}/{name}", "txt")
+        assert found == Output(tmp_path / name, "txt", is_folder=True)
+    assert Output.parse(f"{tmp_path}/a.JSON", "txt") == Output(tmp_path / "a.JSON", "json", False)
+    assert Output.parse(f"{tmp_path}/new/").kind == "md"
+    output = Output(tmp_path / "none" / "new", "md", is_folder=True)
+    with pytest.raises(ContentSpiderError, match="none/new cannot be made: No such file"):
+        output.write(list)

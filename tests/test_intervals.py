@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.freshness import POLICIES, freshness, worlds
+from contentspider.recrawl import intervals as module
 from contentspider.recrawl.intervals import Bounds, Spell, intervals, kind_of
 
 BOUNDS = Bounds(1 / 24, 30, 7)
@@ -16,6 +17,21 @@ def test_pages_of_which_nothing_is_known_are_visited_alike() -> None:
     assert found == pytest.approx([7, 7, 7], rel=0.12), "steps between two intervals are 11 %"
     assert len(intervals([], BOUNDS)) == 0
     assert Spell("a") == Spell("a", 0.0, 0, 0.0)
+
+
+def test_intervals_are_those_that_were_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The policy's constants were chosen by `benchmarks/freshness.py`; another result is another
+    policy, to be measured anew.
+    """
+    spells = [
+        *(Spell("a", 10.0 * number, number % 4, 3.0 * (number % 4)) for number in range(8)),
+        *(Spell("b", 2.0, number, 1.0 * number) for number in range(5)),
+        Spell("c", 1e6, 10**6, 1e6),
+    ]
+    expected = [*[8.5678] * 4, 10.5579, *[9.5109] * 3, 8.5678, 5.6422, *[5.0827] * 3, 4.5787]
+    for batch in (module.BATCH, 5):
+        monkeypatch.setattr(module, "BATCH", batch)
+        assert intervals(spells, BOUNDS) == pytest.approx(expected, rel=1e-3)
 
 
 def test_bounds_and_mean_are_kept() -> None:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from contentspider.recrawl.lastmod import MIN_CHANGES, MIN_CHECKED, LastmodCounts, has_changed_since
+from contentspider.recrawl.lastmod import (
+    MAX_COUNTED,
+    MIN_CHANGES,
+    MIN_CHECKED,
+    LastmodCounts,
+    has_changed_since,
+)
 from contentspider.state.history.history import History
 from tests.sites import article, prose
 from tests.test_recrawls import Recrawls
@@ -28,7 +34,16 @@ VISITED = "2026-03-10T12:00:00+00:00"
         ("2026-03-10T12:00:01Z", True),
         ("2026-03-10T12:30:00.5+01:00", None),
         (" 2026-03-10T10:59+0000 ", False),
+        ("2026-03-10T12:00:00Z", None),
         ("2026-03-10T11:30:00Z", None),
+        ("2026-03-10T11:00:00Z", False),
+        ("2026-03-10T11:00:01Z", None),
+        ("2026-03-11T02:00", None),
+        ("2026-03-11 02:00:01", True),
+        ("2026-03-09T23:00", False),
+        ("2026-03-09T23:00:01", None),
+        ("2026-03-10T08:15:00-0330", None),
+        ("2026-03-10T08:45:00-0330", True),
         ("2026-03-10T11:30:00", None),
         ("2026-03-12", True),
         ("2026-03-11", None),
@@ -55,6 +70,10 @@ def test_trust_needs_checks_and_changes_and_ends_with_lies() -> None:
         "nothing shows that it ever changes"
     )
     assert not LastmodCounts(1_000, 1, 9, 0).is_trusted, "it says too few of the changes"
+    assert LastmodCounts(99, 1, 19, 0).is_trusted, "as many as that may be wrong"
+    assert not LastmodCounts(98, 1, 19, 0).is_trusted
+    assert not LastmodCounts(99, 1, 18.9, 0).is_trusted
+    assert LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, MIN_CHANGES).is_worth_a_visit
     wasteful = LastmodCounts(MIN_CHECKED, 0, MIN_CHANGES, MIN_CHANGES + 1)
     assert wasteful.is_trusted and not wasteful.is_worth_a_visit
     truth = LastmodCounts(10_000, 0, 500, 0)
@@ -62,6 +81,20 @@ def test_trust_needs_checks_and_changes_and_ends_with_lies() -> None:
     while truth.is_trusted:
         truth, lies = truth.plus(says_changed=False, has_changed=True), lies + 1
     assert lies <= 10, "what was long ago counts for less"
+
+
+def test_what_sitemaps_said_is_counted_and_fades() -> None:
+    counts = LastmodCounts()
+    for times, (says_changed, has_changed) in enumerate(
+        [(False, False), (False, True), (True, True), (True, False)], 1
+    ):
+        for _ in range(times):
+            counts = counts.plus(says_changed, has_changed)
+    assert counts == LastmodCounts(1, 2, 3, 4)
+    assert LastmodCounts(MAX_COUNTED - 1).plus(True, True) == LastmodCounts(MAX_COUNTED - 1, 0, 1)
+    faded = LastmodCounts(MAX_COUNTED).plus(True, True)
+    assert faded.true_changed == pytest.approx(MAX_COUNTED / (MAX_COUNTED + 1))
+    assert faded.true_unchanged + faded.true_changed == pytest.approx(MAX_COUNTED)
 
 
 class Mapped(Recrawls):

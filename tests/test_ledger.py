@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ from contentspider.page.input.page import Page
 from contentspider.state.crawls.ledgers import open_ledger
 from contentspider.state.ledger.database import LedgerFullError
 from contentspider.state.ledger.items import PageInHand
-from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.ledger.ledger import Ledger, Run
 from tests.ledgers import killed
 from tests.test_storage import HTML
 
@@ -143,6 +144,37 @@ def test_the_disk_is_waited_for_in_a_thread(path: Path) -> None:
     again = killed(ledger)
     assert again.runs.fact("99") == "x" * 100_000
     assert again.frontier.queue.length == 99
+    again.close()
+
+
+def test_runs_are_told_apart_and_facts_are_kept(path: Path) -> None:
+    ledger = Ledger(path)
+    assert (ledger.runs.all(), ledger.runs.last(), ledger.runs.fact("a")) == ([], None, None)
+    ledger.begin_run()
+    ledger.end_run("shutdown")
+    ledger.runs.set_fact("a", {"é": [1, None]})
+    ledger.runs.set_fact("b", 0)
+    ledger.runs.set_fact("b", False)
+    ledger.begin_run()
+    (first, second), last = ledger.runs.all(), ledger.runs.last()
+    assert first == Run(1, first.started, os.getpid(), first.ended, "shutdown")
+    assert second == Run(2, second.started, os.getpid(), None, None) == last
+    assert first.started[:2] == (first.ended or "")[:2] == "20"
+    again = killed(ledger)
+    assert [run.reason for run in again.runs.all()] == ["shutdown", None]
+    assert (again.runs.fact("a"), again.runs.fact("b")) == ({"é": [1, None]}, False)
+    again._database.do("UPDATE facts SET value = '{' WHERE name = 'a'")
+    said = rf"^{path} is damaged \(a: Expecting .*\); delete it to start over$"
+    with pytest.raises(StateError, match=said):
+        again.runs.fact("a")
+    again.close()
+
+
+def test_a_ledger_that_is_not_durable_keeps_each_change(path: Path) -> None:
+    ledger = Ledger(path, durable=False)
+    ledger.runs.set_fact("a", 1)
+    again = killed(ledger)
+    assert (again.path, again.runs.fact("a")) == (path, 1)
     again.close()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +18,7 @@ from contentspider.state.crawls.ledgers import (
     open_temporary,
 )
 from contentspider.state.history.history import History
-from contentspider.state.ledger.database import SchemaError
+from contentspider.state.ledger.database import PARTS, SchemaError
 from contentspider.state.ledger.ledger import Ledger
 from contentspider.state.schema import LEDGER
 
@@ -74,6 +75,45 @@ def test_a_temporary_ledger_deletes_only_what_killed_ones_left(path: Path) -> No
     assert running.path
     assert running.path.exists()
     running.close(delete=True)
+
+
+def test_a_temporary_ledger_is_named_for_its_process_and_not_brought_to_the_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledgers.time, "time_ns", lambda: 7)
+    made = open_temporary(path)
+    assert made.path == path.parent / f"temporary/crawl-{os.getpid()}-7.sqlite"
+    assert made._database.value("PRAGMA synchronous") == 0
+    made.close()
+
+
+def test_the_newest_crawls_of_one_second_stay(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledgers, "KEPT_CRAWLS", 2)
+    for number in ("", "-2", "-9", "-10"):
+        path.with_name(f"crawl.20240101T000000{number}.sqlite").touch()
+    others = ["crawl.20240101T000000-x.sqlite", "crawl-a.20240101T000000.sqlite"]
+    for name in others:
+        path.with_name(name).touch()
+    end_a_crawl(path, 1, "shutdown")
+    assert days(path) == sorted(
+        [*others, *(f"crawl.20240101T000000-{number}.sqlite" for number in (9, 10))]
+    )
+
+
+def test_all_parts_of_a_damaged_ledger_are_set_aside(path: Path) -> None:
+    path.write_bytes(b"no database at all, but some text that is long enough")
+    path.with_name(path.name + "-wal").write_bytes(b"wal")
+    assert open_ledger(path) is None
+    broken = {f"crawl.sqlite.broken{suffix}" for suffix in PARTS}
+    assert {entry.name for entry in path.parent.iterdir()} == {f"{path.name}.lock", *broken}
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("..", "crawl"), (".a+b-c d/e", "a+b-c_d_e"), ("\u00e4.org", "\u00e4.org")],
+)
+def test_the_name_of_a_crawl_is_one_of_a_file(name: str, file: str) -> None:
+    assert crawl_ledger(name, "state") == Path(f"state/{file}.sqlite")
 
 
 def test_the_folder_of_the_ledgers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

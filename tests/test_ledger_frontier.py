@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 PAGE = Page.from_html("<p>Tea</p>")
 
@@ -29,7 +30,7 @@ def add(ledger: Ledger, name: str, priority: int = 0, request: str | None = "{}"
     return ledger.frontier.enqueue(name.encode(), url, priority, request)
 
 
-def take(ledger: Ledger, without: tuple[str, ...] = ()) -> str:
+def take(ledger: Ledger, without: Collection[str] = ()) -> str:
     taken = ledger.frontier.queue.take(without)
     return taken[1].rpartition("/")[2] if taken else ""
 
@@ -160,6 +161,55 @@ def test_addresses_of_hosts_that_are_left_out_stay_in_their_places(ledger: Ledge
     assert (queue.length, queue.has(), queue.has({"a.org"})) == (0, False, False)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_whichever_hosts_are_left_out_the_next_is_the_first_of_the_others(
+    ledger: Ledger, seed: int
+) -> None:
+    draw, queue = random.Random(seed), ledger.frontier.queue
+    waiting: dict[str, tuple[int, int]] = {}
+    taken: dict[str, tuple[int, int]] = {}
+    without: set[str] = set()
+    for step in range(200):
+        kind = draw.random()
+        if kind < 0.45:
+            name, priority = f"{draw.choice('abcd')}{step}", draw.randint(-1, 1)
+            waiting[name] = (-priority, add(ledger, name, priority))
+        elif kind < 0.55 and taken:
+            name = draw.choice(sorted(taken))
+            waiting[name] = taken.pop(name)
+            ledger.frontier.put_back(waiting[name][1])
+        else:
+            if kind > 0.85:
+                without = {f"{host}.org" for host in "abcd" if draw.random() < 0.4}
+            others = [name for name in waiting if f"{name[0]}.org" not in without]
+            assert queue.has(without) == bool(others)
+            expected = min(others, key=lambda name: waiting[name], default="")
+            assert take(ledger, without) == expected
+            if expected:
+                taken[expected] = waiting.pop(expected)
+        assert (queue.length, queue.has()) == (len(waiting), bool(waiting))
+
+
+def test_what_a_host_answered_is_found_items_first(ledger: Ledger) -> None:
+    for name, state in (("a1", "fetched"), ("a2", "failed"), ("b1", "released"), ("a3", "fetched")):
+        row = add(ledger, name)
+        take(ledger)
+        ledger.frontier.finish(row, state)
+    row = ledger.frontier.enqueue(b"r", "http://a.org/robots.txt", 0, "{}")
+    take(ledger)
+    ledger.frontier.finish(row, "fetched")
+    add(ledger, "a4")
+    queue = ledger.frontier.queue
+    assert queue.answered("a.org", 9) == ["http://a.org/a1", "http://a.org/a3"]
+    assert queue.answered("a.org", 1) == ["http://a.org/a1"]
+    for name, state in (("a5", "held"), ("a6", "unchanged"), ("a7", "released")):
+        row = add(ledger, name, 9)
+        take(ledger)
+        ledger.frontier.finish(row, state)
+    assert queue.answered("a.org", 9) == [f"http://a.org/a{number}" for number in (5, 6, 7)]
+    assert queue.answered("c.org", 9) == []
+
+
 def test_a_priority_may_be_very_low(ledger: Ledger) -> None:
     add(ledger, "a", -(2**40))
     assert take(ledger, ("b.org",)) == "a"
@@ -201,7 +251,9 @@ def test_a_damaged_item_leaves_the_history_as_it_was(
     record(ledger, "1", b"{}", page_id="a")
     ledger._database.do("UPDATE items SET line = x'00'")
     assert ledger.items.of_page("a", unless="") == (False, None)
-    assert len(caplog.messages) == 1
+    (said,) = caplog.messages
+    assert said.startswith("the ledger in memory: the item of page a is damaged (")
+    assert said.endswith("): the history keeps the one before")
 
 
 def test_each_page_of_held_items_comes_once(ledger: Ledger) -> None:

@@ -67,6 +67,16 @@ def test_an_item_that_is_in_memory_only_is_fetched_again_after_a_kill(path: Path
     again.close()
 
 
+def test_an_item_that_is_data_is_there_after_a_kill(path: Path) -> None:
+    ledger = Ledger(path)
+    ledger.items.hold("site", {"n": 1}, in_hand("u", "k"))
+    ledger.commit()
+    again = killed(ledger)
+    again.begin_run()
+    assert [item for item, _ in again.items.release("site")] == [{"n": 1}]
+    again.close()
+
+
 def test_an_item_in_memory_ends_its_address_when_it_is_out(path: Path) -> None:
     ledger, row = with_an_item_in_memory(path)
     ((_, hand),) = ledger.items.release("site")
@@ -92,4 +102,44 @@ def test_what_is_damaged_is_said_and_left_out(path: Path, caplog: pytest.LogCapt
     assert list(ledger.items.lines()) == [b'{"n": 0}', b'{"n": 2}']
     assert [page.url for page in ledger.pages.sample("x")] == ["u0", "u2"]
     assert len([line for line in caplog.messages if "crawl.sqlite" in line]) == 4
+    released, pages, line, page = caplog.messages
+    assert released.startswith(f"{path}: a held item of x cannot be restored (")
+    assert pages == released
+    assert released.endswith("); it stays held, and a resumed crawl tries again")
+    assert line.startswith(f"{path}: item 2 (of None) is damaged (")
+    assert line.endswith(") and left out; a new crawl makes it")
+    assert page.startswith(f"{path}: u1 is left out: ")
+    ledger.close()
+
+
+def test_records_are_items_that_are_json(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ledger = Ledger(path)
+    for number, line in enumerate((b'{"n": 1}', b"{", b"7", None, b'{"n": 2}')):
+        assert ledger.items.record(in_hand("", f"{number}"), line)
+    assert list(ledger.items.lines()) == [b'{"n": 1}', b"{", b"7", b'{"n": 2}']
+    assert list(ledger.items.records()) == [{"n": 1}, {"n": 2}]
+    assert [said.partition(" (")[0] for said in caplog.messages] == [
+        f"{path}: an item is damaged"
+    ] * 2
+    assert all(said.endswith("): left out") for said in caplog.messages)
+    assert (ledger.items.count(), ledger.items.count("x")) == (4, 0)
+    ledger.close()
+
+
+def test_a_page_in_hand_has_nothing_but_itself_at_first() -> None:
+    page = Page.from_html(HTML)
+    assert PageInHand(page) == PageInHand(page, None, None, None, None, False, None, None)
+
+
+def test_items_that_come_while_others_are_released_wait(path: Path) -> None:
+    ledger = Ledger(path)
+    for number in range(3):
+        ledger.items.hold("site", {"n": number}, in_hand(f"u{number}"))
+    found = []
+    for item, hand in ledger.items.release("site"):
+        found.append(item["n"])
+        ledger.items.record(hand, b"{}")
+        ledger.items.hold("site", {"n": 10 + item["n"]}, in_hand("u"))
+    assert found == [0, 1, 2]
+    assert [item["n"] for item, _ in ledger.items.release("site")] == [10, 11, 12]
     ledger.close()

@@ -65,11 +65,31 @@ def test_the_page_of_an_own_text_is_found_by_any_form_of_its_address(path: Path)
     ledger.close()
 
 
+def test_answers_come_by_their_addresses_each_with_its_texts(path: Path) -> None:
+    ledger = Ledger(path)
+    assert OwnAnswer("s", "a") == OwnAnswer("s", "a", "", "", ())
+    ledger.own_texts.add("e.org", [own(2), own(1)], "b")
+    ledger.own_texts.add("e.org", [own(2), own(3)], "a")
+    for address in "bca":
+        ledger.own_texts.note(OwnAnswer("e.org", address, "old"))
+        ledger.own_texts.note(OwnAnswer("e.org", address))
+    assert list(ledger.own_texts.answers()) == [
+        OwnAnswer("e.org", "a", texts=(own(3),)),
+        OwnAnswer("e.org", "b", texts=(own(2), own(1))),
+        OwnAnswer("e.org", "c"),
+    ]
+    ledger.own_texts.add("e.org", [own(4)])
+    assert ledger.own_texts.of_site("e.org")[-1] == own(4)
+    ledger.close()
+
+
 def test_of_each_source_and_site_so_many_are_kept(path: Path) -> None:
     ledger = Ledger(path)
     ledger.own_texts.add("e.org", (own(number) for number in range(MAX_TEXTS + 5)))
     ledger.own_texts.add("e.org", [own(1, "api")])
     assert len(ledger.own_texts.of_site("e.org")) == MAX_TEXTS + 1
+    assert not ledger.own_texts.has("e.org", f"http://e.org/{MAX_TEXTS}")
+    assert ledger.own_texts.has("e.org", f"http://e.org/{MAX_TEXTS - 1}")
     ledger.close()
 
 
@@ -83,7 +103,7 @@ def test_a_damaged_own_text_is_left_out(
     ledger._database.do(f"UPDATE own_texts SET record = {damage} WHERE url LIKE '%1'")  # noqa: S608
     with caplog.at_level(logging.ERROR):
         assert ledger.own_texts.of_site("e.org") == [own(2)]
-    assert len(caplog.records) == 1
+    assert caplog.messages == [f"{path}: 1 own texts are damaged and left out"]
     assert ledger.own_texts.of_page("e.org", "http://e.org/1") is None
     ledger.close()
 

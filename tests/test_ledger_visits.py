@@ -39,6 +39,17 @@ def test_answers_come_back_as_they_were(ledger: Ledger) -> None:
     assert ledger.visits.answer_of(1) == Answer("f")
 
 
+def test_what_is_not_said_of_a_visit_is_empty() -> None:
+    assert Answer() == Answer("", "", (), (), False, False, False)
+    assert visit("1") == Visit(
+        *("1", "http://e.org/1", "e.org", "at", "new", 1.0, "page", "hash", "text", "model"),
+        *("first", "changed", "", "", "", (), False),
+    )
+    assert Seen(1, visit("1"), ANSWER, None, None) == Seen(
+        *(1, visit("1"), ANSWER, None, None, False, None)
+    )
+
+
 def test_visits_come_in_order_with_their_answers(ledger: Ledger) -> None:
     ledger.visits.answer(1, ANSWER)
     ledger.visits.answer(2, Answer(is_check=True))

@@ -227,6 +227,37 @@ def test_files_that_hold_something_else_are_refused(
     assert message in str(error.value)
 
 
+def test_what_a_file_of_a_model_has_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, path = learned("a"), tmp_path / "x.zip"
+    export_model(model, path)
+    with zipfile.ZipFile(path) as archive:
+        entries = [(one.filename, one.compress_type, one.date_time) for one in archive.infolist()]
+        text = archive.read(MANIFEST)
+        assert json.loads(text) == json.loads(contents(model)[MANIFEST])
+        assert archive.read(WEIGHTS) == model.dump_weights()
+    first_time = (1980, 1, 1, 0, 0, 0)
+    assert entries == [(name, zipfile.ZIP_DEFLATED, first_time) for name in (MANIFEST, WEIGHTS)]
+    most = len(text)
+    assert path.stat().st_size < most > len(model.dump_weights())
+    monkeypatch.setattr(transfer, "MAX_BYTES", most)
+    assert import_model(path).version == model.version
+    monkeypatch.setattr(transfer, "MAX_BYTES", most - 1)
+    with pytest.raises(StateError, match=f"its 'manifest.json' is larger than {most - 1:,} bytes"):
+        import_model(path)
+    size = packed(path, contents(model)).stat().st_size
+    monkeypatch.setattr(transfer, "MAX_BYTES", size)
+    assert import_model(path).version == model.version
+    monkeypatch.setattr(transfer, "MAX_BYTES", size - 1)
+    with pytest.raises(StateError, match=f"it is larger than {size - 1:,} bytes"):
+        import_model(path)
+    monkeypatch.undo()
+    for names, said in (("", "nothing"), ("abcdef", "'a', 'b', 'c', 'd', 'e'")):
+        packed(path, dict.fromkeys(names, b""))
+        expected = f"it has {said} in it, and should have 'manifest.json' and 'weights.json'"
+        with pytest.raises(StateError, match=expected):
+            import_model(path)
+
+
 def test_damaged_and_large_files_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,38 @@ def test_a_crawl_comes_out_as_its_stats_say(
     assert bool(reasons) == (outcome is not Outcome.COMPLETE)
 
 
+@pytest.mark.parametrize(
+    ("stats", "left", "expected"),
+    [
+        ({"item_scraped_count": 0, "contentspider/items/unchanged": 3}, Left(), []),
+        ({"finish_reason": "outage"}, Left(), []),
+        ({"finish_reason": "closespider_timeout"}, Left(queued=9), []),
+        ({"item_scraped_count": 0}, Left(), ["no page was read"]),
+        ({"contentspider/monitors/failed": 2}, Left(), ["2 monitors failed"]),
+        ({"finish_reason": None}, Left(), ["0 addresses in the queue, 0 items held"]),
+        ({"finish_reason": "shutdown"}, Left(4, 5), ["4 addresses in the queue, 5 items held"]),
+        ({"finish_reason": "memusage"}, Left(), ["Scrapy ended it (memusage)"]),
+        ({}, Left(1_000, 2), ["1,000 addresses are in the queue", "2 items are held"]),
+        ({"spider_exceptions/count": 3}, Left(), ["3 pages broke the spider"]),
+        (
+            {"feedexport/failed_count/F": 1, "contentspider/ledger/failed": "disk full"},
+            Left(),
+            ["the items could not be written; the log above says why", "disk full"],
+        ),
+    ],
+)
+def test_why_a_crawl_came_out_so_is_said(
+    stats: dict[str, Any], left: Left, expected: list[str]
+) -> None:
+    assert decide(GOOD | stats, left)[1] == expected
+
+
+def test_a_crawl_that_ran_out_of_memory_has_an_exit_code_of_its_own() -> None:
+    stats = {"contentspider/ledger/failed": "no memory", "finish_reason": "out_of_memory"}
+    assert decide(GOOD | stats, Left()) == (Outcome.OUT_OF_MEMORY, ["no memory"])
+    assert decide(stats | {"finish_reason": "finished"}, Left())[0] is Outcome.ERROR
+
+
 def test_what_scrapy_asks_again_may_pass() -> None:
     codes = {f"status_{code}" for code in default_settings.RETRY_HTTP_CODES}
     assert codes == {kind for kind in TRANSIENT if kind.startswith("status_")}

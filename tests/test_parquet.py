@@ -76,6 +76,41 @@ def test_fields_of_ones_own_have_the_type_of_their_values(tmp_path: Path) -> Non
     assert rows[2]["tags"] is None
 
 
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        ([2**63 - 1, -(2**63)], "int64", [2**63 - 1, -(2**63)]),
+        ([1, 2**63], "string", ["1", str(2**63)]),
+        ([-(2**63) - 1], "string", [str(-(2**63) - 1)]),
+        ([1, True], "string", ["1", "true"]),
+        ([True, None], "bool", [True, None]),
+        ([0.5, "é"], "string", ["0.5", '"é"']),
+        ([[], []], "list<element: string>", [[], []]),
+        ([(), ("a\ud83d",)], "list<element: string>", [[], ["a?"]]),
+        ([["a"], "b"], "string", ['["a"]', '"b"']),
+        ([["a"], [1]], "string", ['["a"]', "[1]"]),
+        ([[], 1], "string", ["[]", "1"]),
+        ([{"id": "a"}], "string", ['{"id": "a"}']),
+        ([[{"id": "a"}]], "string", ['[{"id": "a"}]']),
+    ],
+)
+def test_a_column_of_several_kinds_is_json(
+    values: list[Any], kind: str, expected: list[Any], tmp_path: Path
+) -> None:
+    table = written([{"own": value} for value in values], tmp_path)
+    assert str(table.schema.field("own").type) == kind
+    assert table["own"].to_pylist() == expected
+
+
+def test_passages_may_be_none_and_hold_halves_of_characters(tmp_path: Path) -> None:
+    passage = {"id": "a", "heading_path": ["b\ud83d"], "text": "c\ud83d"}
+    items: list[dict[str, Any]] = [{"own": [passage]}, {"own": []}, {"own": None}, {"\ud83d": 1}]
+    table = written(items, tmp_path)
+    clean = {"id": "a", "heading_path": ["b?"], "text": "c?"}
+    assert table["own"].to_pylist() == [[clean], [], None, None]
+    assert table["?"].to_pylist() == [None, None, None, 1]
+
+
 def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("contentspider.state.files.parquet.MAX_ROWS", 4)
     monkeypatch.setattr("contentspider.state.files.parquet.MAX_CHARS", 100)
@@ -84,6 +119,11 @@ def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     groups = parquet.ParquetFile(tmp_path / "out.parquet").metadata
     sizes = [groups.row_group(n).num_rows for n in range(groups.num_row_groups)]
     assert sizes == [4, 4, 3, 2]
+    items = [{"url": "", "content": "x" * 50} for _ in range(6)]
+    written(items, tmp_path)
+    groups = parquet.ParquetFile(tmp_path / "out.parquet").metadata
+    sizes = [groups.row_group(n).num_rows for n in range(groups.num_row_groups)]
+    assert sizes == [2, 2, 2], "as many characters as may be"
     assert groups.row_group(0).column(0).compression == "ZSTD"
 
 

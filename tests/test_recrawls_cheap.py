@@ -182,6 +182,9 @@ def test_stand_ins() -> None:
         "it names its address"
     )
     assert not is_like(page(*MENU, "Short."), error)
+    named = texts_of(page("There is no /caf\u00e9?a=1", url="http://e.example/caf%C3%A9?a=1"))
+    assert named == {"There is no "}
+    assert texts_of(page("Tea/milk", url="http://e.example/")) == {"Tea/milk"}
     assert is_login("Your name\nYour password") and not is_login(f"{prose(3)}\n{prose(4)}")
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 import uuid
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,9 +19,9 @@ from contentspider.state.stores.remote import (
     ReplacedError,
     open_objects,
     without_secrets,
+    writer,
 )
-from contentspider.state.stores.shared import SharedFiles
-from contentspider.state.stores.shared_models import SharedModels
+from contentspider.state.stores.shared import ATTEMPTS, Note, SharedFiles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +83,7 @@ def objects_in(objects: Objects) -> list[str]:
 def test_another_machine_has_the_same_files(second: Machine) -> None:
     assert second.texts() == {"parts/1/part.json": "one", "whole.json": "first"}
     assert not second.push()  # there is nothing new in them
+    assert Note("u") == Note("u", "", {}, False), "what nobody has noted"
 
 
 def test_what_is_outdated_goes_from_store_and_machines(
@@ -121,7 +124,9 @@ def test_of_two_writers_the_second_is_told_and_keeps_its_own(
     second.write(_2="of the second", whole="second")
     first.push()
     before = objects_in(objects)
-    with pytest.raises(ReplacedError, match=r"another writer .* was first"):
+    (second.folder / "whole.json-log").write_text("its log")
+    said = rf"another writer \({writer()}, 20\S+\) was first; .* stays in {second.folder}"
+    with pytest.raises(ReplacedError, match=said):
         second.push()
     assert objects_in(objects) == before
     assert second.texts()["whole.json"] == "second"
@@ -130,6 +135,8 @@ def test_of_two_writers_the_second_is_told_and_keeps_its_own(
     (aside,) = second.folder.glob("unsent-*")
     assert (aside / "whole.json").read_text() == "second"
     assert (aside / "parts/2/part.json").read_text() == "of the second"
+    assert (aside / "whole.json-log").read_text() == "its log"
+    assert re.fullmatch(r"unsent-20\d{6}T\d{12}", aside.name)
     assert str(aside) in caplog.text
     # From then on it is a machine like any other.
     second.write(whole="third")
@@ -290,28 +297,96 @@ def test_without_fsspec_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         open_objects("memory://x")
 
 
-def test_a_site_is_looked_up_once_and_its_failure_is_told_each_time(
-    objects: Objects,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+def test_a_pointer_says_who_wrote_what_and_when(first: Machine, objects: Objects) -> None:
+    data, _ = objects.read("site/whole.json") or (b"", "")
+    record = json.loads(data)
+    assert data.startswith(b'{\n "schema": 1,\n "id": "'), "for people, too"
+    assert (record["by"], len(record["id"]), record["at"][:2]) == (writer(), 32, "20")
+    assert list(record["files"]) == ["parts/1/part.json", "whole.json"]
+    entry = record["files"]["whole.json"]
+    assert (entry["size"], entry["sha256"]) == (5, sha256(b"first").hexdigest())
+    assert re.fullmatch(r"objects/[0-9a-f]{32}\.json", entry["object"])
+    assert (objects.read(f"site/{entry['object']}") or [b""])[0] == b"first"
+    assert first.shared.name == f"{objects.url}/site/whole.json"
+    assert not first.shared.is_unsent
+    first.write(whole="first")
+    assert first.shared.is_unsent and first.push()
+    again = json.loads((objects.read("site/whole.json") or [b""])[0])
+    assert again["files"] == record["files"] and again["id"] != record["id"]
+
+
+def test_what_is_here_already_is_not_downloaded(
+    first: Machine, second: Machine, objects: Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    downloaded = []
+    monkeypatch.setattr(objects, "download", lambda name, _: downloaded.append(name))
+    second.shared.pull()
+    second.write(whole="newer")
+    second.shared.pull()
+    assert (downloaded, second.texts()["whole.json"]) == ([], "newer")
+    first.write(whole="newest")
+    first.push()
+    with pytest.raises(FileNotFoundError):
+        second.shared.pull()
+    assert len(downloaded) == 1
+
+
+def test_objects_that_are_missing_are_looked_for_some_times(
+    first: Machine, objects: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
+    read = objects.read
+    monkeypatch.setattr(objects, "read", lambda name: (asked.append(name), read(name))[1])
+    objects.delete([name for name in objects_in(objects) if "/objects/" in name])
+    for entry in json.loads((read("site/whole.json") or [b""])[0])["files"].values():
+        objects.delete([f"site/{entry['object']}"])
+    third = Machine(objects, tmp_path / "third")
+    said = f"^{objects.url}/site/whole.json: objects that it names are missing from the store$"
+    with pytest.raises(RemoteError, match=said):
+        third.shared.pull()
+    assert asked == ["site/whole.json"] * ATTEMPTS
+    assert list(third.folder.iterdir()) == []
 
-    def fail(name: str) -> None:
-        asked.append(name)
-        raise RemoteError("down")
 
-    models = SharedModels(objects, tmp_path / "copy")
-    with monkeypatch.context() as patch:
-        patch.setattr(objects, "read", fail)
-        for _ in range(2):
-            with pytest.raises(RemoteError, match="down"):
-                models.generations("e.org")
-        assert models.load("e.org") is None
-    assert asked == ["e.org/model.json"]
-    assert "down; e.org is filtered by this machine's copy" in caplog.text
-    again = SharedModels(objects, tmp_path / "copy")
-    assert again.generations("e.org").numbers() == []
-    assert again.overrides("e.org") is None
-    assert again.send() == []
+def test_files_of_another_store_were_never_in_this_one(first: Machine, tmp_path: Path) -> None:
+    other = open_objects(f"file://{tmp_path}/other")
+    for moved in (Machine(other, first.folder), Machine(other, tmp_path / "empty")):
+        has_files = bool(moved.texts())
+        assert moved.shared.is_unsent == has_files
+        moved.shared.pull()
+        assert moved.push() == has_files
+        assert not moved.shared.is_unsent
+    (first.folder / ".whole.json.shared").write_text("{")
+    assert Machine(other, first.folder).shared.is_unsent, "nobody knows"
+
+
+def test_a_pointer_that_was_deleted_is_no_other_writer(first: Machine, objects: Objects) -> None:
+    first.write(whole="again")
+    objects.delete(["site/whole.json"])
+    with pytest.raises(ReplacedError, match=r"another writer \(unknown\) was first"):
+        first.push()
+    assert len(objects_in(objects)) == 2, "what was uploaded for nothing is gone"
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"schema": 2, "files": {}}, "its schema is 2, this version knows 1"),
+        ({"files": {}}, "'schema'"),
+        (
+            {"schema": 1, "files": {"a.json": {"object": "objects/a", "sha256": "", "size": 0}}},
+            "it names 'a.json'",
+        ),
+        (
+            {"schema": 1, "files": {"whole.json": {"object": "o/a", "sha256": "", "size": 0}}},
+            "it names 'whole.json'",
+        ),
+        ([], "list indices"),
+    ],
+)
+def test_a_pointer_that_cannot_be_read_is_said(
+    record: object, said: str, objects: Objects, tmp_path: Path
+) -> None:
+    objects.replace("site/whole.json", json.dumps(record).encode(), "")
+    with pytest.raises(RemoteError, match=f"/site/whole.json cannot be read: {said}"):
+        Machine(objects, tmp_path / "third").shared.pull()

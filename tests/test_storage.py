@@ -42,6 +42,8 @@ def test_a_model_is_found_again(store: ModelStore) -> None:
     assert model is not None
     assert store.sites() == ["example.org"]
     assert store.load("other.org") is None
+    assert store.missing("example.org", 3) == "example.org has no generation 3; there are: 1"
+    assert store.missing("other.org", "x").endswith("no generation x; there are: none")
     assert (
         json.loads((store.folder / "example.org" / "manifest.json").read_text())["version"]
         == model.version
@@ -90,8 +92,10 @@ def test_a_damaged_model_is_set_aside_with_one_warning(
         store.read("example.org")
     assert store.load("example.org") is None
     assert store.load("example.org") is None
-    assert len(caplog.records) == 1
-    assert "learned anew" in caplog.text
+    (said,) = caplog.messages
+    manifest = store.place("example.org") / "manifest.json"
+    assert said.startswith(f"{manifest}: ")
+    assert said.endswith("; it is set aside as manifest.json.broken and the site is learned anew")
     assert (store.folder / "example.org" / "manifest.json.broken").is_file()
 
 
@@ -159,6 +163,49 @@ class Size(IntEnum):
 def test_a_value_that_would_come_back_as_another_type_is_no_data(value: object) -> None:
     with pytest.raises(TypeError, match="cannot be stored"):
         dump_item({"value": value})
+
+
+@dataclass
+class Counted(Article):
+    words: int = field(init=False, default=0)
+    lost: list[str] = field(init=False, default_factory=list)
+
+
+def test_fields_that_a_class_fills_itself_survive_the_disk() -> None:
+    item = Counted("u", "Tea")
+    item.words, item.lost = 7, ["a"]
+    assert load_item(dump_item(item)) == item
+
+
+def test_items_are_written_as_later_versions_read_them() -> None:
+    time = datetime(2024, 1, 2, 3, 4, tzinfo=timezone.utc)
+    item = {
+        "\ud800": [None, True, 1, 0.5, ("é", {"k": "v"})],
+        "times": [time, time.date()],
+        "others": [Decimal("1.10"), b"\x00\xff", {1}, frozenset([2])],
+    }
+    text = (
+        '["builtins", "dict", {"\\ud800": {"list": [null, true, 1, 0.5, {"tuple": ["\\u00e9",'
+        ' {"dict": {"k": "v"}}]}]}, "times": {"list": [{"datetime": "2024-01-02T03:04:00+00:00"},'
+        ' {"date": "2024-01-02"}]}, "others": {"list": [{"decimal": "1.10"}, {"bytes": "00ff"},'
+        ' {"set": [1]}, {"frozenset": [2]}]}}]'
+    )
+    assert dump_item(item) == text
+    assert load_item(text) == item
+    assert dump_item(Product(url="u")) == f'["{__name__}", "Product", {{"url": "u"}}]'
+
+
+@pytest.mark.parametrize("value", [{1: "a"}, {"a": {2: "b"}}, object(), int, range(2)])
+def test_what_is_no_data_is_said(value: object) -> None:
+    with pytest.raises(TypeError, match=r"^\w+ cannot be stored as data$"):
+        dump_item({"value": value})
+
+
+def test_a_class_that_is_not_loaded_is_named() -> None:
+    for module, name in (("a.b", "C"), ("json", "C.D"), ("json", "dumps"), (__name__, "Colour")):
+        said = rf"^a held item is of class {module}.{name}, which this process has not"
+        with pytest.raises(ContentSpiderError, match=said):
+            load_item(json.dumps([module, name, {}]))
 
 
 def test_no_module_is_imported_for_an_item() -> None:

@@ -7,6 +7,8 @@ import io
 import signal
 import subprocess
 import sys
+import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,6 +77,60 @@ def test_answers_are_as_received_and_secrets_left_out(tmp_path: Path) -> None:
     assert b"secret" not in plain
     assert b"WARC-IP-Address: 192.0.2.1" in plain
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_each_record_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "out.warc.gz"
+    file = WarcFile(path, "contentspider test")
+    file.write(replace(EXCHANGE, method="POST", request_body=b"asked", address=""))
+    file.close()
+    with path.open("rb") as opened:
+        found = []
+        for record in archive.ArchiveIterator(opened):
+            found.append((record.rec_headers, record.http_headers, record.content_stream().read()))
+    (about, _, text), (response, answered, _), (request, asked, body) = found
+    assert about.get_header("WARC-Filename") == path.name
+    assert text == b"software: contentspider test\r\nformat: WARC File Format 1.1\r\n"
+    assert {headers.protocol for headers in (about, response, request)} == {"WARC/1.1"}
+    assert response.get_header("WARC-IP-Address") is None
+    assert request.get_header("WARC-Concurrent-To") == response.get_header("WARC-Record-ID")
+    assert (answered.protocol, answered.statusline) == ("HTTP/1.1", "200 OK")
+    assert answered.headers == [
+        *(("Content-Encoding", "gzip"), ("Content-Type", "text/html")),
+        ("Content-Length", str(len(BODY))),
+    ]
+    assert asked.to_str() == "POST /a?b HTTP/1.1\r\nHost: e.org\r\n"
+    assert body == b"asked"
+
+
+def test_a_file_that_is_no_gzip_is_said_where_it_breaks(tmp_path: Path) -> None:
+    path = tmp_path / "out.warc.gz"
+    for content in (b"\x1f\x8bno header of gzip's", b"\x1f\x8d", b"x"):
+        path.write_bytes(content)
+        with pytest.raises(ContentSpiderError, match=rf"{path} is no compressed WARC file, and is"):
+            WarcFile(path, "test")
+        assert path.read_bytes() == content
+        assert [file.name for file in tmp_path.iterdir()] == [path.name], "its lock is gone"
+    path.write_bytes(b"\x1f")
+    write(path)
+    assert len(records(path)) == 3, "one byte may be what a kill left of a file"
+    with pytest.raises(ContentSpiderError, match="cannot be written: its folder does not exist"):
+        warc.check_warc(tmp_path / "none" / "out.warc.gz")
+    with pytest.raises(ContentSpiderError, match="cannot be written: Is a directory"):
+        warc.check_warc(tmp_path)
+
+
+def test_members_end_at_any_byte_of_what_is_read_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    members = [gzip.compress(b"tea" * number, mtime=0) for number in range(4)]
+    data = b"".join(members)
+    for size in range(1, len(data) + 1):
+        monkeypatch.setattr(warc, "CHUNK_BYTES", size)
+        assert whole_bytes(io.BytesIO(data)) == len(data)
+        assert whole_bytes(io.BytesIO(data[:-1])) == len(data) - len(members[-1])
+    with pytest.raises(zlib.error):
+        whole_bytes(io.BytesIO(data + b"no member"))
 
 
 def test_what_a_kill_leaves_is_cut_off_at_any_byte(tmp_path: Path) -> None:

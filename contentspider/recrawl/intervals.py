@@ -46,8 +46,7 @@ def kind_of(url: str) -> str:
     """Return the kind of an address: host, first part and depth of the path, parameters or none."""
     parts = split_address(url)
     path = [part for part in parts.path.split("/") if part]
-    first = path[0] if len(path) > 1 else ""
-    return f"{parts.netloc}/{first} {len(path)} {bool(parts.query)}"
+    return f"{parts.netloc} {path[:-1][:1]} {len(path)} {bool(parts.query)}"
 
 
 def intervals(spells: Sequence[Spell], bounds: Bounds) -> Floats:

@@ -155,7 +155,7 @@ def _cell(value: object) -> object:
 def _write_csv(records: Records, file: BinaryIO) -> int:
     # Not every item has every field.
     columns = list(dict.fromkeys(chain.from_iterable(records())))
-    text = io.TextIOWrapper(file, encoding="utf-8", errors="replace", newline="")
+    text = io.TextIOWrapper(file, "utf-8", newline="")
     rows = csv.writer(text)
     rows.writerow(map(_cell, columns))
     written = 0

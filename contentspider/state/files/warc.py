@@ -145,7 +145,7 @@ def _records(exchange: Exchange) -> bytes:
         payload=io.BytesIO(exchange.request_body),
         length=len(exchange.request_body),
         http_headers=StatusAndHeaders(
-            f"{exchange.target} HTTP/1.1", asked, protocol=exchange.method, is_http_request=True
+            f"{exchange.method} {exchange.target} HTTP/1.1", asked, is_http_request=True
         ),
     )
     writer.write_request_response_pair(request, response)

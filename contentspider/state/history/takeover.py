@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
@@ -59,25 +58,25 @@ class Takeover:
         if visit.cause != BY_PAGE:  # the page itself has not changed
             visit = replace(visit, changed_at=changed_at or visit.changed_at)
         values: dict[str, object] = {name: getattr(visit, name) for name in OF_VISIT}
-        values |= {"state": LIVE, "last_seen": visit.at, **self._spell(visit)}
-        values |= {"etag": answer.etag, "last_modified": answer.last_modified}
-        values |= {"links": pack_lines(answer.links), "doubt": ""}
+        values.update(state=LIVE, last_seen=visit.at, **self._spell(visit))
+        values.update(etag=answer.etag, last_modified=answer.last_modified)
+        values.update(links=pack_lines(answer.links), doubt="")
         if seen.content is not None:
-            values |= _content(seen.content)
+            values.update(_content(seen.content))
             if visit.change != UNCHANGED:
-                values["previous"] = before
+                values.update(previous=before)
         if seen.page is not None:
             size = count("PRAGMA page_count") * count("PRAGMA page_size")
-            values["page"] = seen.page if size < self._max_bytes else None
+            values.update(page=seen.page if size < self._max_bytes else None)
         if not answer.is_unsent:
-            values["last_fetched"] = visit.at
+            values.update(last_fetched=visit.at)
         if not answer.is_orphan:
-            values["missing"] = 0
-        self._set(visit.id, values)
+            values.update(missing=0)
+        self._set(visit.id, **values)
         said = {name: getattr(visit, name) for name in OF_RECORD}
         seq = self._record(visit, **said, change_ratio=visit.ratio, change_cause=visit.cause)
         if visit.previous_id and visit.previous_id != visit.id:
-            self._set(visit.previous_id, {"state": MOVED, "seq": seq})
+            self._set(visit.previous_id, state=MOVED, seq=seq)
         if seen.is_item_known:
             self._take_item(visit.id, seen.item, seq, visit.change != UNCHANGED)
         return visit
@@ -105,14 +104,14 @@ class Takeover:
             del item, line  # each may have 100 MB
         (old,) = self._values(page_id, "item_hash")
         if is_changed or new[:HASH_PART] != old[:HASH_PART]:
-            self._set(page_id, {"item": packed, "item_hash": new, "seq": seq})
+            self._set(page_id, item=packed, item_hash=new, seq=seq)
 
     def _values(self, page_id: str, columns: str) -> Any:
         """Return columns of a page, Nones if it is not known."""
         row = self._database.row(f"SELECT {columns} FROM pages WHERE id = ?", (page_id,))  # noqa: S608 - our own names
         return row or (None,) * len(columns.split(","))
 
-    def _set(self, page_id: str, values: Mapping[str, object]) -> None:
+    def _set(self, page_id: str, **values: object) -> None:
         """Set columns of a page."""
         columns = ", ".join(f"{name} = ?" for name in values)
         self._do(f"UPDATE pages SET {columns} WHERE id = ?", (*values.values(), page_id))  # noqa: S608
@@ -130,7 +129,7 @@ class Takeover:
             reason=reason,
             previous_id=known.id,
         )
-        self._set(known.id, {"state": MOVED, "seq": seq})
+        self._set(known.id, state=MOVED, seq=seq)
 
     def mark_gone(self, known: KnownPage, reason: str) -> None:
         """Record that a page is gone, after all visits. If a new page has its text, both say so."""
@@ -145,13 +144,14 @@ class Takeover:
                 " WHERE seq >= ? AND id = ? AND change = 'new' AND reason = ''",
                 (f"its text was at {known.url}", self._first, new_id),
             )
-        said = {"at": at, "changed_at": at, "reason": reason}
-        seq = self._record(known, change=GONE, change_ratio=1.0, **said)
-        self._set(known.id, {"state": GONE, "changed_at": at, "seq": seq, "doubt": ""})
+        seq = self._record(
+            known, at=at, change=GONE, change_ratio=1.0, changed_at=at, reason=reason
+        )
+        self._set(known.id, state=GONE, changed_at=at, seq=seq, doubt="")
 
     def doubt(self, known: KnownPage, reason: str) -> None:
         """Keep why a page would be gone, for `History.accept_gone`."""
-        self._set(known.id, {"doubt": reason})
+        self._set(known.id, doubt=reason)
 
     def count_missing(self, page_id: str) -> None:
         """Count a complete crawl in which no page linked to a page; each crawl counts once."""
@@ -163,15 +163,16 @@ class Takeover:
 
     def refilter(self, known: KnownPage, model: str, fields: dict[str, Any], ratio: float) -> None:
         """Write the item *fields* of another model; if the content differs, it is a change."""
-        content_hash = fields["content_hash"]
-        self._set(known.id, {"model": model})
-        if content_hash == known.content_hash:
+        new = fields["content_hash"]
+        self._set(known.id, model=model)
+        if new == known.content_hash:
             return
         before, packed = self._values(known.id, "content, item")
         content = _content(fields["content"])
-        self._set(known.id, {"content_hash": content_hash, "previous": before, **content})
-        said = {"change": CHANGED, "change_ratio": ratio, "change_cause": BY_MODEL}
-        seq = self._record(known, **said, content_hash=content_hash)
+        self._set(known.id, content_hash=new, previous=before, **content)
+        seq = self._record(
+            known, change=CHANGED, change_cause=BY_MODEL, change_ratio=ratio, content_hash=new
+        )
         item = None
         with suppress(*DAMAGE):  # indexes leave a damaged item out
             item = json.loads(unpack(packed)) if packed is not None else None
