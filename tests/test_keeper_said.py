@@ -144,8 +144,8 @@ def test_output_that_is_not_replaced_is_said_with_where_it_is(
     live(crawl, work, reason="memusage_exceeded")
     assert (
         f"{output} is left as it was: the crawl ended (memusage_exceeded) with 1 items out, 0"
-        f" addresses in the queue and 0 that could not be read. What is out is in {partial[0]}; a resumed crawl"
-        " goes on with it"
+        " addresses in the queue and 0 that could not be read. What is out is in"
+        f" {partial[0]}; a resumed crawl goes on with it"
     ) in said(caplog)
     kept = ledger_of(tmp_path)
     assert kept.runs.fact("output") == marks[0]
