@@ -232,6 +232,18 @@ def test_items_are_recorded_once_with_their_addresses(crawl: Crawl) -> None:
     assert lines[1:] == [b'{"n": 2}'], "of no page"
 
 
+def test_an_item_that_was_held_releases_its_address_when_it_comes_out(crawl: Crawl) -> None:
+    row, _ = sent(crawl)
+    crawl.keeper.addresses.note(row, "held")
+    crawl.finish()
+    assert crawl.state(row)[0] == "held"
+    item = {"n": 1}
+    token = in_hand.set((item, PageInHand(PAGE, address_row=row, key=f"{row}/0")))
+    crawl.keeper.recorder.scraped(item)
+    in_hand.reset(token)
+    assert crawl.state(row)[0] == "released"
+
+
 def test_what_is_no_json_is_lost_and_said(crawl: Crawl, caplog: pytest.LogCaptureFixture) -> None:
     row, _ = sent(crawl)
     token = in_hand.set(({}, PageInHand(PAGE, address_row=row, key=f"{row}/0")))

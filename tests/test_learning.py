@@ -25,6 +25,7 @@ from contentspider.site.models.model import SiteModel
 from contentspider.state.crawls.outcome import Outcome
 from contentspider.state.ledger.items import PageInHand
 from contentspider.state.ledger.ledger import Ledger
+from contentspider.state.stores.models import ModelStore
 from tests.conftest import ROOT
 from tests.sites import article
 
@@ -122,15 +123,20 @@ def test_a_learner_that_cannot_run_is_said(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("spared", [0, math.inf])
 def test_a_learner_says_how_it_ended(
-    spared: float, held: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: Any
+    spared: float,
+    held: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: Any,
 ) -> None:
-    """In this process: it compares the model with one that cannot be read."""
+    """In this process: it compares the model with one that cannot be read, and with itself."""
     task = {"ledger": str(held), "site": "example.org", "before": str(held)}
     task["options"] = asdict(OPTIONS)  # type: ignore[assignment]
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
     monkeypatch.setattr(learning, "spare", lambda: spared)
     monkeypatch.setattr(learning.ctypes, "CDLL", MagicMock())
-    monkeypatch.setattr(sys, "stdout", sys.stdout)  # it takes another
+    output = sys.stdout
+    monkeypatch.setattr(sys, "stdout", output)  # it takes another
     if not spared:
         assert learning.main() == Outcome.OUT_OF_MEMORY
         return
@@ -138,7 +144,16 @@ def test_a_learner_says_how_it_ended(
     head, _, weights = capsysbinary.readouterr().out.partition(b"\n")
     manifest, *compared = json.loads(head)
     assert compared == [0.0, None]
-    assert SiteModel.parse(manifest, weights).pages == 5
+    model = SiteModel.parse(manifest, weights)
+    assert model.pages == 5
+    store = ModelStore(tmp_path / "models")
+    store.save(model)
+    task["before"] = str(store.place("example.org"))
+    monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
+    monkeypatch.setattr(sys, "stdout", output)
+    assert learning.main() == 0
+    _, new, before = json.loads(capsysbinary.readouterr().out.partition(b"\n")[0])
+    assert 0.5 < new == before <= 1, "it is the same model"
     task["site"] = "other.org"
     monkeypatch.setattr(sys, "argv", ["", json.dumps(task)])
     assert learning.main() == learning.NOT_ENOUGH_TEXT
