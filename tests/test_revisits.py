@@ -126,6 +126,7 @@ def test_a_page_has_not_moved_from_one_that_came(crawls: Crawls) -> None:
     crawl.see("/1", article(1))
     answer = Answer(moved_from=((address("/1"), "HTTP 301"), (address("/unknown"), "HTTP 301")))
     assert crawl.see("/new", article(1), answer)["change"] == "new"
+    assert {seen.visit.reason for seen in crawl.ledger.visits.after(0)} == {""}
 
 
 def test_a_known_page_has_not_moved_whatever_leads_to_it(crawls: Crawls) -> None:
