@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
-from contentspider.crawl.spider.duplicates import MIN_TEXT_CHARS, Duplicates
+from contentspider.crawl.spider.duplicates import MIN_TEXT_CHARS, Duplicates, plain_form
 from contentspider.page.input.page import Page
 from contentspider.site.models.record import page_id
 from tests.crawls import Crawl
@@ -153,3 +153,8 @@ def test_an_address_is_shown_as_its_page_names_it_if_it_is_the_same(
     ):
         one = page(path, canonical)
         assert duplicates.shown(one.url, one) == shown
+
+
+def test_forms_of_an_address_keep_the_names_of_their_parameters() -> None:
+    assert plain_form("http://www.e.org/a/?draft=&b=1") == "e.org/a?b=1&draft="
+    assert plain_form("https://e.org/a?b=1") != plain_form("https://e.org/a?b=1&draft=")
